@@ -86,7 +86,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         return _runs_under_load(reading, load)
     name = format or _name_of_format(reading)
     if format is None and name in (None, "csv") and (tool := known_text(reading.text)):
-        reading.refuse(1, "", f"this is {tool.what}: {tool.way}")
+        reading.refuse(1, "", f"this is {tool.description}: {tool.advice}")
     if format is None and name in (None, "csv") and (keys := _keys_of_json(reading.text)):
         message = (
             f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"

@@ -123,7 +123,7 @@ def import_spec(
     ]
     for reading, name in recognized:
         if not name and (tool := known_text(reading.text)):
-            reading.refuse(1, "", f"this is {tool.what}: {tool.way}")
+            reading.refuse(1, "", f"this is {tool.description}: {tool.advice}")
         if not name:
             reading.refuse(
                 1,

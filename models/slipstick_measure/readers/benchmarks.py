@@ -32,31 +32,36 @@ from slipstick_measure.readers.reading import (
 
 
 def _is_object(reading: Reading, *marks: str) -> bool:
+    """Return whether a file is a JSON object that contains some marks."""
     return reading.text.lstrip()[:1] == "{" and all(mark in reading.text for mark in marks)
 
 
-def place_of(
+def coordinates_of(
     reading: Reading, line: int, parameters: Mapping[str, Any], region: str
 ) -> Coordinates | None:
-    """Return the coordinates in named parameters; other parameters are added to the region's
-    name.
+    """Return the coordinates of a run from its parameters; those that are neither processors nor
+    size become a part of the region's name.
     """
     hints = reading.hints
-    roles = {theirs.casefold(): ours for ours, theirs in hints.columns.items()}
+    role_by_heading = {
+        heading.casefold(): role_of_hint for role_of_hint, heading in hints.columns.items()
+    }
     p = hints.processors
     n = hints.size
     other_arguments = list[str]()
-    counted_by = dict[str, str]()
+    name_by_role = dict[str, str]()
     for name, value in parameters.items():
-        word = plain_words(name)
-        role = roles.get(name.casefold()) or (
-            "p" if word in (*PROCESSORS, *LOADS) else "n" if word in SIZES else ""
+        name_in_words = plain_words(name)
+        role = role_by_heading.get(name.casefold()) or (
+            "p" if name_in_words in (*PROCESSORS, *LOADS) else "n" if name_in_words in SIZES else ""
         )
-        if role in hints.columns and name.casefold() not in roles:
+        if role in hints.columns and name.casefold() not in role_by_heading:
             role = ""
-        if role and counted_by.setdefault(role, name) != name:
-            what = "processors" if role == "p" else "the size"
-            message = f"{counted_by[role]} and {name} both name {what}; say which: --column {role}="
+        if role and name_by_role.setdefault(role, name) != name:
+            noun = "processors" if role == "p" else "the size"
+            message = (
+                f"{name_by_role[role]} and {name} both name {noun}; say which: --column {role}="
+            )
             reading.refuse(line, "", f"{message}{name}")
         if role == "p":
             p = reading.processors(line, name, str(value))
@@ -87,7 +92,7 @@ def line_of(tree: Any) -> int:
     return next((line for subtree in subtrees if (line := line_of(subtree))), 0)
 
 
-def _texts(reading: Reading, key: str) -> list[Mapping[str, Any]]:
+def _objects_under(reading: Reading, key: str) -> list[Mapping[str, Any]]:
     """Return the objects in the list under a key of the document."""
     document = parse_json(reading, reading.text)
     rows = document.get(key) if isinstance(document, dict) else None
@@ -97,7 +102,7 @@ def _texts(reading: Reading, key: str) -> list[Mapping[str, Any]]:
 
 
 def _read_hyperfine(reading: Reading) -> Measurements:
-    return _read_commands(reading, _texts(reading, "results"))
+    return _read_commands(reading, _objects_under(reading, "results"))
 
 
 def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measurements:
@@ -110,15 +115,19 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
             if len(commands) > 1
             else ""
         )
-        parameters = row.get("parameters") or _counts(str(row.get("command", "")))
-        coordinates = place_of(reading, line, parameters, region)
+        parameters = row.get("parameters") or _count_in_command(str(row.get("command", "")))
+        coordinates = coordinates_of(reading, line, parameters, region)
         times = row.get("times") or [row.get("mean", "")]
-        for number, time in enumerate(times, 1):
+        for repetition, time in enumerate(times, 1):
             line_of_time = getattr(time, "line", line)
             if coordinates is not None:
-                repeated = coordinates._replace(repetition=number if len(times) > 1 else None)
-                reading.add(line_of_time, repeated, "time", str(time), "s")
-    if any(_counts(str(row.get("command", ""))) for row in rows if not row.get("parameters")):
+                coordinates_of_time = coordinates._replace(
+                    repetition=repetition if len(times) > 1 else None
+                )
+                reading.add(line_of_time, coordinates_of_time, "time", str(time), "s")
+    if any(
+        _count_in_command(str(row.get("command", ""))) for row in rows if not row.get("parameters")
+    ):
         message = "the number of processors is that after the only name in it that counts some"
         reading.odd(1, "command", message)
     return reading.finished()
@@ -181,24 +190,28 @@ def _command_row(command: str, line: int, seconds: float) -> dict[str, Any]:
     return {"command": command, "mean": mean}
 
 
-def _counts(command: str) -> dict[str, str]:
+def _count_in_command(command: str) -> dict[str, str]:
     """Return the number of processors, as ``p``, from the option of a command that counts them;
     empty unless exactly one option does.
     """
     counts = [
-        value for name, value in _options(command) if _counts_all(name) or name in _COUNTING_OPTIONS
+        value
+        for name, value in _options(command)
+        if _is_count_of_processors(name) or name in _COUNTING_OPTIONS
     ]
     return {"p": counts[0]} if len(counts) == 1 else {}
 
 
-def _counts_all(name: str) -> bool:
-    """Return whether a name counts processors; ``ntasks-per-node`` counts those of one node."""
+def _is_count_of_processors(name: str) -> bool:
+    """Return whether a name counts processors; ``ntasks-per-node`` does not, because it counts
+    those of one node.
+    """
     *before, last = plain_words(name).split(" ")
     return last in PROCESSORS and "per" not in before
 
 
 def _options(command: str) -> Iterator[tuple[str, str]]:
-    """List what a command sets to a whole number: by options such as ``-j 8``, ``-j8``,
+    """Yield what a command sets to a whole number: by options such as ``-j 8``, ``-j8``,
     ``--jobs=8``, and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
     """
     words = command.split()
@@ -215,12 +228,12 @@ def _options(command: str) -> Iterator[tuple[str, str]]:
 
 def _command_without_parameters(command: str, row: Mapping[str, Any]) -> str:
     """Return a command without the values of its parameters, which vary."""
-    for value in (row.get("parameters") or _counts(command)).values():
+    for value in (row.get("parameters") or _count_in_command(command)).values():
         command = re.sub(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", "*", command)
     return command
 
 
-_PART = re.compile(r"(?P<name>[A-Za-z_]\w*+)(?::(?P<value>[0-9.]+))?")
+_NAME_SEGMENT = re.compile(r"(?P<name>[A-Za-z_]\w*+)(?::(?P<value>[0-9.]+))?")
 """A name, and its value where it has one: names without are passed over once."""
 
 
@@ -240,19 +253,21 @@ def _read_google(reading: Reading) -> Measurements:
     document = parse_json(reading, reading.text)
     context = document.get("context") if isinstance(document, dict) else None
     version_match = _VERSION.match(str((context or {}).get("library_version", "")))
-    wall = (int(version_match[1]), int(version_match[2])) >= _WALL_TIME if version_match else None
-    return _read_functions(reading, _texts(reading, "benchmarks"), wall)
+    is_wall_time = (
+        (int(version_match[1]), int(version_match[2])) >= _WALL_TIME if version_match else None
+    )
+    return _read_functions(reading, _objects_under(reading, "benchmarks"), is_wall_time)
 
 
 def _read_functions(
-    reading: Reading, rows: Sequence[Mapping[str, Any]], wall: bool | None
+    reading: Reading, rows: Sequence[Mapping[str, Any]], is_wall_time: bool | None
 ) -> Measurements:
     """Read the functions in Google Benchmark's JSON.
 
     Parameters
     ----------
-    wall : the time of a thread is not divided by the number of threads; None if the version is not
-        known, which is then taken as an old one, and that is told
+    is_wall_time : whether the time of a thread is not divided by the number of threads; None if the
+        version is unknown, which is then taken as an old one, with a note
     """
     failed = [row for row in rows if row.get("error_occurred") in (True, "true")]
     for row in failed:
@@ -260,48 +275,37 @@ def _read_functions(
         reading.odd(line_of(row) or 1, "", message[:200])
     rows = list(_single_rows(reading, [row for row in rows if row not in failed]))
     names = {_base_name(row) for row in rows}
-    counter = next(
+    rate_name = next(
         (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
     )
-    if counter and any(_by_processor_time(row) for row in rows):
-        counter = ""
+    if rate_name and any(_measures_processor_time(row) for row in rows):
+        rate_name = ""
         message = "rates count the processor time of all threads, so the times are read"
         reading.odd(1, "process_time", message)
     repetitions: dict[Coordinates, int] = {}
-    multiplied = False
-    # Threads that the function starts itself are an argument; the library then counts one.
-    threaded = any(str(row.get("threads", "1")) != "1" for row in rows)
+    has_multiplied = False
+    has_threads = any(str(row.get("threads", "1")) != "1" for row in rows)
     for row in rows:
         line = line_of(row) or 1
-        arguments = {
-            match["name"]: match["value"]
-            for match in _PART.finditer(str(row.get("name")))
-            if match["value"] and match["name"] not in _SETTINGS
-        }
-        if "threads" in row:
-            arguments["threads"] = row["threads"]
-        if not threaded and sum(plain_words(name) in PROCESSORS for name in arguments) > 1:
-            del arguments["threads"]
-        if (size := _lone_number(row)) is not None:
-            arguments["n"] = size
-        where = place_of(reading, line, arguments, _base_name(row) if len(names) > 1 else "")
-        if where is None:
+        arguments = _arguments(row, has_threads)
+        run = coordinates_of(reading, line, arguments, _base_name(row) if len(names) > 1 else "")
+        if run is None:
             continue
-        repetitions[where] = repetitions.get(where, 0) + 1
-        coordinates = where._replace(repetition=repetitions[where])
+        repetitions[run] = repetitions.get(run, 0) + 1
+        coordinates = run._replace(repetition=repetitions[run])
         unit = str(row.get("time_unit", "ns"))
-        if counter:
-            work = "items/s" if counter == "items_per_second" else "B/s"
-            reading.add(line, coordinates, "throughput", str(row[counter]), work)
-        elif wall or where.p == 1:
-            metric = "cycle" if threaded else "time"
+        if rate_name:
+            work = "items/s" if rate_name == "items_per_second" else "B/s"
+            reading.add(line, coordinates, "throughput", str(row[rate_name]), work)
+        elif is_wall_time or run.p == 1:
+            metric = "cycle" if has_threads else "time"
             reading.add(line, coordinates, metric, str(row.get("real_time", "")), unit)
         else:
             time = reading.number(line, "real_time", str(row.get("real_time", "")))
             if time:
-                multiplied = True
-                reading.add(line, coordinates, "cycle", repr(time * where.p), unit)
-    if multiplied and wall is None:
+                has_multiplied = True
+                reading.add(line, coordinates, "cycle", repr(time * run.p), unit)
+    if has_multiplied and is_wall_time is None:
         reading.odd(
             1,
             "library_version",
@@ -311,9 +315,32 @@ def _read_functions(
     return reading.finished()
 
 
-def _by_processor_time(row: Mapping[str, Any]) -> bool:
-    """Return whether a function measures the processor time of all threads, by which the library
-    divides what was done unless it is told to take the time on the clock.
+def _arguments(row: Mapping[str, Any], has_threads: bool) -> dict[str, Any]:
+    """Return the arguments of a function by name, with the library's threads and an unnamed size.
+
+    Parameters
+    ----------
+    row : a row of Google Benchmark
+    has_threads : whether the library ran any function with several threads
+    """
+    arguments = {
+        match["name"]: match["value"]
+        for match in _NAME_SEGMENT.finditer(str(row.get("name")))
+        if match["value"] and match["name"] not in _SETTINGS
+    }
+    if "threads" in row:
+        arguments["threads"] = row["threads"]
+    # Threads that the function starts itself are an argument; the library then counts one.
+    if not has_threads and sum(plain_words(name) in PROCESSORS for name in arguments) > 1:
+        del arguments["threads"]
+    if (unnamed_size := _unnamed_size(row)) is not None:
+        arguments["n"] = unnamed_size
+    return arguments
+
+
+def _measures_processor_time(row: Mapping[str, Any]) -> bool:
+    """Return whether a function measures the processor time of all threads. The library then
+    divides the work by that time, unless it is told to use the time on the clock.
     """
     segments = str(row.get("run_name") or row.get("name", "")).split("/")
     return "process_time" in segments and not {"real_time", "manual_time"} & set(segments)
@@ -325,8 +352,8 @@ def _single_rows(
     """Yield the rows of single runs. Of a function with aggregates only
     (``--benchmark_report_aggregates_only``), yield the mean as if it were a run, and note this.
     """
-    single = [row for row in rows if row.get("run_type") != "aggregate"]
-    names = {row.get("name") for row in single}
+    single_runs = [row for row in rows if row.get("run_type") != "aggregate"]
+    names = {row.get("name") for row in single_runs}
     means = [
         {**row, "name": name}
         for row in rows
@@ -334,10 +361,12 @@ def _single_rows(
         if (name := str(row.get("name", "")).removesuffix("_mean")) not in names
     ]
     if means:
-        whose = f" of {len(means)} of {len(means) + len(names)} functions" if single else ""
-        message = f"only aggregates{whose} are written, of which the means are read"
+        functions_in_words = (
+            f" of {len(means)} of {len(means) + len(names)} functions" if single_runs else ""
+        )
+        message = f"only aggregates{functions_in_words} are written, of which the means are read"
         reading.odd(1, "", message)
-    yield from single
+    yield from single_runs
     yield from means
 
 
@@ -410,20 +439,20 @@ def _check_one_machine(reading: Reading) -> None:
             runs.setdefault(match["name"], {}).setdefault(computer, line)
     for name, lines in runs.items():
         if len(lines) > 1:
-            (first, _), (second, at) = list(lines.items())[:2]
+            (first, _), (second, line_of_second) = list(lines.items())[:2]
             message = (
                 f"is in runs of different machines, {first[:60]!r} and {second[:60]!r}; keep those"
                 " of one"
             )
-            reading.refuse(at, name[:80], message)
+            reading.refuse(line_of_second, name[:80], message)
 
 
 def _all_have(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
-    """Return whether every row has a rate, so that rates can be compared."""
+    """Return whether every row has a rate."""
     return bool(rows) and all(row.get(counter) for row in rows)
 
 
-def _lone_number(row: Mapping[str, Any]) -> str | None:
+def _unnamed_size(row: Mapping[str, Any]) -> str | None:
     """Return the only unnamed argument, which is a size; None if there are several."""
     name = str(row.get("run_name") or row.get("name", ""))
     numbers = [segment for segment in name.split("/")[1:] if segment.isdecimal()]
@@ -431,12 +460,13 @@ def _lone_number(row: Mapping[str, Any]) -> str | None:
 
 
 def _base_name(row: Mapping[str, Any]) -> str:
+    """Return the name of a function without its arguments and settings."""
     name = str(row.get("run_name") or row.get("name", ""))[:200]
     segments = [
         segment
         for segment in name.split("/")
-        if not ((part := _PART.fullmatch(segment)) and part["value"])
-        and segment not in ("real_time", "process_time", "manual_time", _lone_number(row))
+        if not ((match := _NAME_SEGMENT.fullmatch(segment)) and match["value"])
+        and segment not in ("real_time", "process_time", "manual_time", _unnamed_size(row))
     ]
     return "/".join(segments)
 
@@ -448,22 +478,28 @@ def _function_name(row: Mapping[str, Any]) -> str:
 
 
 def _read_pytest(reading: Reading) -> Measurements:
-    rows = _texts(reading, "benchmarks")
+    """Read the times of each test in pytest-benchmark's JSON."""
+    rows = _objects_under(reading, "benchmarks")
     names = {_function_name(row) for row in rows}
     for row in rows:
         line = line_of(row) or 1
         stats: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
         region = _function_name(row)[:200] if len(names) > 1 else ""
-        coordinates = place_of(reading, line, row.get("params") or {}, region)
+        coordinates = coordinates_of(reading, line, row.get("params") or {}, region)
         times = stats.get("data") or [stats.get("median", stats.get("mean", ""))]
-        for number, time in enumerate(times, 1):
+        for repetition, time in enumerate(times, 1):
             if coordinates is not None:
-                repeated = coordinates._replace(repetition=number if len(times) > 1 else None)
-                reading.add(getattr(time, "line", line), repeated, "time", str(time), "s")
+                coordinates_of_time = coordinates._replace(
+                    repetition=repetition if len(times) > 1 else None
+                )
+                reading.add(
+                    getattr(time, "line", line), coordinates_of_time, "time", str(time), "s"
+                )
     return reading.finished()
 
 
 def _recognizes(*marks: str) -> Callable[[Reading], bool]:
+    """Return a function that recognizes a JSON object by its marks."""
     return lambda reading: _is_object(reading, *marks)
 
 

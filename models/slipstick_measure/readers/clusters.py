@@ -48,7 +48,7 @@ def _read_nccl(reading: Reading) -> Measurements:
     """
     tests = list[_NcclTest]()
     test = _NcclTest()
-    headless = list[int]()
+    lines_without_heading = list[int]()
     for line, text in enumerate(reading.lines, 1):
         settings = _SETTINGS.match(text)
         operation = _OPERATION.fullmatch(text)
@@ -56,7 +56,7 @@ def _read_nccl(reading: Reading) -> Measurements:
         if test.shares and (settings or operation or rank):
             test = _NcclTest()
         if settings:
-            test.least = int(settings[1]) * int(settings[2])
+            test.least_ranks = int(settings[1]) * int(settings[2])
         elif operation:
             test.operation = operation[1]
         elif rank:
@@ -65,7 +65,9 @@ def _read_nccl(reading: Reading) -> Measurements:
             test.columns = text.lstrip("# ").split()
         elif test.columns and _NCCL_ROW.fullmatch(text):
             if not tests or tests[-1] is not test:
-                test.count = _ranks(reading, test.ranks, test.least) or reading.hints.processors
+                test.count = (
+                    _rank_count(reading, test.ranks, test.least_ranks) or reading.hints.processors
+                )
                 tests.append(test)
             if test.count is None:
                 reading.refuse(
@@ -73,12 +75,12 @@ def _read_nccl(reading: Reading) -> Measurements:
                 )
             _read_nccl_row(reading, line, text.split(), test, str(len(tests) - 1))
         elif not test.columns and _NCCL_TYPE.fullmatch(text):
-            headless.append(line)
-    if headless:
-        note = f"{len(headless)} rows have no heading above them, and are left out"
-        reading.odd(headless[0], "", note)
+            lines_without_heading.append(line)
+    if lines_without_heading:
+        message = f"{len(lines_without_heading)} rows have no heading above them, and are left out"
+        reading.odd(lines_without_heading[0], "", message)
     measurements = reading.finished()
-    names = [test.operation or _operation(test.shares, test.count or 0) for test in tests]
+    names = [test.operation or _likely_operation(test.shares, test.count or 0) for test in tests]
     records = [replace(run, region=names[int(run.region)]) for run in measurements.records]
     title = ", ".join(dict.fromkeys(names))
     source = f"nccl-tests {reading.name}"
@@ -92,28 +94,26 @@ class _NcclTest:
     Attributes
     ----------
     operation : its name, empty where the output does not say it
-    least : least number of ranks, by threads and GPUs a process
+    least_ranks : least number of ranks, from the threads and GPUs of a process
     shares : bus bandwidth over algorithm bandwidth of each row
     count : ranks, None where neither the output nor an option says how many
     """
 
     operation: str = ""
     ranks: set[int] = field(default_factory=set)
-    least: int = 0
+    least_ranks: int = 0
     columns: Sequence[str] = ()
     shares: list[float] = field(default_factory=list)
     count: int | None = None
 
 
-def _ranks(reading: Reading, ranks: set[int], least: int) -> int:
-    """Return the number of ranks; their list may be truncated at its beginning but not at its
-    end.
-    """
+def _rank_count(reading: Reading, ranks: set[int], least_ranks: int) -> int:
+    """Return the number of ranks. Their list may be cut at its beginning but not at its end."""
     if ranks and reading.hints.processors is None and ranks != set(range(len(ranks))):
         reading.odd(
             1, "", f"the list of ranks begins before rank {min(ranks)}; its last is {max(ranks)}"
         )
-    return max(max(ranks, default=-1) + 1, least)
+    return max(max(ranks, default=-1) + 1, least_ranks)
 
 
 def _read_nccl_row(
@@ -125,10 +125,10 @@ def _read_nccl_row(
 ) -> None:
     """Read one row: the out-of-place values, then the in-place values."""
     columns = test.columns
-    left_out = [name for name in ("redop", "root") if name in columns]
-    if 0 < len(columns) - len(words) <= len(left_out):  # of operations that reduce nothing
-        blank = left_out[: len(columns) - len(words)]
-        columns = [name for name in columns if name not in blank]
+    optional_columns = [name for name in ("redop", "root") if name in columns]
+    if 0 < len(columns) - len(words) <= len(optional_columns):  # of operations that reduce nothing
+        missing_columns = optional_columns[: len(columns) - len(words)]
+        columns = [name for name in columns if name not in missing_columns]
     if len(words) != len(columns):
         reading.wrong(
             line, "", f"{len(words)} values, where the heading has {len(columns)} columns"
@@ -138,31 +138,31 @@ def _read_nccl_row(
     if size is None:
         return
     starts = [index for index, column in enumerate(columns) if column == "time"]
-    for start, way in zip(starts, ("time", "in place"), strict=False):
+    for start, metric in zip(starts, ("time", "in place"), strict=False):
         coordinates = Coordinates(test.count or 1, size, region)
         cells = [words[start + index] for index in _AFTER_SIZE.values()]
-        reading.add(line, coordinates, way, cells[0], "us")
-        if way == "time":
+        reading.add(line, coordinates, metric, cells[0], "us")
+        if metric == "time":
             reading.add(line, coordinates, "throughput", cells[2], "GB/s")
         rates = [reading.number(line, "bandwidth", cell) for cell in cells[1:]]
         if rates[0] and rates[1]:
             test.shares.append(rates[1] / rates[0])
 
 
-def _operation(shares: Sequence[float], count: int) -> str:
-    """Return the collective operation, determined from the fraction of the data that a link
-    carries.
+def _likely_operation(shares: Sequence[float], count: int) -> str:
+    """Return the collective operation that the ratio of bus to algorithm bandwidth suggests, which
+    is the share of the data that a link carries.
     """
     if not shares or count < 3:
         return "collective operation"
-    share = sorted(shares)[len(shares) // 2]
+    median_share = sorted(shares)[len(shares) // 2]
     names = {
         2 * (count - 1) / count: "all-reduce",
         (count - 1) / count: "all-gather, reduce-scatter or all-to-all",
         1.0: "broadcast or reduce",
     }
-    nearest = min(names, key=lambda ratio: abs(ratio - share))
-    return names[nearest] if abs(nearest - share) < 0.03 else "collective operation"
+    nearest = min(names, key=lambda ratio: abs(ratio - median_share))
+    return names[nearest] if abs(nearest - median_share) < 0.03 else "collective operation"
 
 
 def _is_hpl(reading: Reading) -> bool:
@@ -211,12 +211,12 @@ def _is_likwid(reading: Reading) -> bool:
 
 
 def _read_likwid_totals(reading: Reading) -> Measurements:
-    """Read the largest runtime where tables over all threads were kept alone; there are as many
-    threads as sum over mean.
+    """Read the largest runtime from tables over all threads, if the tables of each thread are
+    missing. The number of threads is the sum over the mean.
     """
     for line, text in enumerate(reading.lines, 1):
-        row = _LIKWID_TOTALS.fullmatch(text)
-        cells = row["cells"].rstrip("|").split("|") if row else []
+        match = _LIKWID_TOTALS.fullmatch(text)
+        cells = match["cells"].rstrip("|").split("|") if match else []
         total, _, largest, mean = [reading.number(line, "Runtime", cell) for cell in cells] or [
             None
         ] * 4
@@ -224,8 +224,8 @@ def _read_likwid_totals(reading: Reading) -> Measurements:
             threads = reading.hints.processors or round(total / mean)
             coordinates = Coordinates(threads, reading.hints.size)
             reading.add(line, coordinates, "time", f"{largest!r}", "s")
-    note = "threads are the sum over the mean; the tables of each thread are not in the file"
-    reading.odd(1, "", note)
+    message = "threads are the sum over the mean; the tables of each thread are not in the file"
+    reading.odd(1, "", message)
     return reading.finished()
 
 
@@ -238,8 +238,10 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
         if group := _LIKWID_GROUP.fullmatch(text):
             region = f"Region {group['region'].replace(',', ' ')}," if group["region"] else ""
             group_name = f"{region}Group {group['group']}"
-        starts = index + 1 < len(lines) and _LIKWID_METRICS.fullmatch(lines[index + 1]) is not None
-        if starts:
+        starts_table = (
+            index + 1 < len(lines) and _LIKWID_METRICS.fullmatch(lines[index + 1]) is not None
+        )
+        if starts_table:
             is_inside_table = True
             csv_lines.append(f"TABLE,{group_name} Metric,")
         elif is_inside_table and text.strip().startswith("|"):

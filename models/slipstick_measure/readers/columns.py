@@ -45,7 +45,7 @@ class TableColumn:
         words, unit = names.rate_heading(text) or names.heading(text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
-        separated_words = names.parted_words(text.strip())
+        separated_words = names.words_by_capitals(text.strip())
         if column.kind or " " not in separated_words:
             return column
         words, unit = names.heading(separated_words)

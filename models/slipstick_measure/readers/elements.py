@@ -27,7 +27,7 @@ class XmlElement:
     children: list[XmlElement] = field(default_factory=list)
 
     def every(self, *tags: str) -> Iterator[XmlElement]:
-        """Yield the elements inside, at any depth, in order."""
+        """Yield all elements inside with one of the tags, at any depth, in order."""
         for child in self.children:
             if child.tag in tags:
                 yield child
@@ -39,7 +39,7 @@ class XmlElement:
 
 
 def without_document_type(text: str) -> str:
-    """Replace a document type that only names an address by blanks, so that line numbers stay the
+    """Replace a document type that only names an address with blanks, so that line numbers stay the
     same.
     """
     return _DOCTYPE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
@@ -49,7 +49,7 @@ _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>")
 
 
 def parsed(reading: Reading) -> XmlElement:
-    """Parse XML; returns an element that contains the outermost one.
+    """Parse XML. Return an element without a name that contains the outermost element.
 
     Raises
     ------

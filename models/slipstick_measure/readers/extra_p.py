@@ -28,32 +28,35 @@ SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
 _POINT = re.compile(r"\(([^()]*)\)")
 
 
-def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
-    """Return the indices of processors and size in a point.
+def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
+    """Return the index of the processors, and that of the size, among the parameters of a point.
 
     `Hints.columns` decides, else the usual names; a single parameter is the processors.
     """
-    places: dict[str, int] = {}
-    lower = [name.casefold() for name in names]
-    for ours in ("p", "n"):
-        heading = reading.hints.columns.get(ours)
-        options = [heading.casefold()] if heading else [ours, *COLUMNS[ours]]
-        position = next((lower.index(option) for option in options if option in lower), None)
+    index_by_role: dict[str, int] = {}
+    lower_names = [name.casefold() for name in names]
+    for role in ("p", "n"):
+        heading = reading.hints.columns.get(role)
+        candidates = [heading.casefold()] if heading else [role, *COLUMNS[role]]
+        position = next(
+            (lower_names.index(candidate) for candidate in candidates if candidate in lower_names),
+            None,
+        )
         if position is not None:
-            places[ours] = position
+            index_by_role[role] = position
         elif heading:
             reading.wrong(
                 line, "", f"there is no parameter {heading!r}{did_you_mean(heading, names)}"
             )
-    if "p" not in places and len(names) == 1 and not places:
-        places["p"] = 0
+    if "p" not in index_by_role and len(names) == 1 and not index_by_role:
+        index_by_role["p"] = 0
         if names[0].casefold() not in ("p", *COLUMNS["p"]):
             reading.odd(
                 line,
                 names[0],
                 "the only parameter is taken as the processors; say else with --column n=NAME",
             )
-    if "p" not in places and reading.hints.processors is None:
+    if "p" not in index_by_role and reading.hints.processors is None:
         names_in_words = ", ".join(names)
         reading.refuse(
             line,
@@ -62,66 +65,72 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
             " p=NAME, or, if none is, say their number for all runs with --processors",
         )
     for position, name in enumerate(names):
-        if position not in places.values():
+        if position not in index_by_role.values():
             message = (
                 "is neither the processors nor the size; if it varies, it is part of the region"
             )
             reading.odd(line, name, f"this parameter {message}")
-    return places
+    return index_by_role
 
 
-def _point(
+def _parse_point(
     reading: Reading,
     line: int,
-    places: Mapping[str, int],
+    index_by_role: Mapping[str, int],
     names: Sequence[str],
     coordinates: Sequence[str],
 ) -> Coordinates | None:
-    """Parse a point, with the parameters that are neither processors nor size as its region; None
-    after reporting a problem.
+    """Return the coordinates of a point; parameters that are neither processors nor size name its
+    region. Return None after recording a problem.
     """
     p = (
-        reading.processors(line, "p", coordinates[places["p"]])
-        if "p" in places
+        reading.processors(line, "p", coordinates[index_by_role["p"]])
+        if "p" in index_by_role
         else reading.hints.processors
     )
-    n = reading.size(line, "n", coordinates[places["n"]]) if "n" in places else reading.hints.size
+    n = (
+        reading.size(line, "n", coordinates[index_by_role["n"]])
+        if "n" in index_by_role
+        else reading.hints.size
+    )
     settings = [
         f"{name} = {value}"
         for position, (name, value) in enumerate(zip(names, coordinates, strict=False))
-        if position not in places.values()
+        if position not in index_by_role.values()
     ]
-    given = p is not None and ("n" not in places or n is not None)
-    return Coordinates(p or 1, n, ", ".join(settings)) if given else None
+    is_complete = p is not None and ("n" not in index_by_role or n is not None)
+    return Coordinates(p or 1, n, ", ".join(settings)) if is_complete else None
 
 
-_OF_SETTINGS = " with "
-"""What parts the name of a region from the parameters beside processors and size."""
+_BEFORE_SETTINGS = " with "
+"""Text between the name of a region and the parameters beside processors and size."""
 
 
-def _add(
+def _add_repetitions(
     reading: Reading,
     line: int,
-    where: Coordinates | None,
+    point: Coordinates | None,
     path: str,
     metric: str,
     values: Sequence[str],
 ) -> None:
-    """Add the repetitions of a value, numbered if there are several; ignored without a point. The
-    metric that the user names as time becomes the time.
+    """Add the repetitions of a value, numbered if there are several; do nothing without a point.
+    The metric that the user names as time becomes the time.
     """
     time_heading = reading.hints.columns.get("time", "").casefold()
     metric = "time" if time_heading and metric.casefold() == time_heading else metric
-    for number, value in enumerate(values, 1) if where is not None else ():
-        assert where is not None
-        region = f"{path}{_OF_SETTINGS}{where.region}" if where.region else path
-        coordinates = where._replace(region=region, repetition=number if len(values) > 1 else None)
+    for repetition, value in enumerate(values, 1) if point is not None else ():
+        assert point is not None
+        region = f"{path}{_BEFORE_SETTINGS}{point.region}" if point.region else path
+        coordinates = point._replace(
+            region=region, repetition=repetition if len(values) > 1 else None
+        )
         reading.add(getattr(value, "line", 0) or line, coordinates, metric, value, None)
 
 
 @dataclass
 class _TextState:
-    """The state of a reader after the sections read so far."""
+    """The sections of a file in the text format that were read so far."""
 
     parameters: list[str] = field(default_factory=list)
     roles: dict[str, int] = field(default_factory=dict)
@@ -129,8 +138,8 @@ class _TextState:
     points_line: int = 1
     region: str = ""
     metric: str = "time"
-    begun: int = 0
-    data: int | None = None
+    begin_line: int = 0
+    data_lines: int | None = None
 
 
 def _is_extra_p(reading: Reading) -> bool:
@@ -138,43 +147,50 @@ def _is_extra_p(reading: Reading) -> bool:
 
 
 def _read_extra_p(reading: Reading) -> Measurements:
-    now = _TextState()
+    state = _TextState()
     for line, text in reading.content:
-        section, *words = text.split(maxsplit=1)
-        rest = words[0] if words else ""
+        section, *rests = text.split(maxsplit=1)
+        rest = rests[0] if rests else ""
         match section:
             case "PARAMETER":
-                now.parameters += rest.split()
+                state.parameters += rest.split()
             case "POINTS":
-                _read_points(reading, line, now, rest)
+                _read_points(reading, line, state, rest)
             case "REGION" | "METRIC":
-                _end_data(reading, now)
+                _end_data(reading, state)
                 if section == "REGION":
-                    now.region = rest.strip()
+                    state.region = rest.strip()
                 else:
-                    now.metric = rest.strip() or "time"
-                now.begun = line
-                now.data = None
+                    state.metric = rest.strip() or "time"
+                state.begin_line = line
+                state.data_lines = None
             case "DATA":
-                _read_data(reading, line, now, rest.split())
+                _read_data_line(reading, line, state, rest.split())
             case _:
                 reading.wrong(
                     line,
                     "",
                     f"{short(section)} is not a section; sections are {', '.join(SECTIONS)}",
                 )
-    _end_data(reading, now)
-    return _finished(reading)
+    _end_data(reading, state)
+    return _checked_measurements(reading)
 
 
-def _finished(reading: Reading) -> Measurements:
-    """Return the measurements; refuse files without any metric that the account uses."""
-    parts = [run.region.rpartition(_OF_SETTINGS) for run in reading.runs]
-    varied = len({settings for _, of, settings in parts if of}) > 1
+def _checked_measurements(reading: Reading) -> Measurements:
+    """Return the measurements; refuse a file in which no metric is known, such as a time."""
+    split_regions = [run.region.rpartition(_BEFORE_SETTINGS) for run in reading.runs]
+    have_several_settings = (
+        len({settings for _, separator, settings in split_regions if separator}) > 1
+    )
     reading.runs = [
-        # Parameters that do not vary tell nothing apart.
-        replace(run, region=(path + of * bool(path) + settings) if varied else path) if of else run
-        for run, (path, of, settings) in zip(reading.runs, parts, strict=True)
+        # Parameters that do not vary distinguish no regions.
+        replace(
+            run,
+            region=(path + separator * bool(path) + settings) if have_several_settings else path,
+        )
+        if separator
+        else run
+        for run, (path, separator, settings) in zip(reading.runs, split_regions, strict=True)
     ]
     names = list(dict.fromkeys(run.metric for run in reading.runs))
     if names and not reading.problems and not set(names) & METRICS.keys():
@@ -188,11 +204,12 @@ def _finished(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _read_points(reading: Reading, line: int, now: _TextState, rest: str) -> None:
-    if not now.parameters:
+def _read_points(reading: Reading, line: int, state: _TextState, rest: str) -> None:
+    """Read a section POINTS, whose points have one coordinate for each parameter."""
+    if not state.parameters:
         reading.refuse(line, "POINTS", "the PARAMETER line must come before the points")
-    now.points_line, count = line, len(now.parameters)
-    now.roles = now.roles or _roles(reading, line, now.parameters)
+    state.points_line, count = line, len(state.parameters)
+    state.roles = state.roles or _index_by_role(reading, line, state.parameters)
     for group in _POINT.findall(rest) if count > 1 or "(" in rest else rest.split():
         coordinates = group.replace(",", " ").split()
         if len(coordinates) != count:
@@ -201,44 +218,49 @@ def _read_points(reading: Reading, line: int, now: _TextState, rest: str) -> Non
                 "POINTS",
                 f"a point has {count} coordinates, one a parameter; got ({group.strip()})",
             )
-        now.points.append(
-            _point(reading, line, now.roles, now.parameters, coordinates)
+        state.points.append(
+            _parse_point(reading, line, state.roles, state.parameters, coordinates)
             if len(coordinates) == count
             else None
         )
 
 
-def _read_data(reading: Reading, line: int, now: _TextState, words: Sequence[str]) -> None:
-    if not now.points:
+def _read_data_line(reading: Reading, line: int, state: _TextState, words: Sequence[str]) -> None:
+    """Read a line DATA: the repetitions at the next point."""
+    if not state.points:
         reading.refuse(line, "DATA", "the POINTS line must come before the data")
-    index = now.data or 0
-    now.data = (now.data or 0) + 1
-    now.begun = now.begun or line
+    index = state.data_lines or 0
+    state.data_lines = (state.data_lines or 0) + 1
+    state.begin_line = state.begin_line or line
     if not words:
         reading.wrong(line, "DATA", "there is no value; write at least one a point")
-    _add(
+    _add_repetitions(
         reading,
         line,
-        now.points[index] if index < len(now.points) else None,
-        now.region,
-        now.metric,
+        state.points[index] if index < len(state.points) else None,
+        state.region,
+        state.metric,
         words,
     )
 
 
-def _end_data(reading: Reading, now: _TextState) -> None:
+def _end_data(reading: Reading, state: _TextState) -> None:
     """Check the number of data lines of a region against the number of points."""
-    promised = f"line {now.points_line} promises {len(now.points)}"
-    if now.data is not None and now.data != len(now.points):
-        curve = f"{now.region or 'the whole'}, {now.metric}"
+    promised = f"line {state.points_line} promises {len(state.points)}"
+    if state.data_lines is not None and state.data_lines != len(state.points):
+        curve = f"{state.region or 'the whole'}, {state.metric}"
         reading.wrong(
-            now.begun, "DATA", f"{now.data} DATA lines for {curve}, where {promised} points"
+            state.begin_line,
+            "DATA",
+            f"{state.data_lines} DATA lines for {curve}, where {promised} points",
         )
-    elif now.data is None and now.begun and now.points and now.region:
+    elif state.data_lines is None and state.begin_line and state.points and state.region:
         # The next section may only name the metric, or the region, of the data to come.
-        later = next((text.split()[0] for line, text in reading.content if line > now.begun), "")
-        if later not in ("METRIC", "REGION"):
-            reading.wrong(now.begun, "DATA", f"no DATA line follows; {promised}")
+        next_section = next(
+            (text.split()[0] for line, text in reading.content if line > state.begin_line), ""
+        )
+        if next_section not in ("METRIC", "REGION"):
+            reading.wrong(state.begin_line, "DATA", f"no DATA line follows; {promised}")
 
 
 def _is_extra_p_json(reading: Reading) -> bool:
@@ -266,7 +288,7 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
                 "",
                 "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'",
             )
-    places = _roles(reading, 1, names)
+    index_by_role = _index_by_role(reading, 1, names)
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for path, metrics in paths.items():
         if not isinstance(metrics, dict):
@@ -279,29 +301,30 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
                     "the points of a metric are a list of objects with 'point' and 'values'",
                 )
             lines = [
-                _read_json_point(reading, places, names, path, metric, point) for point in points
+                _read_json_point(reading, index_by_role, names, path, metric, point)
+                for point in points
             ]
             counts[path, metric] = (len(lines), lines[0] if lines else 1)
-    most = max((count for count, _ in counts.values()), default=0)
+    most_points = max((count for count, _ in counts.values()), default=0)
     for (path, metric), (count, line) in counts.items():
-        if count < most:
-            reading.odd(line, path, f"{count} points of {metric}, where others have {most}")
-    return _finished(reading)
+        if count < most_points:
+            reading.odd(line, path, f"{count} points of {metric}, where others have {most_points}")
+    return _checked_measurements(reading)
 
 
 def _read_json_point(
     reading: Reading,
-    places: dict[str, int],
+    index_by_role: dict[str, int],
     names: Sequence[str],
     path: str,
     metric: str,
     point: Any,
 ) -> int:
     """Read the values of one point; return its line."""
-    line = next((number.line for number in _numbers(point)), 1)
-    inside = point if isinstance(point, dict) else {}
-    coordinates: Any = inside.get("point")
-    values: Any = inside.get("values")
+    line = next((number.line for number in _numbers_in(point)), 1)
+    members = point if isinstance(point, dict) else {}
+    coordinates: Any = members.get("point")
+    values: Any = members.get("values")
     if not (_are_numbers(coordinates) and _are_numbers(values)):
         reading.refuse(
             line, path, "a point is an object with 'point' and 'values', both lists of numbers"
@@ -313,7 +336,14 @@ def _read_json_point(
     elif not values:
         reading.wrong(line, path, "the list of values is empty; measure the point, or leave it out")
     else:
-        _add(reading, line, _point(reading, line, places, names, coordinates), path, metric, values)
+        _add_repetitions(
+            reading,
+            line,
+            _parse_point(reading, line, index_by_role, names, coordinates),
+            path,
+            metric,
+            values,
+        )
     return line
 
 
@@ -321,13 +351,14 @@ def _are_numbers(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, JsonNumber) for value in values)
 
 
-def _numbers(tree: Any) -> Iterator[JsonNumber]:
+def _numbers_in(tree: Any) -> Iterator[JsonNumber]:
+    """Yield all numbers in a part of a document."""
     if isinstance(tree, JsonNumber):
         yield tree
     for subtree in (
         tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     ):
-        yield from _numbers(subtree)
+        yield from _numbers_in(subtree)
 
 
 def _is_extra_p_lines(reading: Reading) -> bool:
@@ -340,15 +371,15 @@ _OUTSIDE_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|;')
 
 def _with_commas(text: str) -> str:
     """Return a line of TALPAS, whose separators are semicolons, as JSON."""
-    bare = text.strip().removesuffix(";")
-    return _OUTSIDE_TEXT.sub(lambda match: "," if match[0] == ";" else match[0], bare)
+    line = text.strip().removesuffix(";")
+    return _OUTSIDE_TEXT.sub(lambda match: "," if match[0] == ";" else match[0], line)
 
 
 def _read_extra_p_lines(reading: Reading) -> Measurements:
     """Read JSON lines: an object on each, with the parameters and the value or values of one
     measurement.
     """
-    places: dict[tuple[str, ...], dict[str, int]] = {}
+    index_by_role_of_names: dict[tuple[str, ...], dict[str, int]] = {}
     for line, text in reading.content:
         record: Any = parse_json(reading, _with_commas(text), line)
         coordinates = (
@@ -371,17 +402,17 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
                 line, "value", "values and parameters are numbers, and there is at least one value"
             )
         else:
-            if names not in places:
-                places[names] = _roles(reading, line, names)
-            _add(
+            if names not in index_by_role_of_names:
+                index_by_role_of_names[names] = _index_by_role(reading, line, names)
+            _add_repetitions(
                 reading,
                 line,
-                _point(reading, line, places[names], names, texts),
+                _parse_point(reading, line, index_by_role_of_names[names], names, texts),
                 path,
                 metric,
                 values,
             )
-    return _finished(reading)
+    return _checked_measurements(reading)
 
 
 FORMATS = (

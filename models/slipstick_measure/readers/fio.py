@@ -21,8 +21,8 @@ from slipstick_measure.readers.reading import Reading
 
 
 def read_fio(reading: Reading) -> Sequence[LoadRow]:
-    """Read one row for each group of jobs that run at the same time. The load is the jobs' own rate
-    limit, else the number of requests in flight.
+    """Read one row for each group of jobs that run at the same time. The load is the rate limit of
+    the jobs if they have one, else the number of requests in flight.
     """
     # fio writes its warnings before the document, and its text behind it if it is asked for both.
     document, _ = json.JSONDecoder().raw_decode(reading.text, reading.text.index("{"))
@@ -41,14 +41,14 @@ def read_fio(reading: Reading) -> Sequence[LoadRow]:
 
 
 def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence[LoadRow]:
-    """Read what fio 2 writes: no options, so that the number of requests in flight is known only
-    where it was always one; jobs of one group ran at the same time.
+    """Read what fio 2 writes; jobs of one group ran at the same time. It writes no options, so that
+    the number of requests in flight is known only where it was always one.
     """
     groups: dict[object, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
-    told = _is_told(reading, {job.get("groupid") for job in jobs})
+    is_depth_given = _is_depth_given(reading, {job.get("groupid") for job in jobs})
     for job in jobs:
-        share_at_one = float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS
-        if not share_at_one and not told:
+        is_always_one = float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _NEARLY_ALWAYS
+        if not is_always_one and not is_depth_given:
             message = (
                 f"{job.get('jobname', '')}: this version of fio does not write how many requests"
                 " were in flight (iodepth); keep one job and say --processors N, or give its text"
@@ -58,108 +58,119 @@ def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence
     return [_fio_row(reading, group) for group in groups.values()]
 
 
-def _is_told(reading: Reading, groups: Collection[object]) -> bool:
-    """Return whether the number of requests in flight is told beside the file, which is that of one
-    group of jobs.
+def _is_depth_given(reading: Reading, groups: Collection[object]) -> bool:
+    """Return whether the user gives the number of requests in flight, and the file has one group of
+    jobs, to which it belongs.
     """
     return reading.hints.processors is not None and len(groups) == 1
 
 
-_ALWAYS = 99.9
+_NEARLY_ALWAYS = 99.9
 """Percentage of the time that is as good as all of it."""
 
 
 def _fio_groups(jobs: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Group jobs by the time when they ran, else by options that make a job wait for earlier
-    ones.
+    """Group jobs that ran at the same time, by their start times; without these, by the options
+    that make a job wait for earlier ones.
     """
     groups: list[list[Mapping[str, Any]]] = []
-    until = 0.0
-    timed = all("job_start" in job for job in jobs)
-    for job in sorted(jobs, key=lambda job: float(job["job_start"])) if timed else jobs:
-        waits = (
-            float(job["job_start"]) >= until
-            if timed
+    latest_end = 0.0
+    have_start_times = all("job_start" in job for job in jobs)
+    for job in sorted(jobs, key=lambda job: float(job["job_start"])) if have_start_times else jobs:
+        starts_group = (
+            float(job["job_start"]) >= latest_end
+            if have_start_times
             else {"stonewall", "wait_for_previous"} & set(job.get("job options", {}))
         )
-        if waits or not groups:
+        if starts_group or not groups:
             groups.append([])
         groups[-1].append(job)
-        if timed:
-            until = max(until, float(job["job_start"]) + float(job.get("job_runtime", 0)))
+        if have_start_times:
+            latest_end = max(latest_end, float(job["job_start"]) + float(job.get("job_runtime", 0)))
     return groups
 
 
 def _fio_row(
     reading: Reading, jobs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 ) -> LoadRow:
-    entries = Counter(str(job.get("jobname", number)) for number, (job, _) in enumerate(jobs))
+    """Return the row of a group of jobs: their load, throughput, mean latency, and percentiles if
+    the group has a single job that only reads or only writes.
+    """
+    entry_counts = Counter(str(job.get("jobname", index)) for index, (job, _) in enumerate(jobs))
     throughput = 0.0
-    time = 0.0
+    weighted_time = 0.0
     users = 0.0
-    offered = list[float | None]()
+    offered_rates = list[float | None]()
     quantiles: dict[float, float] = {}
-    for number, (job, options) in enumerate(jobs):
-        copies = _copies(reading, job, options, entries[str(job.get("jobname", number))])
-        users += _depth(reading, job, options) * copies
+    for index, (job, options) in enumerate(jobs):
+        job_count = _job_count(reading, job, options, entry_counts[str(job.get("jobname", index))])
+        users += _requests_in_flight(reading, job, options) * job_count
         rates = _rate_limits(options)
-        active = [way for way in ("read", "write") if (job.get(way) or {}).get("iops")]
-        limits = [rates[way] for way in active]
-        offered.append(sum(limits) * copies if all(limits) else 0.0)
-        for way in active:
-            statistics = job[way]
-            latency, unit = _latency(statistics, "lat", "clat")
+        active_directions = [
+            direction for direction in ("read", "write") if (job.get(direction) or {}).get("iops")
+        ]
+        limits = [rates[direction] for direction in active_directions]
+        offered_rates.append(sum(limits) * job_count if all(limits) else 0.0)
+        for direction in active_directions:
+            statistics = job[direction]
+            latency, unit = _latency_statistics(statistics, "lat", "clat")
             throughput += float(statistics["iops"])
-            time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * unit
-            if len(jobs) == 1 and len(active) == 1:
-                completion, unit = _latency(statistics, "clat")
+            weighted_time += float(statistics["iops"]) * float(latency.get("mean", 0.0)) * unit
+            if len(jobs) == 1 and len(active_directions) == 1:
+                completion, unit = _latency_statistics(statistics, "clat")
                 shares = completion.get("percentile") or {}
                 quantiles = {
                     float(share) / 100: float(latency) * unit
                     for share, latency in shares.items()
                     if float(share) in (50, 90, 95, 99, 99.9)
                 }
-    rate = sum(rate_of_job or 0.0 for rate_of_job in offered) if all(offered) else None
+    rate = (
+        sum(offered_rate or 0.0 for offered_rate in offered_rates) if all(offered_rates) else None
+    )
     return LoadRow(
         1,
         None if rate else users,
         rate,
         throughput or None,
-        time / throughput if throughput and time else None,
+        weighted_time / throughput if throughput and weighted_time else None,
         quantiles,
     )
 
 
-def _copies(
-    reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any], entries: int
+def _job_count(
+    reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any], entry_count: int
 ) -> float:
-    """Return how many jobs an entry covers: of a group that is reported together it has the options
-    of the first alone, and the running times of all.
+    """Return how many jobs an entry covers. A group that is reported together has the options of
+    the first job alone, and the running times of all.
 
     Parameters
     ----------
-    entries : of this name, one for each copy where they are not reported together
+    entry_count : of this name, one for each copy where they are not reported together
     """
-    told = float(options.get("numjobs", 1))
-    copies = told / entries if told > 1 else 1.0
-    longest = max(float((job.get(way) or {}).get("runtime", 0)) for way in ("read", "write"))
-    running = float(job.get("job_runtime", 0)) / longest if longest else 0.0
-    if running > copies + 0.5:
+    jobs_of_option = float(options.get("numjobs", 1))
+    job_count = jobs_of_option / entry_count if jobs_of_option > 1 else 1.0
+    longest = max(
+        float((job.get(direction) or {}).get("runtime", 0)) for direction in ("read", "write")
+    )
+    running_jobs = float(job.get("job_runtime", 0)) / longest if longest else 0.0
+    if running_jobs > job_count + 0.5:
         message = (
             f"{short(str(job.get('jobname', '')))} is reported together with others: by their"
-            f" running times {running:.0f} jobs ran, which are taken to be like the first"
+            f" running times {running_jobs:.0f} jobs ran, which are taken to be like the first"
         )
         reading.odd(1, "numjobs", message)
-        return float(round(running))
-    return copies
+        return float(round(running_jobs))
+    return job_count
 
 
-def _depth(reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any]) -> float:
-    """Return how many requests of a job were in flight: one where fio saw no more, as with engines
-    that wait for each request, whatever depth was asked for.
+def _requests_in_flight(
+    reading: Reading, job: Mapping[str, Any], options: Mapping[str, Any]
+) -> float:
+    """Return how many requests of a job were in flight: its option, but one if fio saw no more, as
+    with engines that wait for each request.
     """
     depth = float(options.get("iodepth", 1))
-    if depth > 1 and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _ALWAYS:
+    if depth > 1 and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _NEARLY_ALWAYS:
         message = f"{depth:g} requests in flight were asked for, and never more than one was"
         reading.odd(1, "iodepth", message)
         return 1.0
@@ -190,9 +201,11 @@ def _rate_limits(options: Mapping[str, Any]) -> Mapping[str, float]:
     return dict(zip(("read", "write"), limits * 2 if len(limits) == 1 else limits, strict=False))
 
 
-def _latency(statistics: Mapping[str, Any], *names: str) -> tuple[Mapping[str, Any], float]:
-    """Return the first of these latencies that is there, and its unit [s]: fio 3 counts
-    nanoseconds, fio 2 microseconds.
+def _latency_statistics(
+    statistics: Mapping[str, Any], *names: str
+) -> tuple[Mapping[str, Any], float]:
+    """Return the statistics of the first of these latencies that is reported, and their unit [s]:
+    fio 3 counts nanoseconds, fio 2 microseconds.
     """
     for name in names:
         for key, unit in ((f"{name}_ns", 1e-9), (name, 1e-6)):
@@ -204,10 +217,10 @@ def _latency(statistics: Mapping[str, Any], *names: str) -> tuple[Mapping[str, A
 _TEXT_JOB = re.compile(
     r"(?<!\S)(?P<name>\S+): \(groupid=(?P<group>[0-9]++), jobs=(?P<jobs>[0-9]++)\): err="
 )
-_SETTINGS = re.compile(r"(?<!\S)(?P<name>\S+): \(g=[0-9]++\): ")
+_JOB_SETTINGS = re.compile(r"(?<!\S)(?P<name>\S+): \(g=[0-9]++\): ")
 _REQUESTS = re.compile(r"\biodepth=(?P<depth>[0-9]++)")
-_WAY = re.compile(
-    r"\b(?P<way>read|write|trim)\s*: (?:io=.*\biops=|IOPS=)(?P<iops>[0-9.]+)(?P<k>[kKM]?)\b"
+_DIRECTION = re.compile(
+    r"\b(?P<direction>read|write|trim)\s*: (?:io=.*\biops=|IOPS=)(?P<iops>[0-9.]+)(?P<k>[kKM]?)\b"
 )
 _LATENCY = re.compile(
     r"\b(?P<kind>c?lat) \((?P<unit>nsec|usec|msec)\) ?: ?min=.*\bavg="
@@ -235,41 +248,43 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
     groups: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
     job: dict[str, Any] = {}
     options: dict[str, Any] = {}
-    way: dict[str, Any] = {}
+    statistics_of_direction: dict[str, Any] = {}
     unit = 1.0
-    run = 0
-    heads: set[str] = set()
+    run_index = 0
+    lines_of_run: set[str] = set()
     for text in reading.lines:
-        if (settings := _SETTINGS.search(text)) and (
-            requests := _REQUESTS.search(text, settings.end())
+        if (job_settings := _JOB_SETTINGS.search(text)) and (
+            requests := _REQUESTS.search(text, job_settings.end())
         ):
-            depths[settings["name"]] = requests["depth"]
+            depths[job_settings["name"]] = requests["depth"]
         elif begin_match := _TEXT_JOB.search(text):
             job = {}
-            way = {}
+            statistics_of_direction = {}
             options = {"numjobs": begin_match["jobs"]}
             if begin_match["name"] in depths:
                 options["iodepth"] = depths[begin_match["name"]]
             # A job that stands there already, or follows the sum of its run, is of another run.
-            if text in heads or "" in heads:
-                run += 1
-                heads.clear()
-            heads.add(text)
-            groups.setdefault(f"{run} {begin_match['group']}", []).append((job, options))
+            if text in lines_of_run or "" in lines_of_run:
+                run_index += 1
+                lines_of_run.clear()
+            lines_of_run.add(text)
+            groups.setdefault(f"{run_index} {begin_match['group']}", []).append((job, options))
         elif text.lstrip().startswith("Run status group"):
-            heads.add("")
-        elif way_match := _WAY.search(text):
-            way = job[way_match["way"]] = {
-                "iops": float(way_match["iops"]) * _PREFIXES[way_match["k"]]
+            lines_of_run.add("")
+        elif direction := _DIRECTION.search(text):
+            statistics_of_direction = job[direction["direction"]] = {
+                "iops": float(direction["iops"]) * _PREFIXES[direction["k"]]
             }
         elif latency := _LATENCY.search(text):
             mean = float(latency["mean"]) * _PREFIXES[latency["k"]]
-            way[latency["kind"] + "_ns"] = {"mean": mean * _NANOSECONDS[latency["unit"]]}
+            statistics_of_direction[latency["kind"] + "_ns"] = {
+                "mean": mean * _NANOSECONDS[latency["unit"]]
+            }
         elif percentiles := _PERCENTILES.search(text):
             unit = _NANOSECONDS[percentiles["unit"]]
         elif shares := _PERCENTILE.findall(text):
             if "|" in text:
-                clat = way.setdefault("clat_ns", {})
+                clat = statistics_of_direction.setdefault("clat_ns", {})
                 clat.setdefault("percentile", {}).update(
                     {share: float(value) * unit for share, value in shares}
                 )
@@ -277,8 +292,19 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
             job["iodepth_level"] = {"1": levels["share"]}
         elif (depth := _DEPTH.search(text)) and "iodepth" not in options:
             options["iodepth"] = depth["depth"]
-    if not _is_told(reading, groups) and any(
-        "iodepth" not in options for jobs in groups.values() for _, options in jobs
+    _check_text_groups(reading, groups)
+    return [_fio_row(reading, jobs) for jobs in groups.values()]
+
+
+def _check_text_groups(
+    reading: Reading, groups: Mapping[str, Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]]
+) -> None:
+    """Refuse jobs whose number of requests in flight is unknown; note where the latency of the
+    completion alone is printed.
+    """
+    jobs = [job_and_options for group in groups.values() for job_and_options in group]
+    if not _is_depth_given(reading, groups) and any(
+        "iodepth" not in options for _, options in jobs
     ):
         reading.refuse(
             1,
@@ -286,16 +312,14 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
             "the lines with iodepth= are not in it; keep one group of jobs, and say how many"
             " requests were in flight with --processors N",
         )
-    ways = [
-        way
-        for jobs in groups.values()
-        for job, _ in jobs
-        for name, way in job.items()
-        if name != "iodepth_level"
+    all_statistics = [
+        statistics for job, _ in jobs for name, statistics in job.items() if name != "iodepth_level"
     ]
-    if any("mean" in way.get("clat_ns", {}) and "lat_ns" not in way for way in ways):
+    if any(
+        "mean" in statistics.get("clat_ns", {}) and "lat_ns" not in statistics
+        for statistics in all_statistics
+    ):
         message = (
             "the latency (lat) is missing: that of the completion alone (clat) is taken for it"
         )
         reading.odd(1, "clat", message)
-    return [_fio_row(reading, jobs) for jobs in groups.values()]

@@ -1,6 +1,6 @@
-"""Tables in text: the lines that belong to one, and their cells, whatever parts them.
+"""Tables in text: the lines that belong to a table, and their cells, whatever separates them.
 
-Cells are parted by ``,``, ``;``, tab or ``|``, as in Markdown and in boxes of lines, else by
+Cells are separated by ``,``, ``;``, tab or ``|``, as in Markdown and in boxes of lines, else by
 blanks.
 """
 
@@ -27,7 +27,7 @@ LONGEST_CELL = 10_000
 """Characters of a cell of a table; a longer one is no value, and its line no line of a table."""
 
 MOST_COLUMNS = 2_000
-"""Columns of a table, each of which is compared with the others to tell what it is."""
+"""Columns of a table; each is compared with the others to find out what it holds."""
 
 _RULE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
 _DRAWN = re.compile(r"[-=]{2}|[─━═┄┈]")
@@ -75,8 +75,8 @@ _LATEX_COMMENT = re.compile(r"(?<!(?<!\\)\\)%.*")
 
 
 class CellGrid(NamedTuple):
-    """A table: lines and cells of its heading and rows, and its separator; runs of blanks are one
-    space.
+    """A table: the line of its heading, the cells of its heading and rows, its separator, and the
+    lines outside of it. A run of blanks counts as one separator.
     """
 
     line: int
@@ -86,96 +86,110 @@ class CellGrid(NamedTuple):
     outside: Sequence[int]
 
 
-JUDGED = 200
-"""Lines by which the kind of a table is told."""
+LINES_TO_RECOGNIZE = 200
+"""Number of lines from which the kind of a table is recognized."""
 
 
-def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
+def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     """Find the table in a file. Its heading is the first line, or the comment before it if that
     line has only numbers.
 
-    Of a text with tables in Markdown the first one that names processors is taken; `lines_outside`
-    are the lines that are no part of it. To judge it, `most` lines suffice.
+    Of several drawn tables, as in Markdown, the first whose heading names processors is taken.
+
+    Parameters
+    ----------
+    reading : the file
+    most_lines : lines to read from the beginning of the file; all if None
 
     Raises
     ------
-    SpecError : quotes that do not end
+    SpecError : quotes that do not end, or a table that is too wide
     """
     lines = [
         (number, text.translate(_BARS))
-        for number, text in _plain_lines(reading.lines[:most])
+        for number, text in _plain_lines(reading.lines[:most_lines])
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
-    table_lines_used = [
+    lines_of_table = [
         (number, text) for number, text in lines if not table_lines or number in table_lines
     ]
-    plain = [(number, text) for number, text in table_lines_used if not is_rule(text)]
-    content = [(number, text) for number, text in plain if not text.lstrip().startswith("#")]
-    if table_lines and plain and plain[0][1].lstrip().startswith("#"):
-        content = [plain[0], *content]
+    lines_without_rules = [(number, text) for number, text in lines_of_table if not is_rule(text)]
+    content = [
+        (number, text) for number, text in lines_without_rules if not text.lstrip().startswith("#")
+    ]
+    if table_lines and lines_without_rules and lines_without_rules[0][1].lstrip().startswith("#"):
+        content = [lines_without_rules[0], *content]
     if not content:
         return CellGrid(1, [], [], ",", [])
     content = _content_from_heading(content, lines)
-    first, text = content[0]
+    first_number, text = content[0]
     delimiter = _delimiter(text)
     cells = text.split() if delimiter == " " else text.split(delimiter)
-    line_above = reading.lines[first - 2].lstrip() if first > 1 else ""
+    line_above = reading.lines[first_number - 2].lstrip() if first_number > 1 else ""
     if line_above.startswith("#") and all(NUMBER.fullmatch(bare_cell(cell)) for cell in cells):
-        content = [(first - 1, re.sub(r"^\s*#\s?", "", line_above)), *content]
+        content = [(first_number - 1, re.sub(r"^\s*#\s?", "", line_above)), *content]
     rule = next(
-        (text for number, text in lines if number > first and _WIDTHS.fullmatch(text)), None
+        (text for number, text in lines if number > first_number and _WIDTHS.fullmatch(text)), None
     )
-    if delimiter == " " and rule is not None and first < lines[-1][0]:
+    if delimiter == " " and rule is not None and first_number < lines[-1][0]:
         columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
         rows = [(number, [text[column].strip() for column in columns]) for number, text in content]
     else:
-        rows = _rows(reading, content, delimiter)
-    lines_outside = [number for number, _ in lines if table_lines and number not in table_lines]
-    lines_outside += [at for at, text in enumerate(reading.lines[:most], 1) if LATEX_TABLE in text][
-        1:
-    ]
+        rows = _split_rows(reading, content, delimiter)
+    outside = [number for number, _ in lines if table_lines and number not in table_lines]
+    outside += [
+        line_number_of_latex
+        for line_number_of_latex, text in enumerate(reading.lines[:most_lines], 1)
+        if LATEX_TABLE in text
+    ][1:]
     if not rows:
-        return CellGrid(first, [], [], delimiter, lines_outside)
-    if (count := len(rows[0][1])) > MOST_COLUMNS:
-        words = f"{count:,} columns; a table has at most {MOST_COLUMNS:,}: split it"
-        reading.refuse(rows[0][0], "", words)
-    for line, row in rows:
-        if longest := max((cell for cell in row if len(cell) > LONGEST_CELL), key=len, default=""):
-            words = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"
-            reading.refuse(line, "", words)
+        return CellGrid(first_number, [], [], delimiter, outside)
+    _check_width(reading, rows)
     (line, heading), *body = rows
-    heading_with_units, body_kept = _with_units(heading, body) if body else (heading, body)
-    return _with_run_in_row(
-        reading, _turned(CellGrid(line, heading_with_units, body_kept, delimiter, lines_outside))
+    heading_with_units, body_without_units = _with_units(heading, body) if body else (heading, body)
+    return _with_one_run_per_row(
+        reading,
+        _transposed(CellGrid(line, heading_with_units, body_without_units, delimiter, outside)),
     )
 
 
+def _check_width(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:
+    """Refuse a table with too many columns, or with a cell that is too long."""
+    if (count := len(rows[0][1])) > MOST_COLUMNS:
+        message = f"{count:,} columns; a table has at most {MOST_COLUMNS:,}: split it"
+        reading.refuse(rows[0][0], "", message)
+    for line, row in rows:
+        if longest := max((cell for cell in row if len(cell) > LONGEST_CELL), key=len, default=""):
+            message = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"
+            reading.refuse(line, "", message)
+
+
 def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Return lines by number, with the cells of LaTeX between bars, and pairs of names and values
-    as a table; without the line that tells spreadsheets their separator.
+    """Return lines by number. Cells of LaTeX are put between bars, pairs of names and values become
+    a table, and the line that names the separator for spreadsheets is left out.
     """
     texts = list(lines)
     if texts and _SEPARATOR.fullmatch(texts[0]):
         texts[0] = ""
     if any(LATEX_TABLE in text for text in texts):
         return list(_rows_of_latex(texts))
-    if not _pairs(next((text for text in texts if text.strip()), "")):
+    if not _names_and_values(next((text for text in texts if text.strip()), "")):
         return list(enumerate(texts, 1))
-    pairs = [_pairs(text) for text in texts]
+    pairs = [_names_and_values(text) for text in texts]
     names_by_row = [[name for name, _ in row] for row in pairs if row]
     are_alike = len(names_by_row) > 1 and all(row == names_by_row[0] for row in names_by_row)
     if are_alike and all(row or not text.strip() for row, text in zip(pairs, texts, strict=True)):
-        first = next(number for number, row in enumerate(pairs, 1) if row)
+        first_number = next(number for number, row in enumerate(pairs, 1) if row)
         drawn_lines = [
             (number, " | ".join(value for _, value in row)) for number, row in enumerate(pairs, 1)
         ]
-        return [(first, " | ".join(names_by_row[0])), *drawn_lines]
+        return [(first_number, " | ".join(names_by_row[0])), *drawn_lines]
     return list(enumerate(texts, 1))
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """List the names and values of a line such as p=1 time=2.5s; empty for other lines."""
+def _names_and_values(text: str) -> list[tuple[str, str]]:
+    """List the names and values in a line such as p=1 time=2.5s; empty for other lines."""
     if len(text) > LONGEST_PAIRS:
         return []
     for pieces, pair in (
@@ -196,8 +210,8 @@ def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     for number, text in enumerate(lines[begin:], begin + 1):
         for row in _ROW_END.split(_LATEX_COMMENT.sub("", text)):
             if "&" in row.replace("\\&", ""):
-                for pattern, plain in _LATEX:
-                    row = pattern.sub(plain, row)
+                for pattern, printed in _LATEX:
+                    row = pattern.sub(printed, row)
                 yield number, "| " + re.sub(r"(?<!\\)&", " | ", row).replace("\\", "")
         if "\\end{tabular" in text:
             return
@@ -206,91 +220,98 @@ def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 def _with_units(
     heading: Sequence[str], body: list[tuple[int, list[str]]]
 ) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
-    """Move a row of units below a heading into it."""
+    """Move a row of units below the heading into the heading."""
     _, cells = body[0]
-    bare = [cell.strip().strip("[]()") for cell in cells]
+    unit_texts = [cell.strip().strip("[]()") for cell in cells]
     if len(cells) != len(heading) or any(re.search("[0-9]", cell) for cell in cells):
         return heading, body
-    units = [unit for unit in bare if unit and unit not in ("-", "#", "–", "—")]
+    units = [unit for unit in unit_texts if unit and unit not in ("-", "#", "–", "—")]
     if not any(is_time(unit) or rate_unit(unit) for unit in units) or any(
         len(unit) > LONGEST_UNIT for unit in units
     ):
         return heading, body
-    joined = [
+    heading_with_units = [
         f"{name} [{unit}]" if unit in units and not re.search(r"[\[(]", name) else name
-        for name, unit in zip(heading, bare, strict=True)
+        for name, unit in zip(heading, unit_texts, strict=True)
     ]
-    return joined, body[1:]
+    return heading_with_units, body[1:]
 
 
 def _content_from_heading(
     content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]]
 ) -> list[tuple[int, str]]:
-    """Remove lines before the heading of a table with ruled columns, such as the command that
+    """Remove lines before the heading of a table whose columns are ruled, such as the command that
     printed it.
     """
-    ruled = next((number for number, text in lines if _WIDTHS.fullmatch(text)), 0)
-    above = [number for number, _ in content if number < ruled]
-    return [(number, text) for number, text in content if not above or number >= above[-1]]
+    rule_number = next((number for number, text in lines if _WIDTHS.fullmatch(text)), 0)
+    numbers_above = [number for number, _ in content if number < rule_number]
+    return [
+        (number, text)
+        for number, text in content
+        if not numbers_above or number >= numbers_above[-1]
+    ]
 
 
-def _turned(grid: CellGrid) -> CellGrid:
+def _transposed(grid: CellGrid) -> CellGrid:
     """Transpose a table whose first column has the names; the values of a run then have the line of
     the first name.
     """
     rows = [[*grid.heading], *(list(cells) for _, cells in grid.rows)]
     width = len(grid.heading)
-    is_turned = (
+    has_names_in_first_column = (
         width > 2
         and len(rows) > 1
         and all(len(row) == width for row in rows)
         and all(NUMBER.fullmatch(bare_cell(cell)) for cell in grid.heading[1:])
         and not any(NUMBER.fullmatch(bare_cell(row[0])) for row in rows)
     )
-    if not is_turned:
+    if not has_names_in_first_column:
         return grid
     names, *runs = zip(*rows, strict=True)
     return grid._replace(heading=list(names), rows=[(grid.line, list(run)) for run in runs])
 
 
-def _with_run_in_row(reading: Reading, grid: CellGrid) -> CellGrid:
-    """Return a table of sizes by processors, such as ``size, p=1, p=4``, with one run in a row;
+def _with_one_run_per_row(reading: Reading, grid: CellGrid) -> CellGrid:
+    """Return a table of sizes by processors, such as ``size, p=1, p=4``, with one run in each row;
     other tables unchanged.
 
     Raises
     ------
     SpecError : headings that are numbers alone, which may count processors, sizes or repetitions
     """
-    first, *others = [plain_words(text) for text in grid.heading]
-    own_words = next((words for words in (SIZES, PROCESSORS) if first in words), None)
-    numbers = all(
+    first_heading, *other_headings = [plain_words(text) for text in grid.heading]
+    row_words = next((words for words in (SIZES, PROCESSORS) if first_heading in words), None)
+    are_all_numbers = all(
         len(row) == len(grid.heading)
         and (is_missing(cell) or NUMBER.fullmatch(bare_cell(cell).replace(",", "")))
         for _, row in grid.rows
         for cell in row
     )
-    if own_words is None or len(others) < 2 or not grid.rows or not numbers:
+    if row_words is None or len(other_headings) < 2 or not grid.rows or not are_all_numbers:
         return grid
-    if not reading.hints.columns and all(re.fullmatch("[0-9]+", text) for text in others):
+    if not reading.hints.columns and all(re.fullmatch("[0-9]+", text) for text in other_headings):
         message = (
-            f"{', '.join(others[:8])}: what do these columns count? write p={others[0]} for"
-            f" processors, n={others[0]} for sizes, or run {others[0]} for repetitions"
+            f"{', '.join(other_headings[:8])}: what do these columns count? write"
+            f" p={other_headings[0]} for processors, n={other_headings[0]} for sizes, or run"
+            f" {other_headings[0]} for repetitions"
         )
         reading.refuse(grid.line, "", message)
-    counts = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
-    crossed = {plain_words(count["name"] or count["noun"]) for count in counts if count}
-    if len(crossed) != 1 or not all(counts):
+    count_matches = [_COUNT.fullmatch(text.strip()) for text in grid.heading[1:]]
+    counted_nouns = {
+        plain_words(match["name"] or match["noun"]) for match in count_matches if match
+    }
+    if len(counted_nouns) != 1 or not all(count_matches):
         return grid
-    (counted,) = crossed
-    if counted not in (PROCESSORS if own_words is SIZES else SIZES):
+    (counted_noun,) = counted_nouns
+    if counted_noun not in (PROCESSORS if row_words is SIZES else SIZES):
         return grid
     rows = [
-        (line, [size, count["count"] or count["of"], cell])
+        (line, [size, match["count"] or match["of"], cell])
         for line, (size, *cells) in grid.rows
-        for count, cell in zip(counts, cells, strict=True)
-        if count
+        for match, cell in zip(count_matches, cells, strict=True)
+        if match
     ]
-    return grid._replace(heading=[grid.heading[0], counted, "measured"], rows=rows)
+    return grid._replace(heading=[grid.heading[0], counted_noun, "measured"], rows=rows)
 
 
 _COUNT = re.compile(
@@ -305,18 +326,18 @@ def is_rule(text: str) -> bool:
 
 
 def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
-    """Return the line numbers of a table drawn with bars and a rule: the first whose heading names
-    processors or users, else the first; empty without one.
+    """Return the line numbers of a table drawn with bars and a rule: of several, the first whose
+    heading names processors or users, else the first. Empty if there is none.
     """
     texts = dict(lines)
     tables = list[set[int]]()
     for number, text in lines:
-        known = tables and number <= max(tables[-1])
-        if known or not is_rule(text):
+        is_in_table = tables and number <= max(tables[-1])
+        if is_in_table or not is_rule(text):
             continue
         if any("|" in texts.get(number + step, "") for step in (-1, 1)):
             tables.append(_lines_around(number, texts))
-    return next((table for table in tables if _counts_runs(texts, table)), [*tables, set()][0])
+    return next((table for table in tables if _names_processors(texts, table)), [*tables, set()][0])
 
 
 def _lines_around(rule: int, texts: Mapping[int, str]) -> set[int]:
@@ -330,22 +351,24 @@ def _lines_around(rule: int, texts: Mapping[int, str]) -> set[int]:
     return numbers
 
 
-def _counts_runs(texts: Mapping[int, str], numbers: Collection[int]) -> bool:
+def _names_processors(texts: Mapping[int, str], numbers: Collection[int]) -> bool:
     """Return whether the heading of a drawn table names processors or users."""
-    heading = next((text for at in sorted(numbers) if not is_rule(text := texts[at])), "")
+    heading = next((text for number in sorted(numbers) if not is_rule(text := texts[number])), "")
     return any(plain_words(cell) in (*PROCESSORS, *LOADS) for cell in heading.split("|"))
 
 
 def _delimiter(line: str) -> str:
+    """Return the separator of a table's first line; a blank if it has none of the usual ones."""
     delimiter = max(",;\t|", key=line.count)
     return delimiter if delimiter in line or len(line.split()) < 2 else " "
 
 
-def _rows(
+def _split_rows(
     reading: Reading, content: Sequence[tuple[int, str]], delimiter: str
 ) -> list[tuple[int, list[str]]]:
+    """Split lines into rows of cells; a quoted cell may span several lines."""
     if delimiter == " ":
-        return _blank_rows(content)
+        return _split_at_blanks(content)
     texts = [text for _, text in content]
     if delimiter == "|":
         # Where the heading has no bar at an end, a bar there parts an empty cell.
@@ -369,7 +392,7 @@ def _rows(
     return rows
 
 
-def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
+def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
     """Split lines at two or more blanks if that gives the same number of cells in all lines, else
     at any blanks. Where that differs too, cells at the end of a few lines are taken as empty.
 
@@ -377,24 +400,28 @@ def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]
     """
     (line, first), *other_lines = content
     heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first).strip()
-    splits = [
+    rows_by_pattern = [
         [(number, pattern.split(text.strip())) for number, text in [(line, heading), *other_lines]]
         for pattern in (_WIDE, re.compile(r"\s+"))
     ]
-    for rows in splits:
+    for rows in rows_by_pattern:
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             return rows
-        if _counts_rows(rows):
+        if _has_row_numbers(rows):
             return [rows[0], *((number, cells[1:]) for number, cells in rows[1:])]
-    for rows in splits:
+    for rows in rows_by_pattern:
         width = len(rows[0][1])
-        short = sum(len(cells) < width for _, cells in rows)
-        if width > 1 and all(len(cells) <= width for _, cells in rows) and 3 * short < len(rows):
+        short_rows = sum(len(cells) < width for _, cells in rows)
+        if (
+            width > 1
+            and all(len(cells) <= width for _, cells in rows)
+            and 3 * short_rows < len(rows)
+        ):
             return [(number, [*cells, *[""] * (width - len(cells))]) for number, cells in rows]
-    return splits[-1]
+    return rows_by_pattern[-1]
 
 
-def _counts_rows(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+def _has_row_numbers(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
     """Return whether a column without a heading counts the rows from 0, as pandas prints it."""
     width = len(rows[0][1])
     body = [cells for _, cells in rows[1:]]
@@ -406,14 +433,16 @@ def _counts_rows(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
 
 
 def with_points_noted(reading: Reading, grid: CellGrid) -> CellGrid:
-    """Return a table whose numbers have a point before decimals and nothing between thousands; note
-    how its commas were read.
+    """Return a table whose numbers have a point before decimals and nothing between thousands, and
+    note how its commas were read.
     """
     comma = comma_of(cell for _, cells in grid.rows for cell in cells)
     if comma == ",":
         return grid
     line, cell = next((line, cell) for line, cells in grid.rows for cell in cells if "," in cell)
-    meant = "with a decimal comma" if comma == "." else "with commas between thousands"
-    reading.odd(line, cell, f"is read {meant}, and so are all numbers of the file")
-    plain = [(line, [with_points(cell, comma) for cell in cells]) for line, cells in grid.rows]
-    return grid._replace(rows=plain)
+    meaning = "with a decimal comma" if comma == "." else "with commas between thousands"
+    reading.odd(line, cell, f"is read {meaning}, and so are all numbers of the file")
+    rows_with_points = [
+        (line, [with_points(cell, comma) for cell in cells]) for line, cells in grid.rows
+    ]
+    return grid._replace(rows=rows_with_points)

@@ -81,25 +81,27 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     ------
     SpecError : what is wrong with it, by line
     """
-    rows = _rows_of_xml if reading.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _rows_of_table
+    rows_of_file = (
+        _rows_of_xml if reading.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _rows_of_table
+    )
     samples = list[_Sample]()
     failed = transactions = 0
     line = 1
-    samples_of_file = list(rows(reading))
+    samples_of_file = list(rows_of_file(reading))
     headings = [line for line, cells in samples_of_file if cells.get("elapsed") == "elapsed"]
     samples_of_file = [row for row in samples_of_file if row[0] not in headings]
-    parts = _parts(samples_of_file)
+    part_lines = _lines_of_parts(samples_of_file)
     _check_copies(reading, samples_of_file)
     _check_runs(reading, samples_of_file, headings)
     for number, cells in samples_of_file:
-        if number in parts:
+        if number in part_lines:
             pass
         elif _TRANSACTION in cells.get("responseMessage", ""):
             transactions += 1
         elif cells.get("success", "true").casefold() != "true":
             failed += 1
         else:
-            samples += _sample(reading, number, cells)
+            samples += _parse_sample(reading, number, cells)
         line = number
     if reading.problems:
         reading.finished()
@@ -107,27 +109,30 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
         reading.odd(1, "success", f"{failed} samples failed, and are left out")
     if transactions:
         reading.odd(1, "", f"{transactions} samples of transactions are left out")
-    if parts:
+    if part_lines:
         message = (
-            f"{len(parts)} samples are parts of others, as of a request that was redirected, and"
+            f"{len(part_lines)} samples are parts of others, as of a request that was redirected,"
+            " and are left out"
         )
-        reading.odd(min(parts), "label", f"{message} are left out")
+        reading.odd(min(part_lines), "label", message)
     if not samples:
         counts = f"{failed} samples failed, and {transactions} are sums of a transaction"
         reading.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
     samples_in_order = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
-    rows_found = _rows(samples_in_order, _pauses(reading, samples_in_order))
+    rows_by_users = _rows_by_users(
+        samples_in_order, _indices_before_pauses(reading, samples_in_order)
+    )
     if failed <= FEW_FAILED * (failed + len(samples)):
-        return rows_found
-    return [replace(row, unsteady=f"{failed} requests failed") for row in rows_found]
+        return rows_by_users
+    return [replace(row, unsteady=f"{failed} requests failed") for row in rows_by_users]
 
 
 _MOST_COPIES = 9
 
 
 def _check_copies(reading: Reading, rows: Sequence[tuple[int, object]]) -> None:
-    """Refuse a file that consists of copies of its first part, as one that was appended to itself:
-    its throughput would be a multiple.
+    """Refuse a file that consists of copies of its first part, as if it was appended to itself: its
+    throughput would be a multiple of the true one.
 
     Parameters
     ----------
@@ -135,37 +140,37 @@ def _check_copies(reading: Reading, rows: Sequence[tuple[int, object]]) -> None:
     """
     entries = [entry for _, entry in rows]
     for copies in range(2, _MOST_COPIES + 1):
-        length, rest = divmod(len(entries), copies)
-        copied = not rest and entries == entries[:length] * copies
-        if copied and any(entry != entries[0] for entry in entries):
-            message = f"from here on the file repeats its {length} requests; keep one copy"
-            reading.refuse(rows[length][0], "", message)
+        request_count, remainder = divmod(len(entries), copies)
+        is_copied = not remainder and entries == entries[:request_count] * copies
+        if is_copied and any(entry != entries[0] for entry in entries):
+            message = f"from here on the file repeats its {request_count} requests; keep one copy"
+            reading.refuse(rows[request_count][0], "", message)
 
 
 def _check_runs(
     reading: Reading, rows: Sequence[tuple[int, Mapping[str, str]]], headings: Sequence[int]
 ) -> None:
-    """Refuse a request that is in the file twice, and runs under headings of their own that overlap
-    in time: their requests would add up, but each run counts only its own threads.
+    """Refuse a request that stands in the file twice. Refuse runs under separate headings that
+    overlap in time: their requests would add up, but each run counts only its own threads.
     """
-    line_of: dict[tuple[object, ...], int] = {}
-    spans: dict[int, tuple[float, float]] = {}
+    line_by_request: dict[tuple[object, ...], int] = {}
+    interval_by_run: dict[int, tuple[float, float]] = {}
     for line, cells in rows:
         if (interval := _interval(cells)) is None:
             continue
         start, end = interval
         run = bisect_right(headings, line)
-        earliest, latest = spans.get(run, interval)
-        spans[run] = min(start, earliest), max(end, latest)
-        first = line_of.setdefault(tuple(cells.values()), line)
+        earliest, latest = interval_by_run.get(run, interval)
+        interval_by_run[run] = min(start, earliest), max(end, latest)
+        first_line = line_by_request.setdefault(tuple(cells.values()), line)
         # A thread cannot begin two requests in the same instant, unless they take none of its time.
-        if first != line and cells.get("threadName") and end > start + _CLOCK_STEP:
-            message = f"{short(cells['threadName'])} has the same request in line {first}"
+        if first_line != line and cells.get("threadName") and end > start + _CLOCK_STEP:
+            message = f"{short(cells['threadName'])} has the same request in line {first_line}"
             reading.refuse(line, "threadName", f"{message}; keep one of the two copies")
-    in_order = sorted((*span, run) for run, span in spans.items())
-    for (_, end, first), (start, _, second) in pairwise(in_order):
+    intervals_in_order = sorted((*span, run) for run, span in interval_by_run.items())
+    for (_, end, first_line), (start, _, second) in pairwise(intervals_in_order):
         if start < end:
-            line = headings[max(first, second) - 1]
+            line = headings[max(first_line, second) - 1]
             message = (
                 "the run under this heading overlaps in time with an earlier one, and each counts"
                 " only its own threads; give each run a file of its own"
@@ -176,28 +181,28 @@ def _check_runs(
 _PART = re.compile(r"(?P<whole>.+)-[0-9]{1,4}")
 
 
-def _parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
-    """Return the lines of samples that are parts of another: requests of redirections and embedded
-    resources, whose label is that of the whole with a number, within its time in the same thread.
+def _lines_of_parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
+    """Return the lines of samples that are parts of another one, such as redirections and embedded
+    resources: they have its label with a number, and lie within its time in the same thread.
     """
     intervals: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-    timed = [
+    timed_samples = [
         (line, cells.get("threadName", ""), cells.get("label", ""), *interval)
         for line, cells in rows
         if (interval := _interval(cells)) is not None
     ]
-    for _, thread, label, start, end in timed:
+    for _, thread, label, start, end in timed_samples:
         intervals[thread, label].append((start, end))
-    for spans in intervals.values():
-        spans.sort()
-    parts = set[int]()
-    for line, thread, label, start, end in timed:
+    for intervals_of_whole in intervals.values():
+        intervals_of_whole.sort()
+    part_lines = set[int]()
+    for line, thread, label, start, end in timed_samples:
         part_match = _PART.fullmatch(label)
-        spans = intervals.get((thread, part_match["whole"]), []) if part_match else []
-        index = bisect_right(spans, (start, inf)) - 1
-        if index >= 0 and end <= spans[index][1] + _CLOCK_STEP:
-            parts.add(line)
-    return parts
+        intervals_of_whole = intervals.get((thread, part_match["whole"]), []) if part_match else []
+        index = bisect_right(intervals_of_whole, (start, inf)) - 1
+        if index >= 0 and end <= intervals_of_whole[index][1] + _CLOCK_STEP:
+            part_lines.add(line)
+    return part_lines
 
 
 _CLOCK_STEP = 1.0
@@ -213,6 +218,7 @@ def _interval(cells: Mapping[str, str]) -> tuple[float, float] | None:
 
 
 def _rows_of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the rows of a table of samples, each with its line and its cells by heading."""
     grid = grid_of(reading)
     for line, cells in grid.rows:
         if len(cells) == len(grid.heading):
@@ -237,8 +243,9 @@ def _rows_of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
             elements += reversed(element.children)
 
 
-def _sample(reading: Reading, line: int, cells: Mapping[str, str]) -> Iterator[_Sample]:
-    start = _instant(reading, line, cells.get("timeStamp", ""))
+def _parse_sample(reading: Reading, line: int, cells: Mapping[str, str]) -> Iterator[_Sample]:
+    """Parse a sample; yield nothing after recording a problem."""
+    start = _parse_instant(reading, line, cells.get("timeStamp", ""))
     elapsed = reading.number(line, "elapsed", cells.get("elapsed", ""))
     active = cells.get("allThreads")
     users = reading.number(line, "allThreads", active) if active is not None else None
@@ -246,8 +253,8 @@ def _sample(reading: Reading, line: int, cells: Mapping[str, str]) -> Iterator[_
         yield _Sample(start, elapsed, users, cells.get("threadName", ""))
 
 
-def _instant(reading: Reading, line: int, text: str) -> float | None:
-    """Parse a point in time [ms]; report a text that is none."""
+def _parse_instant(reading: Reading, line: int, text: str) -> float | None:
+    """Parse a point in time [ms]; None after recording a problem."""
     instant = None if NUMBER.fullmatch(text.strip()) else _milliseconds(text)
     return reading.number(line, "timeStamp", text) if instant is None else instant
 
@@ -257,9 +264,9 @@ def _milliseconds(text: str) -> float | None:
     text = text.strip()
     if NUMBER.fullmatch(text):
         return float(text)
-    for form in _DATES:
+    for date_format in _DATES:
         try:
-            return datetime.strptime(text, form).timestamp() * 1e3
+            return datetime.strptime(text, date_format).timestamp() * 1e3
         except ValueError:
             continue
     try:
@@ -269,8 +276,8 @@ def _milliseconds(text: str) -> float | None:
 
 
 def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sample]:
-    """Yield the samples with the number of users: active threads, the option, or the distinct names
-    of threads.
+    """Yield the samples with the number of users: the active threads, else the number that the user
+    gives, else the number of distinct thread names.
     """
     if all(sample.users is not None for sample in samples):
         yield from samples
@@ -291,15 +298,15 @@ def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sampl
         yield sample._replace(users=float(count))
 
 
-def _pauses(reading: Reading, samples: Sequence[_Sample]) -> set[int]:
-    """Return the places of the samples after which nothing ran for long, as between two runs that
+def _indices_before_pauses(reading: Reading, samples: Sequence[_Sample]) -> set[int]:
+    """Return the indices of the samples after which nothing ran for long, as between two runs that
     wrote into one file.
     """
-    gaps = [after.start - sample.start for sample, after in pairwise(samples)]
-    longest = max(sample.elapsed for sample in samples)
-    usual = median(gaps) if gaps else 0.0
-    least = max(_PAUSE * longest, _PAUSE * usual, _LEAST_PAUSE)
-    pauses = {index: gap for index, gap in enumerate(gaps) if gap > least}
+    gaps = [following.start - sample.start for sample, following in pairwise(samples)]
+    longest_response = max(sample.elapsed for sample in samples)
+    usual_gap = median(gaps) if gaps else 0.0
+    shortest_pause = max(_PAUSE * longest_response, _PAUSE * usual_gap, _LEAST_PAUSE)
+    pauses = {index: gap for index, gap in enumerate(gaps) if gap > shortest_pause}
     if pauses:
         seconds = max(pauses.values()) / 1e3
         message = (
@@ -309,30 +316,37 @@ def _pauses(reading: Reading, samples: Sequence[_Sample]) -> set[int]:
     return set(pauses)
 
 
-def _rows(samples: Sequence[_Sample], pauses: set[int]) -> list[LoadRow]:
-    """Return a row for each number of threads; a pause ends with the sample before it."""
-    elapsed_of: dict[float, list[float]] = defaultdict(list)
-    stretch_of: dict[float, float] = defaultdict(float)
+def _rows_by_users(samples: Sequence[_Sample], pauses: set[int]) -> list[LoadRow]:
+    """Return a row for each number of threads. A pause in the run counts only up to the end of the
+    sample before it.
+    """
+    response_times_by_users: dict[float, list[float]] = defaultdict(list)
+    duration_by_users: dict[float, float] = defaultdict(float)
     end = max(sample.start + sample.elapsed for sample in samples)
     for index, sample in enumerate(samples):
         users = sample.users or 0.0
-        elapsed_of[users].append(sample.elapsed)
-        following = samples[index + 1].start if index + 1 < len(samples) else end
-        stretch_of[users] += sample.elapsed if index in pauses else following - sample.start
+        response_times_by_users[users].append(sample.elapsed)
+        next_start = samples[index + 1].start if index + 1 < len(samples) else end
+        duration_by_users[users] += sample.elapsed if index in pauses else next_start - sample.start
     return [
         LoadRow(
             1,
             users=users,
-            throughput=len(times) / (stretch_of[users] / 1e3) if stretch_of[users] else None,
-            response=sum(times) / len(times) / 1e3,
+            throughput=len(response_times) / (duration_by_users[users] / 1e3)
+            if duration_by_users[users]
+            else None,
+            response=sum(response_times) / len(response_times) / 1e3,
             quantiles={
-                share: sorted(times)[min(int(share * len(times)), len(times) - 1)] / 1e3
+                share: sorted(response_times)[
+                    min(int(share * len(response_times)), len(response_times) - 1)
+                ]
+                / 1e3
                 for share in _QUANTILES
-                if len(times) * (1 - share) >= 1
+                if len(response_times) * (1 - share) >= 1
             },
         )
-        for users, times in sorted(elapsed_of.items())
-        if users >= 1 and len(times) >= LEAST_PART * len(samples)
+        for users, response_times in sorted(response_times_by_users.items())
+        if users >= 1 and len(response_times) >= LEAST_PART * len(samples)
     ]
 
 
@@ -350,7 +364,7 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
     ------
     SpecError : what is wrong with it, by line
     """
-    ends = list[tuple[float, float]]()
+    end_times_and_durations = list[tuple[float, float]]()
     users = list[tuple[float, float]]()
     rows_of_ends = list[tuple[int, object]]()
     failed = 0
@@ -361,7 +375,7 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
         metric, data = point.get("metric"), point.get("data") or {}
         if metric not in ("http_req_duration", "vus"):
             continue
-        instant = _instant(reading, line, str(data.get("time", "")))
+        instant = _parse_instant(reading, line, str(data.get("time", "")))
         value = reading.number(line, str(metric), str(data.get("value", "")))
         if instant is None or value is None:
             continue
@@ -370,21 +384,22 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
         elif (data.get("tags") or {}).get("expected_response") == "false":
             failed += 1
         else:
-            ends.append((instant, value))
-            rows_of_ends.append((line, ends[-1]))
+            end_times_and_durations.append((instant, value))
+            rows_of_ends.append((line, end_times_and_durations[-1]))
     if reading.problems:
         reading.finished()
     _check_copies(reading, rows_of_ends)
-    if not ends:
+    if not end_times_and_durations:
         reading.refuse(1, "", f"no request succeeded, so there is no load; {failed} failed")
     if failed:
         reading.odd(1, "", f"{failed} requests failed, and are left out")
     samples = [
-        _Sample(end - elapsed, elapsed, _users_at(sorted(users), end), "") for end, elapsed in ends
+        _Sample(end - elapsed, elapsed, _users_at(sorted(users), end), "")
+        for end, elapsed in end_times_and_durations
     ]
-    counted = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
-    rows = _rows(counted, _pauses(reading, counted))
-    if failed <= FEW_FAILED * (failed + len(ends)):
+    samples_in_order = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
+    rows = _rows_by_users(samples_in_order, _indices_before_pauses(reading, samples_in_order))
+    if failed <= FEW_FAILED * (failed + len(end_times_and_durations)):
         return rows
     return [replace(row, unsteady=f"{failed} requests failed") for row in rows]
 
@@ -393,10 +408,10 @@ def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | 
     """Return the virtual users at a point in time: the last count before it that is not 0, else the
     first count after it; None without counts.
     """
-    running = [count for count in counts if count[1]]
-    if not running:
+    counts_above_0 = [count for count in counts if count[1]]
+    if not counts_above_0:
         return None
-    return running[max(bisect_right(running, (instant, inf)) - 1, 0)][1]
+    return counts_above_0[max(bisect_right(counts_above_0, (instant, inf)) - 1, 0)][1]
 
 
 _SUMMED = re.compile(
@@ -456,21 +471,21 @@ def read_summary(reading: Reading) -> LoadRow:
     unsteady = ""
     total_lines = [line for line in lines if line["of"] == "="] or lines
     counts = list(dict.fromkeys(int(line["active"]) for line in lines if line["active"]))
-    active = max(counts, default=0)
-    if len(running := [count for count in counts if count]) > 1:
-        names_in_words = ", ".join(map(str, running))
+    most_threads = max(counts, default=0)
+    if len(counts_above_0 := [count for count in counts if count]) > 1:
+        names_in_words = ", ".join(map(str, counts_above_0))
         message = (
             f"active threads changed ({names_in_words}); throughput and mean time are of all"
             " together"
         )
         reading.odd(1, "", message)
-        unsteady = f"active threads changed in the run, up to {active}"
+        unsteady = f"active threads changed in the run, up to {most_threads}"
     if int(total_lines[-1]["failed"]):
         message = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
         reading.odd(1, "", message)
     return LoadRow(
         1,
-        users=float(active) if active else None,
+        users=float(most_threads) if most_threads else None,
         throughput=float(total_lines[-1]["rate"]),
         response=float(total_lines[-1]["mean"]) / 1e3,
         unsteady=unsteady,

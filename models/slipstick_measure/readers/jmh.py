@@ -18,7 +18,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from slipstick_measure.measurements import Measurements
-from slipstick_measure.readers.benchmarks import line_of, place_of
+from slipstick_measure.readers.benchmarks import coordinates_of, line_of
 from slipstick_measure.readers.names import LOADS, PROCESSORS, plain_words
 from slipstick_measure.readers.reading import FileFormat, JsonNumber, Reading, csv_rows, parse_json
 
@@ -29,14 +29,14 @@ _TABLE = re.compile(r"\s*Benchmark\s.*\bMode\b.*\bUnits?\s*")
 _CSV = re.compile(r'\A\ufeff?"?Benchmark"?,"?Mode"?,"?Threads"?,', re.IGNORECASE)
 _PARAMETER = re.compile(r"\((?P<name>[^()]*)\)|Param: (?P<of_csv>.*)")
 _THREADS = re.compile(r"# Threads: ([0-9]+) threads?\b.*")
-_OF_RUN = re.compile(r"# Benchmark: (\S+)\s*")
+_BENCHMARK = re.compile(r"# Benchmark: (\S+)\s*")
 _MAGNITUDE = "≈"
-_THREADS_NAME = "threads"
+_THREADS_PARAMETER = "threads"
 
 
 class _JmhResult(NamedTuple):
-    """A result: its benchmark, its mode, its parameters, the threads of JMH or nothing, its scores
-    with their unit, and its line.
+    """A result of JMH: the benchmark, its mode and parameters, the number of threads (empty if
+    unknown), the scores with their unit, and the line.
     """
 
     benchmark: str
@@ -59,18 +59,19 @@ def is_jmh_text(reading: Reading) -> bool:
 
 
 def _read_json(reading: Reading) -> Measurements:
+    """Read the results in the JSON of JMH, with a score for each iteration."""
     document = parse_json(reading, reading.text)
     if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
         reading.refuse(1, "", "JMH writes a list of objects")
-    rows = list[_JmhResult]()
-    parts = 0
+    results = list[_JmhResult]()
+    part_count = 0
     for result in document:
         metric = result.get("primaryMetric")
         metric = metric if isinstance(metric, dict) else {}
-        parts += len(result.get("secondaryMetrics") or {})
+        part_count += len(result.get("secondaryMetrics") or {})
         forks = metric.get("rawData") or []
         scores = [score for fork in forks if isinstance(fork, list) for score in fork]
-        rows.append(
+        results.append(
             _JmhResult(
                 str(result.get("benchmark", "")),
                 str(result.get("mode", "")),
@@ -81,26 +82,27 @@ def _read_json(reading: Reading) -> Measurements:
                 line_of(metric) or line_of(result) or 1,
             )
         )
-    return _measured(reading, rows, parts)
+    return _as_measurements(reading, results, part_count)
 
 
 def _read_text(reading: Reading) -> Measurements:
-    rows = list(_csv_rows(reading) if _CSV.match(reading.text) else _table_rows(reading))
-    whole = [row for row in rows if not re.search("[:·]", row.benchmark)]
-    return _measured(reading, whole, len(rows) - len(whole))
+    """Read the results in the table or the CSV of JMH."""
+    results = list(_csv_rows(reading) if _CSV.match(reading.text) else _table_rows(reading))
+    whole_results = [row for row in results if not re.search("[:·]", row.benchmark)]
+    return _as_measurements(reading, whole_results, len(results) - len(whole_results))
 
 
 def _csv_rows(reading: Reading) -> Iterator[_JmhResult]:
     """Yield the results in the CSV of JMH."""
     for line, cell_by_name in csv_rows(reading, reading.text):
-        folded = {name.casefold(): value for name, value in cell_by_name.items()}
+        cell_by_lower_name = {name.casefold(): value for name, value in cell_by_name.items()}
         parameters = {
             match["of_csv"]: value
             for name, value in cell_by_name.items()
             if (match := _PARAMETER.fullmatch(name)) and match["of_csv"] and value
         }
-        score, unit = folded.get("score", ""), folded.get("unit", "")
-        name, mode, threads = (folded[key] for key in ("benchmark", "mode", "threads"))
+        score, unit = cell_by_lower_name.get("score", ""), cell_by_lower_name.get("unit", "")
+        name, mode, threads = (cell_by_lower_name[key] for key in ("benchmark", "mode", "threads"))
         yield _JmhResult(name, mode, parameters, threads, [score], unit, line)
 
 
@@ -116,7 +118,7 @@ def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
     for line, text in enumerate(reading.lines, 1):
         if match := _THREADS.fullmatch(text):
             count = match[1]
-        elif match := _OF_RUN.fullmatch(text):
+        elif match := _BENCHMARK.fullmatch(text):
             benchmark = match[1]
             if heading:  # the runs before it were of another table
                 heading, threads = [], {}
@@ -124,7 +126,7 @@ def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
         elif _TABLE.fullmatch(text):
             heading = text.split()
         elif heading and _is_row(text.split(), heading):
-            cells = _cells(text)
+            cells = _cells_of_row(text)
             if not cells:
                 reading.odd(line, "", "the row is cut before its unit, and is left out")
                 continue
@@ -133,16 +135,19 @@ def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
             reading.odd(line, "", "the last line is no whole row, and is left out")
 
 
-def _cells(text: str) -> list[str]:
-    """Return the words of a row without the sign before its error; empty for other lines."""
+def _cells_of_row(text: str) -> list[str]:
+    """Return the words of a row without the sign before its error; empty for lines that are no
+    whole row.
+    """
     words = text.replace(_MAGNITUDE + " ", _MAGNITUDE).replace("±", " ").split()
-    known = [word for word in words if word != "\ufffd"]
-    return known if len(known) >= 4 and "/" in known[-1] else []
+    kept_words = [word for word in words if word != "\ufffd"]
+    return kept_words if len(kept_words) >= 4 and "/" in kept_words[-1] else []
 
 
 def _is_row(cells: Sequence[str], heading: Sequence[str]) -> bool:
-    at = 1 + sum(bool(_PARAMETER.fullmatch(word)) for word in heading)
-    return at < len(cells) and cells[at] in MODES
+    """Return whether the cells of a line have a mode in the place that the heading has for it."""
+    mode_index = 1 + sum(bool(_PARAMETER.fullmatch(word)) for word in heading)
+    return mode_index < len(cells) and cells[mode_index] in MODES
 
 
 def _table_row(
@@ -152,48 +157,61 @@ def _table_row(
     cells: Sequence[str],
     threads: Mapping[str, set[str]],
 ) -> _JmhResult:
-    names = [word[1:-1] for word in heading if _PARAMETER.fullmatch(word)]
-    name, values, mode = cells[0], cells[1 : 1 + len(names)], cells[1 + len(names)]
-    after = [word for word in heading[1:] if not _PARAMETER.fullmatch(word)][1:]
-    counts = [word for word in after if word in ("Cnt", "Samples", "Thr", "Count", "Sec")]
-    numbers = cells[2 + len(names) : -1]
+    """Return the result in a row of a table."""
+    parameter_names = [word[1:-1] for word in heading if _PARAMETER.fullmatch(word)]
+    name, values, mode = (
+        cells[0],
+        cells[1 : 1 + len(parameter_names)],
+        cells[1 + len(parameter_names)],
+    )
+    headings_after_mode = [word for word in heading[1:] if not _PARAMETER.fullmatch(word)][1:]
+    count_headings = [
+        word for word in headings_after_mode if word in ("Cnt", "Samples", "Thr", "Count", "Sec")
+    ]
+    numbers = cells[2 + len(parameter_names) : -1]
     # Counts are whole and scores have decimals; some rows have no counts.
-    at = next((at for at, word in enumerate(numbers) if not word.isdecimal()), len(numbers))
-    score = numbers[at] if at < len(numbers) else ""
+    score_index = next(
+        (score_index for score_index, word in enumerate(numbers) if not word.isdecimal()),
+        len(numbers),
+    )
+    score = numbers[score_index] if score_index < len(numbers) else ""
     parameters = {
-        parameter: value for parameter, value in zip(names, values, strict=True) if value != "N/A"
+        parameter: value
+        for parameter, value in zip(parameter_names, values, strict=True)
+        if value != "N/A"
     }
     count = ""
-    if "Thr" in counts and at == len(counts):
-        count = numbers[counts.index("Thr")]
-    elif told := {
-        of_run
-        for benchmark, every in threads.items()
+    if "Thr" in count_headings and score_index == len(count_headings):
+        count = numbers[count_headings.index("Thr")]
+    elif thread_counts := {
+        thread_count
+        for benchmark, counts_of_benchmark in threads.items()
         if f".{benchmark}".endswith(f".{name.partition(':')[0]}")
-        for of_run in every
+        for thread_count in counts_of_benchmark
     }:
-        if len(told) > 1:
+        if len(thread_counts) > 1:
             message = "ran with several numbers of threads, which its table does not tell apart"
             reading.refuse(line, name, f"{message}; let JMH write JSON: -rf json -rff FILE")
-        count = told.pop()
+        count = thread_counts.pop()
     return _JmhResult(name, mode, parameters, count, [score.replace(",", ".")], cells[-1], line)
 
 
-def _measured(reading: Reading, rows: Sequence[_JmhResult], parts: int) -> Measurements:
+def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: int) -> Measurements:
     """Return results as measurements.
 
     Parameters
     ----------
-    parts : results of parts of a benchmark, of its percentiles and of profilers, which are told
+    part_count : number of results of parts of a benchmark, of percentiles and of profilers, which a
+        note mentions
     """
-    if parts:
-        message = f"{parts} results of parts, percentiles and profilers are left out"
+    if part_count:
+        message = f"{part_count} results of parts, percentiles and profilers are left out"
         reading.odd(1, "benchmark", message)
-    best = {
-        name: min((row.mode for row in rows if row.benchmark == name), key=_rank)
+    mode_by_benchmark = {
+        name: min((row.mode for row in rows if row.benchmark == name), key=_rank_of_mode)
         for name in dict.fromkeys(row.benchmark for row in rows)
     }
-    rows_taken = [row for row in rows if row.mode == best[row.benchmark]]
+    rows_taken = [row for row in rows if row.mode == mode_by_benchmark[row.benchmark]]
     if len(rows_taken) < len(rows):
         message = (
             f"{len(rows) - len(rows_taken)} results in other modes of the same benchmarks are"
@@ -203,24 +221,17 @@ def _measured(reading: Reading, rows: Sequence[_JmhResult], parts: int) -> Measu
     have_several_threads = any(row.threads not in ("", "1") for row in rows_taken)
     repetitions: dict[Any, int] = {}
     for row in rows_taken:
-        parameters = dict(row.parameters)
         # Threads that the benchmark starts itself are a parameter; JMH then counts one.
-        by_jmh = bool(row.threads) and (have_several_threads or not any(map(_counts, parameters)))
-        if by_jmh and _THREADS_NAME in parameters:
-            message = (
-                "the parameter threads and JMH both count threads; keep the runs of one of the two"
-            )
-            reading.refuse(row.line, _THREADS_NAME, message)
-        if by_jmh:
-            parameters[_THREADS_NAME] = row.threads
-        hints = reading.hints
-        if not any(map(_counts, parameters)) and hints.processors is None and not hints.columns:
-            message = (
-                "the table does not say how many threads ran; say --processors N, or let JMH write"
-            )
-            reading.refuse(row.line, "", f"{message} JSON: -rf json -rff FILE")
-        region = _without_package(row.benchmark, best)[:200] if len(best) > 1 else ""
-        coordinates = place_of(reading, row.line, parameters, region)
+        is_counted_by_jmh = bool(row.threads) and (
+            have_several_threads or not any(map(_is_count, row.parameters))
+        )
+        parameters = _parameters_with_threads(reading, row, is_counted_by_jmh)
+        region = (
+            _without_package(row.benchmark, mode_by_benchmark)[:200]
+            if len(mode_by_benchmark) > 1
+            else ""
+        )
+        coordinates = coordinates_of(reading, row.line, parameters, region)
         if coordinates is None:
             continue
         for score in row.scores:
@@ -230,15 +241,41 @@ def _measured(reading: Reading, rows: Sequence[_JmhResult], parts: int) -> Measu
                 )
                 reading.odd(row.line, "score", f"{message}; print a smaller unit: -tu ns")
                 continue
-            number = repetitions[coordinates] = repetitions.get(coordinates, 0) + 1
-            repeated = coordinates._replace(repetition=number)
+            repetition = repetitions[coordinates] = repetitions.get(coordinates, 0) + 1
+            coordinates_of_score = coordinates._replace(repetition=repetition)
             line = score.line if isinstance(score, JsonNumber) else row.line
             if row.mode == "thrpt":
-                reading.add(line, repeated, "throughput", str(score), row.unit)
+                reading.add(line, coordinates_of_score, "throughput", str(score), row.unit)
             else:
-                metric = "cycle" if have_several_threads and by_jmh else "time"
-                reading.add(line, repeated, metric, str(score), row.unit.removesuffix("/op"))
+                metric = "cycle" if have_several_threads and is_counted_by_jmh else "time"
+                reading.add(
+                    line, coordinates_of_score, metric, str(score), row.unit.removesuffix("/op")
+                )
     return reading.finished()
+
+
+def _parameters_with_threads(
+    reading: Reading, row: _JmhResult, is_counted_by_jmh: bool
+) -> dict[str, Any]:
+    """Return the parameters of a result, with the threads that JMH counts; refuse a result whose
+    number of threads is ambiguous or unknown.
+    """
+    parameters = dict(row.parameters)
+    if is_counted_by_jmh and _THREADS_PARAMETER in parameters:
+        message = (
+            "the parameter threads and JMH both count threads; keep the runs of one of the two"
+        )
+        reading.refuse(row.line, _THREADS_PARAMETER, message)
+    if is_counted_by_jmh:
+        parameters[_THREADS_PARAMETER] = row.threads
+    hints = reading.hints
+    if not any(map(_is_count, parameters)) and hints.processors is None and not hints.columns:
+        message = (
+            "the table does not say how many threads ran; say --processors N, or let JMH write"
+            " JSON: -rf json -rff FILE"
+        )
+        reading.refuse(row.line, "", message)
+    return parameters
 
 
 def _without_package(benchmark: str, others: Iterable[str]) -> str:
@@ -248,11 +285,12 @@ def _without_package(benchmark: str, others: Iterable[str]) -> str:
     return ".".join(benchmark.split(".")[common:])
 
 
-def _rank(mode: str) -> int:
+def _rank_of_mode(mode: str) -> int:
+    """Return the index of a mode in the order of preference."""
     return MODES.index(mode) if mode in MODES else len(MODES)
 
 
-def _counts(name: str) -> bool:
+def _is_count(name: str) -> bool:
     """Return whether a parameter counts processors or users."""
     return plain_words(name) in (*PROCESSORS, *LOADS)
 

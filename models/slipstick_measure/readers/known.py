@@ -1,5 +1,5 @@
-"""Files that are known by name and not read as measurements, each with the way to what is wanted of
-it.
+"""Files that are recognized and not read as measurements, each with advice on how to get what is
+wanted.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class KnownFile(NamedTuple):
     """
 
     pattern: re.Pattern[str]
-    what: str
-    way: str
+    description: str
+    advice: str
 
 
 _IMPORT = (
@@ -35,7 +35,7 @@ _GPU_LIST = (
 )
 
 
-_TABLE: tuple[tuple[str, str, str], ...] = (
+_PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         r"\A\s*window\.BENCHMARK_DATA\s*=",
         "a page of github-action-benchmark",
@@ -211,7 +211,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
 which they are tried.
 """
 
-KNOWN_TEXTS = tuple(KnownFile(re.compile(pattern), what, way) for pattern, what, way in _TABLE)
+KNOWN_TEXTS = tuple(KnownFile(re.compile(pattern), what, way) for pattern, what, way in _PATTERNS)
 
 GZIP = b"\x1f\x8b"
 PACKED: Mapping[bytes, tuple[str, str]] = {
@@ -250,17 +250,24 @@ SUFFIXES: Mapping[str, tuple[str, str]] = {
 
 def known_text(text: str) -> KnownFile | None:
     """Return the known kind of a text; None if it is unknown."""
-    return next((tool for tool in KNOWN_TEXTS if tool.pattern.search(text[:200_000])), None)
+    return next(
+        (known_file for known_file in KNOWN_TEXTS if known_file.pattern.search(text[:200_000])),
+        None,
+    )
 
 
 def known_bytes(path: Path | str) -> str:
-    """Return what kind of file a binary file is, with advice; empty if the kind is unknown."""
+    """Return which kind of binary file a file is, with advice; empty if its kind is unknown."""
     file = Path(path)
     if not file.is_file():
         return ""
-    with file.open("rb") as opened:
-        head = opened.read(512)
-    packed = (known for mark, known in PACKED.items() if head.startswith(mark))
+    with file.open("rb") as stream:
+        head = stream.read(512)
+    packed = (
+        description_and_advice
+        for mark, description_and_advice in PACKED.items()
+        if head.startswith(mark)
+    )
     is_cube = head[257:262] == b"ustar" and b"anchor.xml" in head[:100]
-    packing, way = CUBE if is_cube else SUFFIXES.get(file.suffix) or next(packed, ("", ""))
-    return packing and f"this is {packing}: {way}"
+    description, advice = CUBE if is_cube else SUFFIXES.get(file.suffix) or next(packed, ("", ""))
+    return description and f"this is {description}: {advice}"

@@ -28,7 +28,7 @@ from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.readers.cells import bare_cell, is_missing, split_amount, split_value
 from slipstick_measure.readers.columns import TableColumn, heading_of_model_parameter
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
-from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of, with_points_noted
+from slipstick_measure.readers.grid import LINES_TO_RECOGNIZE, CellGrid, grid_of, with_points_noted
 from slipstick_measure.readers.jmeter import (
     FEW_FAILED,
     JTL_HEAD,
@@ -117,7 +117,7 @@ def is_load_table(reading: Reading) -> bool:
     throughput.
     """
     try:
-        grid = grid_of(Reading(reading.file, reading.text, reading.hints), JUDGED)
+        grid = grid_of(Reading(reading.file, reading.text, reading.hints), LINES_TO_RECOGNIZE)
     except SpecError:
         return False  # of quotes that do not end, which the reader of tables says
     if "time_unit" in grid.heading:

@@ -16,6 +16,7 @@ latency and bandwidth tests (linux-rdma/perftest, src/perftest_resources.c: byte
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -147,34 +148,36 @@ def _read_row(
             reading.wrong(line, "size", f"a message has 0 bytes or more; got {short(cells[0])}")
             return
         size = number
-    for metric, beginnings in (("time", _TIMES), ("bandwidth", _RATES)):
-        index = next(
-            (
-                index
-                for beginning in beginnings
-                for index, column in enumerate(columns)
-                if column.startswith(beginning)
-            ),
-            None,
-        )
-        if index is not None:
-            rate = (
-                "Gbit/s"
-                if "[gb/sec]" in columns[index]
-                else "MiB/s"
-                if tool.name == "perftest"
-                else "MB/s"
-            )
-            unit = "us" if metric == "time" else rate
-            value = cells[index]
-            if tool.name == "netgauge" and reading.number(line, metric, value) is not None:
-                value = repr(float(value) / 2)
-            if metric == "bandwidth" and size == 0:
-                reading.odd(line, name, "0 bytes have no bandwidth, so the row is left out")
-                return
-            reading.add(line, Coordinates(p, size, name), metric, value, unit)
-            return
-    reading.wrong(line, name, f"{short(', '.join(columns))} has no column of a time or a bandwidth")
+    coordinates = Coordinates(p, size, name)
+    if (index := _first_column(columns, _TIMES)) is not None:
+        value = cells[index]
+        if tool.name == "netgauge" and reading.number(line, "time", value) is not None:
+            value = repr(float(value) / 2)
+        reading.add(line, coordinates, "time", value, "us")
+    elif (index := _first_column(columns, _RATES)) is None:
+        message = f"{short(', '.join(columns))} has no column of a time or a bandwidth"
+        reading.wrong(line, name, message)
+    elif size == 0:
+        reading.odd(line, name, "0 bytes have no bandwidth, so the row is left out")
+    else:
+        rate = "MiB/s" if tool.name == "perftest" else "MB/s"
+        unit = "Gbit/s" if "[gb/sec]" in columns[index] else rate
+        reading.add(line, coordinates, "bandwidth", cells[index], unit)
+
+
+def _first_column(columns: Sequence[str], beginnings: Sequence[str]) -> int | None:
+    """Return the index of the first column that begins with the first of some texts, else with the
+    second, and so on; None if there is none.
+    """
+    return next(
+        (
+            index
+            for beginning in beginnings
+            for index, column in enumerate(columns)
+            if column.startswith(beginning)
+        ),
+        None,
+    )
 
 
 FORMATS = tuple(

@@ -1,8 +1,8 @@
 """The words of tables: how people head the columns of their runs, and how they write units, times
-and missing values. Grown from the tables of papers, issue threads, batch systems and load tests.
+and missing values, as found in papers, issue threads, batch systems and load tests.
 
 Why this shape: words are data. A reader that meets a new heading needs a word here and no code.
-A heading is compared in the form that `plain_words` gives it: lower case, words parted by single
+A heading is compared in the form that `plain_words` gives it: lower case, words separated by single
 blanks, without marks and without the words that only count (`COUNTING`).
 """
 
@@ -128,9 +128,6 @@ SPREADS: tuple[str, ...] = (
 
 MEASURED: tuple[str, ...] = ("actual", "measured", "value", "result", "observed", "our", "y")
 """What heads a value and does not say of which kind it is; its course says that."""
-
-OUTLOOK: tuple[str, ...] = ("per", "each")
-"""Words before the processors of a value that is one processor's."""
 
 COUNTING = frozenset(
     (
@@ -296,15 +293,18 @@ def rate_unit(text: str) -> RateUnit | None:
     >>> rate_unit("ns/day").factor, rate_unit("GFLOP/s").factor, rate_unit("s"), rate_unit("s/step")
     (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
     """
-    bare = _IN_ONE_WORD.get(text.strip().casefold(), text.strip())
-    flop = bare.casefold().find("flop/s")
-    if flop >= 0:  # as flops, whose prefix may be a small letter
-        bare = f"{bare[:flop]}flops{bare[flop + len('flop/s') :]}"
-    if flops := _FLOPS.fullmatch(bare):
+    unit_text = _IN_ONE_WORD.get(text.strip().casefold(), text.strip())
+    flop_index = unit_text.casefold().find("flop/s")
+    if flop_index >= 0:  # as flops, whose prefix may be a small letter
+        unit_text = f"{unit_text[:flop_index]}flops{unit_text[flop_index + len('flop/s') :]}"
+    if flops_match := _FLOPS.fullmatch(unit_text):
         return RateUnit(
-            text.strip(), Fraction(_prefix(flops["prefix"])), "1/s", _is_processor(flops["one"])
+            text.strip(),
+            Fraction(_factor_of_prefix(flops_match["prefix"])),
+            "1/s",
+            _is_processor(flops_match["one"]),
         )
-    match = _WORK_IN_A_TIME.fullmatch(bare)
+    match = _WORK_IN_A_TIME.fullmatch(unit_text)
     if match is None:
         return None
     seconds = _SECONDS.get(time_unit(match["time"] or match["word"]))
@@ -313,20 +313,22 @@ def rate_unit(text: str) -> RateUnit | None:
         return None
     if match["one"] and not _is_processor(match["one"]):
         return None
-    factor, unit = _work(work)
+    factor, unit = _factor_of_work(work)
     return RateUnit(text.strip(), factor / seconds, unit, bool(match["one"]))
 
 
 def _is_processor(word: str | None) -> bool:
+    """Return whether a word means a processor."""
     return word is not None and word.casefold() in PROCESSORS
 
 
-def _prefix(letters: str) -> int:
+def _factor_of_prefix(letters: str) -> int:
+    """Return the factor of a prefix of a unit."""
     return _PREFIX.get(letters) or _PREFIX.get(letters.upper(), 1)
 
 
-def _work(work: str) -> tuple[Fraction, str]:
-    """Return the factor and the base unit of counted work."""
+def _factor_of_work(work: str) -> tuple[Fraction, str]:
+    """Return the factor of a unit of work to its base unit, and that unit."""
     if time_unit(work) in _SECONDS:  # simulated nanoseconds, years
         return Fraction(1), "1/s"
     for prefix in sorted(_PREFIX, key=len, reverse=True):
@@ -397,8 +399,8 @@ def plain_words(text: str) -> str:
     ('cores', 'procs', 'ranks', 'gpus', 'ranks')
     """
     lower = text.strip().casefold().replace("n°", "no ").replace("№", "no ")
-    if glued := _GLUED.fullmatch(re.sub(r"[*`\s]", "", lower)):
-        return glued["noun"]
+    if joined_noun := _GLUED.fullmatch(re.sub(r"[*`\s]", "", lower)):
+        return joined_noun["noun"]
     words = _MARKS.sub(" ", lower.replace("#", " # ")).split()
     remaining = [word for word in words if word not in COUNTING]
     return " ".join(remaining or words)
@@ -424,14 +426,14 @@ def rate_heading(text: str) -> tuple[str, str] | None:
     return plain_words(rate or bare), unit
 
 
-def parted_words(text: str) -> str:
-    """Return a heading with blanks between words that only capitals part, in small letters.
+def words_by_capitals(text: str) -> str:
+    """Return a heading with blanks where only capitals separate words, in small letters.
 
     >>> (
-    ...     parted_words("TotalTime"),
-    ...     parted_words("MeanTimeMs"),
-    ...     parted_words("CPUTime"),
-    ...     parted_words("nGPUs"),
+    ...     words_by_capitals("TotalTime"),
+    ...     words_by_capitals("MeanTimeMs"),
+    ...     words_by_capitals("CPUTime"),
+    ...     words_by_capitals("nGPUs"),
     ... )
     ('total time', 'mean time ms', 'CPU time', 'n GPUs')
     """
@@ -453,36 +455,39 @@ def heading(cell: str) -> tuple[str, str | None]:
     >>> heading("T(p)"), heading("seconds"), heading("ms/step"), heading("Elapsed (hh:mm:ss)")
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
     """
-    bare = re.sub(r"^[*_`\s]+|[*_`\s]+$", "", cell)
-    if match := _UNIT.fullmatch(bare):
+    heading_text = re.sub(r"^[*_`\s]+|[*_`\s]+$", "", cell)
+    if match := _UNIT.fullmatch(heading_text):
         unit = match["unit"].strip()
         words = plain_words(match["name"])
-        if function := re.fullmatch(r"([tse])\((?:p|n|np)\)", words):
-            words = _FUNCTIONS[function[1]]
+        if function_match := re.fullmatch(r"([tse])\((?:p|n|np)\)", words):
+            words = _FUNCTIONS[function_match[1]]
         if unit.casefold() in ("p", "n", "np"):
             return _FUNCTIONS.get(words, words), None
         return words, None if _CLOCK.fullmatch(unit.casefold()) else unit
-    name = plain_words(bare)
+    name = plain_words(heading_text)
     if name == "elapsedraw":  # of sacct
         return name, "s"
-    if _CLOCK.fullmatch(bare.casefold()) and ":" in bare:
+    if _CLOCK.fullmatch(heading_text.casefold()) and ":" in heading_text:
         return "time", None
-    head = re.split(r"/|[ _]per[ _]", bare, maxsplit=1)[0]
+    head = re.split(r"/|[ _]per[ _]", heading_text, maxsplit=1)[0]
     is_unit = (
         time_unit(head) in _SECONDS
-        and bare.casefold() not in SPREADS
-        and not rate_unit(bare.replace("_", " "))
+        and heading_text.casefold() not in SPREADS
+        and not rate_unit(heading_text.replace("_", " "))
     )
-    if is_unit and (len(head) > 2 or head != bare):
+    if is_unit and (len(head) > 2 or head != heading_text):
         return "time", head
-    if "/" in bare and plain_words(head) in TIMES:  # wall/step
+    if "/" in heading_text and plain_words(head) in TIMES:  # wall/step
         return plain_words(head), None
-    tail = _TAIL.fullmatch(re.sub(r"[*`_]", " ", bare).strip())
-    if tail is None or tail["unit"] in ("m", "d") or name in (*TIMES, *RATES):
+    name_and_unit = _TAIL.fullmatch(re.sub(r"[*`_]", " ", heading_text).strip())
+    if name_and_unit is None or name_and_unit["unit"] in ("m", "d") or name in (*TIMES, *RATES):
         return name, None
-    if time_unit(tail["unit"]) not in _SECONDS and rate_unit(tail["unit"]) is None:
+    if (
+        time_unit(name_and_unit["unit"]) not in _SECONDS
+        and rate_unit(name_and_unit["unit"]) is None
+    ):
         return name, None
-    return plain_words(tail["name"].removesuffix(" in")) or name, tail["unit"]
+    return plain_words(name_and_unit["name"].removesuffix(" in")) or name, name_and_unit["unit"]
 
 
 def member_called(heading: str) -> str:

@@ -57,13 +57,13 @@ def _read_perf_lock(reading: Reading) -> Measurements:
         )
     coordinates = Coordinates(hints.processors, hints.size)
     reading.add(1, coordinates, "time", repr(hints.time), "s")
-    inside = False
+    is_in_table = False
     for line, text in enumerate(reading.lines, 1):
         if _HEADER.match(text):
-            inside = True
-        elif inside and text.strip() and not text.startswith(("=", "#")):
+            is_in_table = True
+        elif is_in_table and text.strip() and not text.startswith(("=", "#")):
             _read_waits(reading, line, coordinates, text)
-    if not inside:
+    if not is_in_table:
         reading.refuse(
             1,
             "",
@@ -81,7 +81,8 @@ def _read_perf_lock(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _read_waits(reading: Reading, line: int, where: Coordinates, text: str) -> None:
+def _read_waits(reading: Reading, line: int, run: Coordinates, text: str) -> None:
+    """Read a line of perf lock contention: the waits at a lock and their total time."""
     if match := _ROW.fullmatch(text):
         count, total, unit, *_, rest = match.groups()
         kind, _, caller = rest.strip().partition(" ")
@@ -102,7 +103,7 @@ def _read_waits(reading: Reading, line: int, where: Coordinates, text: str) -> N
         total = fields[1]
         unit = "ns"
         name = fields[5]
-    coordinates = where._replace(region=name)
+    coordinates = run._replace(region=name)
     reading.add(line, coordinates, "wait", total, "min" if unit == "m" else unit)
     reading.add(line, coordinates, "events", count, "1")
 
@@ -150,29 +151,31 @@ def event_counts(reading: Reading) -> list[EventCount]:
     """Read the events of one run from separated values, JSON lines or a table; events that perf
     could not count are noted.
     """
-    by_event: dict[str, EventCount] = {}
-    missing: list[EventCount] = []
+    count_by_event: dict[str, EventCount] = {}
+    missing_counts: list[EventCount] = []
     for line, text in reading.content:
         if _TABLE in reading.text:
-            event_count = _counted_in_table(line, text)
+            event_count = _parse_table_event(line, text)
         else:
-            event_count = (_counted_json if text.lstrip().startswith("{") else _counted)(
-                reading, line, text
-            )
+            event_count = (
+                _parse_json_event if text.lstrip().startswith("{") else _parse_separated_event
+            )(reading, line, text)
         if event_count is None:
             continue
-        if event_count.event in by_event:
+        if event_count.event in count_by_event:
             reading.wrong(
                 line,
                 event_count.event,
-                f"is in line {by_event[event_count.event].line} already; one run a file",
+                f"is in line {count_by_event[event_count.event].line} already; one run a file",
             )
-        by_event.setdefault(event_count.event, event_count)
-        missing += [event_count] if event_count.value.startswith("<not") else []
-    if missing:
-        names = ", ".join(event_count.event for event_count in missing)
-        reading.odd(missing[0].line, "", f"perf could not count {names}; left out")
-    return [event_count for event_count in by_event.values() if event_count not in missing]
+        count_by_event.setdefault(event_count.event, event_count)
+        missing_counts += [event_count] if event_count.value.startswith("<not") else []
+    if missing_counts:
+        names = ", ".join(event_count.event for event_count in missing_counts)
+        reading.odd(missing_counts[0].line, "", f"perf could not count {names}; left out")
+    return [
+        event_count for event_count in count_by_event.values() if event_count not in missing_counts
+    ]
 
 
 def _read_perf_stat(reading: Reading) -> Measurements:
@@ -183,8 +186,8 @@ def _read_perf_stat(reading: Reading) -> Measurements:
             "perf stat does not say how many processors the run had; name them with --processors",
         )
     coordinates = Coordinates(reading.hints.processors, reading.hints.size)
-    counted = event_counts(reading)
-    for event_count in counted:
+    counts = event_counts(reading)
+    for event_count in counts:
         if event_count.event == "cpu-clock":
             reading.wrong(
                 event_count.line,
@@ -200,37 +203,39 @@ def _read_perf_stat(reading: Reading) -> Measurements:
                 event_count.value,
                 unit,
             )
-    if all(event_count.event != "duration_time" for event_count in counted):
-        _add_elapsed(reading, coordinates, counted)
+    if all(event_count.event != "duration_time" for event_count in counts):
+        _add_elapsed_time(reading, coordinates, counts)
     return reading.finished()
 
 
-def _add_elapsed(reading: Reading, coordinates: Coordinates, counted: list[EventCount]) -> None:
-    """Add the elapsed time, which is not among perf's counts."""
+def _add_elapsed_time(reading: Reading, coordinates: Coordinates, counts: list[EventCount]) -> None:
+    """Add the elapsed time if perf did not count it: the one that the user gives, else busy time
+    over the processors used.
+    """
     if reading.hints.time is not None:
         reading.add(1, coordinates, "time", repr(reading.hints.time), "s")
         return
-    for event_count in counted:
+    for event_count in counts:
         if (
             event_count.event == "task-clock"
             and event_count.ratio_unit == "CPUs utilized"
             and not reading.problems
         ):
-            used = reading.number(event_count.line, event_count.event, event_count.ratio)
-            busy = float(event_count.value)
-            if used:
+            processors_used = reading.number(event_count.line, event_count.event, event_count.ratio)
+            busy_time = float(event_count.value)
+            if processors_used:
                 reading.add(
                     event_count.line,
                     coordinates,
                     "time",
-                    repr(busy / used),
+                    repr(busy_time / processors_used),
                     UNITS.get(event_count.unit, event_count.unit),
                 )
-                digits = (
+                message = (
                     "the elapsed time is busy time / CPUs utilized, to the digits of the latter"
                 )
                 reading.odd(
-                    event_count.line, event_count.event, f"{digits}; ask perf for -e duration_time"
+                    event_count.line, event_count.event, f"{message}; ask perf for -e duration_time"
                 )
                 return
     reading.odd(
@@ -238,7 +243,8 @@ def _add_elapsed(reading: Reading, coordinates: Coordinates, counted: list[Event
     )
 
 
-def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
+def _parse_separated_event(reading: Reading, line: int, text: str) -> EventCount | None:
+    """Parse a line with separators of perf stat -x; None after recording a problem."""
     match = _FIRST.match(text)
     if match is None:
         layout = "value, unit, event, run time, percent, metric, metric unit"
@@ -261,7 +267,7 @@ def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
     return EventCount(line, event, value, unit, ratio, ratio_unit)
 
 
-def _counted_in_table(line: int, text: str) -> EventCount | None:
+def _parse_table_event(line: int, text: str) -> EventCount | None:
     """Parse a line of perf's printed table; None for lines without an event."""
     if elapsed := _ELAPSED.match(text):
         return EventCount(line, "duration_time", elapsed[1], "sec", "", "")
@@ -273,7 +279,8 @@ def _counted_in_table(line: int, text: str) -> EventCount | None:
     )
 
 
-def _counted_json(reading: Reading, line: int, text: str) -> EventCount | None:
+def _parse_json_event(reading: Reading, line: int, text: str) -> EventCount | None:
+    """Parse a line of perf stat -j; None after recording a problem."""
     match parse_json(reading, text, line):
         case {"counter-value": str(value), "unit": str(unit), "event": str(event), **rest}:
             ratio = rest.get("metric-value", JsonNumber(""))

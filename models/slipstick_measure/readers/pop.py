@@ -28,7 +28,7 @@ NAMES = {
     "number of processes": "p",
     "total threads": "p",
 }
-"""What the tools call it, in lower case, and our name."""
+"""Standard name of a metric, by its name in the tools in lower case."""
 
 PERCENT_ABOVE = 2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
 _PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
@@ -54,12 +54,14 @@ def _is_pop(reading: Reading) -> bool:
     # A sentence may have such a name between commas; a heading has a row below it.
     if len(rows) > 1 and len(rows[1]) == len(rows[0]):
         labels += rows[0]
-    if any(_label(row[0])[0] in EFFICIENCIES for row in rows):
+    if any(_parse_label(row[0])[0] in EFFICIENCIES for row in rows):
         return True
-    metrics = {_label(label)[0] for label in labels} & EFFICIENCIES.keys()
-    head = {plain_words(cell) for cell in rows[0] if _label(cell)[0] != "p"} if rows else set()
+    metrics = {_parse_label(label)[0] for label in labels} & EFFICIENCIES.keys()
+    heading_words = (
+        {plain_words(cell) for cell in rows[0] if _parse_label(cell)[0] != "p"} if rows else set()
+    )
     # A table of runs may have one column of efficiencies, which its author computed.
-    return len(metrics) > 1 or (len(metrics) == 1 and not head & {*PROCESSORS})
+    return len(metrics) > 1 or (len(metrics) == 1 and not heading_words & {*PROCESSORS})
 
 
 def _read_pop(reading: Reading) -> Measurements:
@@ -68,29 +70,31 @@ def _read_pop(reading: Reading) -> Measurements:
     Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in
     its label or told beside the file.
     """
-    rows = _rows(reading)
-    if any(row and _label(row[0])[0] in EFFICIENCIES for _, row in rows):
-        cells = _cells(reading, [[(line, text) for text in row] for line, row in rows])
+    rows = _split_rows(reading)
+    if any(row and _parse_label(row[0])[0] in EFFICIENCIES for _, row in rows):
+        cells = _metric_cells(reading, [[(line, text) for text in row] for line, row in rows])
     else:
-        cells = _cells(reading, _turned(reading, rows))
-    coordinates = _places(reading, cells)
-    shares = [
+        cells = _metric_cells(reading, _transposed(reading, rows))
+    coordinates = _coordinates_by_run(reading, cells)
+    efficiencies = [
         (cell, value)
         for cell in cells
         if cell.metric in EFFICIENCIES
         and cell.text
         and (value := reading.number(cell.line, cell.metric, cell.text))
     ]
-    percent = any(
-        value > PERCENT_ABOVE for cell, value in shares if cell.metric == "parallel_efficiency"
-    ) or (sum(value > PERCENT_ABOVE for _, value in shares) * 2 > len(shares))
-    for cell, value in shares:
-        if (value > PERCENT_ABOVE) != percent:
-            scale = "percentages" if percent else "fractions"
+    is_percent = any(
+        value > PERCENT_ABOVE
+        for cell, value in efficiencies
+        if cell.metric == "parallel_efficiency"
+    ) or (sum(value > PERCENT_ABOVE for _, value in efficiencies) * 2 > len(efficiencies))
+    for cell, value in efficiencies:
+        if (value > PERCENT_ABOVE) != is_percent:
+            scale_in_words = "percentages" if is_percent else "fractions"
             reading.wrong(
                 cell.line,
                 cell.metric,
-                f"{cell.text.strip()} stands among {scale}; write all on one scale",
+                f"{cell.text.strip()} stands among {scale_in_words}; write all on one scale",
             )
     if reading.problems:
         reading.finished()
@@ -101,7 +105,7 @@ def _read_pop(reading: Reading) -> Measurements:
             continue
         if cell.metric in EFFICIENCIES:
             reading.add(
-                cell.line, coordinates[cell.run], cell.metric, cell.text, "%" if percent else "1"
+                cell.line, coordinates[cell.run], cell.metric, cell.text, "%" if is_percent else "1"
             )
         elif cell.metric == "time" and cell.unit is None and reading.hints.unit is None:
             reading.odd(
@@ -112,11 +116,13 @@ def _read_pop(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
-    """Split the lines; modelfactors puts raw values, with times in microseconds, behind #."""
+def _split_rows(reading: Reading) -> list[tuple[int, list[str]]]:
+    """Split the lines of a file into rows. In files of modelfactors, lines behind # have raw
+    values; of these only the run times are taken, which are in microseconds.
+    """
     table_rows = []
-    plain = next((text for _, text in reading.content), "")
-    delimiter = max(";,\t", key=plain.count)
+    first_text = next((text for _, text in reading.content), "")
+    delimiter = max(";,\t", key=first_text.count)
     for line, text in enumerate(reading.lines, 1):
         if not text.strip():
             continue
@@ -130,14 +136,14 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
             reading.wrong(line, row[0], _CUT)
         elif not text.lstrip().startswith("#"):
             table_rows.append((line, row))
-        elif row and _label(row[0])[0] == "time":
+        elif row and _parse_label(row[0])[0] == "time":
             table_rows.append((line, [row[0] if "(" in row[0] else f"{row[0]} (us)", *row[1:]]))
     return table_rows
 
 
-def _label(text: str) -> tuple[str, str | None]:
-    """Return the standard name for a label, and its unit; brackets without a unit, as in ``Runtime
-    (ideal)``, belong to the name.
+def _parse_label(text: str) -> tuple[str, str | None]:
+    """Return the standard name of the metric that a label names, and its unit. Brackets without a
+    unit, as in ``Runtime (ideal)``, belong to the name.
     """
     match = _LABEL.fullmatch(text.strip(" -\t\"'"))
     if match and match["unit"] and not time_of_unit(match["unit"])[1] and "%" not in match["unit"]:
@@ -146,20 +152,22 @@ def _label(text: str) -> tuple[str, str | None]:
     return NAMES.get(name, ""), match["unit"] if match else None
 
 
-def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[list[tuple[int, str]]]:
+def _transposed(
+    reading: Reading, rows: Sequence[tuple[int, list[str]]]
+) -> list[list[tuple[int, str]]]:
     """Transpose a table with one run per row, so that rows are metrics; each cell keeps its
     line.
     """
-    (_, head), *other_rows = rows
+    (_, heading), *other_rows = rows
     for line, texts in other_rows:
-        if len(texts) != len(head):
+        if len(texts) != len(heading):
             reading.wrong(
-                line, "", f"{len(texts)} values, where the first line has {len(head)} columns"
+                line, "", f"{len(texts)} values, where the first line has {len(heading)} columns"
             )
-    names = [text.strip().casefold() for text in head]
+    names = [text.strip().casefold() for text in heading]
     # Processes times threads; the processes alone would be too few.
     too_few = "number of processes" if "total threads" in names else None
-    full_rows = [(line, texts) for line, texts in rows if len(texts) == len(head)]
+    full_rows = [(line, texts) for line, texts in rows if len(texts) == len(heading)]
     return [
         [(line, texts[index]) for line, texts in full_rows]
         for index, name in enumerate(names)
@@ -167,23 +175,23 @@ def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[lis
     ]
 
 
-def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
-    """Return the cells of a table with one metric per row, with their metric and run."""
+def _metric_cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
+    """Return the cells of a table whose rows are metrics and whose columns are runs."""
     cells: list[MetricCell] = []
-    lines: dict[str, int] = {}
+    line_by_metric: dict[str, int] = {}
     width = 0
     left_out: list[tuple[int, str]] = []
-    last = max((cells[0][0] for cells in rows if cells), default=0)
+    last_line = max((cells[0][0] for cells in rows if cells), default=0)
     for (line, label), *texts in rows:
-        metric, unit = _label(label)
+        metric, unit = _parse_label(label)
         if not metric:
             left_out.append((line, label.strip(" -")))
-            if line == last and len(texts) < width:
+            if line == last_line and len(texts) < width:
                 reading.wrong(line, label.strip(), _CUT)
             continue
-        if metric in lines:
-            reading.wrong(line, label.strip(), f"is in line {lines[metric]} already")
-        lines[metric] = line
+        if metric in line_by_metric:
+            reading.wrong(line, label.strip(), f"is in line {line_by_metric[metric]} already")
+        line_by_metric[metric] = line
         width = width or len(texts)
         if len(texts) != width:
             reading.wrong(
@@ -198,7 +206,7 @@ def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[
     return cells
 
 
-def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
+def _coordinates_by_run(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
     """Return the coordinates of each run."""
     coordinates: dict[int, Coordinates] = {}
     for cell in cells:

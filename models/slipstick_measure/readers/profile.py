@@ -41,6 +41,9 @@ def _read_profile(reading: Reading) -> Measurements:
 
 
 def _records(file: str, tree: Table, run_index: int, run: RunSpec) -> Iterator[Measurement]:
+    """Yield the measurements of a run: its time, then busy times, waits and events of the run and
+    of each processor.
+    """
     p = int(run.processors.value)
     n = run.size.value if run.size else None
 
@@ -71,14 +74,14 @@ def _records(file: str, tree: Table, run_index: int, run: RunSpec) -> Iterator[M
     accounts += [
         (("each", index), processor, index + 1) for index, processor in enumerate(run.each)
     ]
-    for coordinates, spent_by, processor in accounts:
-        if spent_by.busy:
-            yield measurement((*coordinates, "busy"), "busy", spent_by.busy, processor)
-        for key, metric, book in (
-            ("waits", "wait", spent_by.waits),
-            ("events", "events", spent_by.events),
+    for coordinates, account, processor in accounts:
+        if account.busy:
+            yield measurement((*coordinates, "busy"), "busy", account.busy, processor)
+        for key, metric, amounts_by_cause in (
+            ("waits", "wait", account.waits),
+            ("events", "events", account.events),
         ):
-            for cause, amount in book.items():
+            for cause, amount in amounts_by_cause.items():
                 yield measurement((*coordinates, key, cause), metric, amount, processor)
 
 

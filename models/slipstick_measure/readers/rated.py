@@ -42,21 +42,23 @@ def _is_npb(reading: Reading) -> bool:
 
 
 def _npb_runs(reading: Reading) -> Iterator[tuple[str, int, dict[str, _NpbValue]]]:
-    """Yield each run: the benchmark, the line that ends it, and the values printed after that."""
+    """Yield each run: the benchmark, the line that says that it is completed, and the values
+    printed below that line.
+    """
     name = ""
-    begun = 0
+    completed_line = 0
     values: dict[str, _NpbValue] = {}
     for line, text in enumerate(reading.lines, 1):
         if run := _NPB_RUN.fullmatch(text):
             if name:
-                yield name, begun, values
+                yield name, completed_line, values
             name = run["name"].upper()
-            begun = line
+            completed_line = line
             values = {}
         elif name and (value := _NPB_VALUE.fullmatch(text)):
             values.setdefault(value["key"].casefold(), _NpbValue(line, value["value"].rstrip()))
     if name:
-        yield name, begun, values
+        yield name, completed_line, values
 
 
 def _read_npb(reading: Reading) -> Measurements:
@@ -65,28 +67,26 @@ def _read_npb(reading: Reading) -> Measurements:
     """
     titles = dict[str, None]()
     runs = list(_npb_runs(reading))
-    coarse = any(_is_coarse(values) for *_, values in runs)
-    for name, begin_match, values in runs:
+    are_times_coarse = any(_is_coarse(values) for *_, values in runs)
+    for name, line, values in runs:
         title = f"{name}, class {values['class'].text}" if "class" in values else name
         titles[title] = None
         count = next((values[key] for key in _NPB_COUNTS if key in values), None)
         if count is None and reading.hints.processors is None:
-            reading.odd(
-                begin_match, title, "no processes or threads are printed, so it is taken as one"
-            )
+            reading.odd(line, title, "no processes or threads are printed, so it is taken as one")
         p = reading.hints.processors or (
             1 if count is None else reading.processors(count.line, "processes", count.text)
         )
-        key, metric, unit = _NPB_RATE if coarse else _NPB_TIME
+        key, metric, unit = _NPB_RATE if are_times_coarse else _NPB_TIME
         if p is None or key not in values:
-            reading.wrong(begin_match, title, f"the line '{key} =' is missing; is the output cut?")
+            reading.wrong(line, title, f"the line '{key} =' is missing; is the output cut?")
             continue
         coordinates = Coordinates(p, reading.hints.size, title)
         reading.add(values[key].line, coordinates, metric, values[key].text, unit)
         verified = values.get("verification")
         if verified is not None and verified.text.upper() != "SUCCESSFUL":
             reading.odd(verified.line, title, f"the verification is {verified.text.casefold()}")
-    if coarse and runs:
+    if are_times_coarse and runs:
         message = (
             f"a time is missing, or below {_LEAST_SECONDS:g} s and printed in hundredths: rates are"
             " taken"
@@ -104,10 +104,11 @@ _LEAST_SECONDS = 1.0
 
 
 def _is_coarse(values: Mapping[str, _NpbValue]) -> bool:
-    time = values.get("time in seconds")
-    if time is None or re.fullmatch(r"[0-9]*\.[0-9]{1,2}", time.text) is None:
-        return time is None
-    return float(time.text) < _LEAST_SECONDS
+    """Return whether a time is missing, or printed with too few digits."""
+    time_value = values.get("time in seconds")
+    if time_value is None or re.fullmatch(r"[0-9]*\.[0-9]{1,2}", time_value.text) is None:
+        return time_value is None
+    return float(time_value.text) < _LEAST_SECONDS
 
 
 _HPCG_RATING = re.compile(r"HPCG result is VALID with a GFLOP/s rating of\s*[:=]\s*(\S+)")
@@ -127,8 +128,8 @@ def _is_hpcg(reading: Reading) -> bool:
 
 
 def _read_hpcg(reading: Reading) -> Measurements:
-    """Read the rating of each run, with as many processors as processes times threads; of NVIDIA's
-    HPCG on GPUs alone, a process counts as one GPU.
+    """Read the rating of each run. Processors are processes times threads; in NVIDIA's HPCG on GPUs
+    alone, each process counts as one GPU.
     """
     counts = dict[str, int]()
     for line, text in enumerate(reading.lines, 1):
@@ -150,13 +151,13 @@ def _read_hpcg(reading: Reading) -> Measurements:
             if processes is None:
                 message = "the number of processes is not printed before it; say --processors N"
                 reading.refuse(line, "rating", message)
-            on_gpus = any(HPCG_ON_GPUS.match(text) for text in reading.lines[:line])
-            p = processes * (1 if on_gpus else counts.get("Threads per processes", 1))
+            is_on_gpus = any(HPCG_ON_GPUS.match(text) for text in reading.lines[:line])
+            p = processes * (1 if is_on_gpus else counts.get("Threads per processes", 1))
             p = reading.hints.processors or p
             coordinates = Coordinates(p, reading.hints.size)
             reading.add(line, coordinates, "throughput", rating[1], "GFLOP/s")
             counts = {}
-    return _with_machine(reading, "HPCG")
+    return _finished_with_note(reading, "HPCG")
 
 
 STREAM_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested) = ([0-9]+)\s*")
@@ -207,7 +208,7 @@ def _read_stream(reading: Reading) -> Measurements:
             reading.add(line, coordinates, "throughput", rate["rate"], unit)
     if reading.runs:
         reading.odd(reading.runs[0].line, "Triad", "is taken; the other kernels are left out")
-    return _with_machine(reading, "STREAM")
+    return _finished_with_note(reading, "STREAM")
 
 
 _KERNEL = re.compile(r"Test: (?P<kernel>\S+)\s*")
@@ -226,28 +227,28 @@ def _is_likwid_bench(reading: Reading) -> bool:
 
 
 def _read_likwid_bench(reading: Reading) -> Measurements:
-    """Read the rate of each run of likwid-bench; a test is a region where there are several.
+    """Read the rate of each run of likwid-bench. If there are several tests, each is a region.
 
     A run fits its vectors to the loops and threads of the test, so sizes are rounded to two digits.
     """
     kernels = [match["kernel"] for text in reading.lines if (match := _KERNEL.fullmatch(text))]
-    of_operations = all(name.startswith(_PEAK) for name in kernels)
-    kernels = [name for name in kernels if of_operations or not name.startswith(_PEAK)]
+    measures_operations = all(name.startswith(_PEAK) for name in kernels)
+    kernels = [name for name in kernels if measures_operations or not name.startswith(_PEAK)]
     kernel = ""
     values: dict[str, tuple[int, str]] = {}
     threads: int | None = None
-    begun = 1
+    begin_line = 1
     for line, text in enumerate([*reading.lines, "Test: end"], 1):
         if match := _KERNEL.fullmatch(text):
-            if kernel.startswith(_PEAK) and not of_operations:
+            if kernel.startswith(_PEAK) and not measures_operations:
                 message = (
                     "its rate is of operations, and those of other tests of bytes: it is left out"
                 )
-                reading.odd(begun, kernel, message)
+                reading.odd(begin_line, kernel, message)
             elif kernel:
                 region = kernel if len(set(kernels)) > 1 else ""
-                _add_kernel(reading, begun, kernel, region, threads, values)
-            kernel, values, threads, begun = match["kernel"], {}, None, line
+                _add_kernel(reading, begin_line, kernel, region, threads, values)
+            kernel, values, threads, begin_line = match["kernel"], {}, None, line
         elif match := _KERNEL_THREADS.fullmatch(text):
             threads = reading.processors(line, "threads", match["threads"])
         elif match := _KERNEL_VALUE.fullmatch(text):
@@ -266,7 +267,7 @@ def _add_kernel(
     threads: int | None,
     values: Mapping[str, tuple[int, str]],
 ) -> None:
-    """Add the rate of the run that begins at a line."""
+    """Add the rate of the run that begins at a line; note a run that is cut."""
     key = "MFlops/s" if kernel.startswith(_PEAK) else "MByte/s"
     if key not in values or threads is None:
         reading.odd(line, kernel, f"the run is cut before its rate ({key}), and is left out")
@@ -275,13 +276,13 @@ def _add_kernel(
     if size is None and "Size" in values:
         size = float(f"{float(values['Size'][1]):.1e}") or None
     coordinates = Coordinates(reading.hints.processors or threads, size, region)
-    at, rate = values[key]
-    reading.add(at, coordinates, "throughput", rate, _KERNEL_UNITS[key])
+    rate_line, rate = values[key]
+    reading.add(rate_line, coordinates, "throughput", rate, _KERNEL_UNITS[key])
 
 
-def _with_machine(reading: Reading, tool: str) -> Measurements:
-    """Return the measurements that were read, with a note on the machine that can be imported from
-    the same file.
+def _finished_with_note(reading: Reading, tool: str) -> Measurements:
+    """Return the measurements of a file, with a note that a machine can be imported from the same
+    file.
     """
     if reading.runs:
         message = (

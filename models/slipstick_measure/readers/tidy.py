@@ -38,8 +38,8 @@ from slipstick_measure.readers.columns import (
     roles_of,
 )
 from slipstick_measure.readers.grid import (
-    JUDGED,
     LATEX_TABLE,
+    LINES_TO_RECOGNIZE,
     CellGrid,
     grid_of,
     is_rule,
@@ -70,7 +70,7 @@ def _build_columns(grid: CellGrid) -> list[TableColumn]:
 def is_table_of_model(reading: Reading) -> bool:
     """Return whether a table is data for a fit of a model and for a validation."""
     try:
-        grid = grid_of(replace(reading, problems=[], notes=[]), JUDGED)
+        grid = grid_of(replace(reading, problems=[], notes=[]), LINES_TO_RECOGNIZE)
     except SpecError:
         return False  # of quotes that do not end, which reading says
     return bool(heading_of_model_parameter(_build_columns(grid)))
@@ -79,7 +79,7 @@ def is_table_of_model(reading: Reading) -> bool:
 def _is_tidy(reading: Reading) -> bool:
     """Return whether the heading names columns, one of them the processors or a value."""
     try:
-        grid = grid_of(replace(reading, problems=[], notes=[]), JUDGED)
+        grid = grid_of(replace(reading, problems=[], notes=[]), LINES_TO_RECOGNIZE)
     except SpecError:
         return True  # of quotes that do not end, which reading says
     if not grid.heading:

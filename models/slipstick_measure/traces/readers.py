@@ -119,7 +119,7 @@ def checked_trace(
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
         if tool := known_text(head):
-            _refuse(path, f"this is {tool.what}: {tool.way}")
+            _refuse(path, f"this is {tool.description}: {tool.advice}")
         formats = ", ".join(TRACE_FORMATS)
         _refuse(
             path,
