@@ -85,8 +85,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     if (load := load_format(reading) if format is None else format) in LOAD_FORMATS:
         return _runs_under_load(reading, load)
     name = format or _name_of_format(reading)
-    if format is None and name in (None, "csv") and (tool := known_text(reading.text)):
-        reading.refuse(1, "", f"this is {tool.description}: {tool.advice}")
+    if format is None and name in (None, "csv") and (known_file := known_text(reading.text)):
+        reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
     if format is None and name in (None, "csv") and (keys := _keys_of_json(reading.text)):
         message = (
             f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"

@@ -1,5 +1,5 @@
-"""An activity from the counters of `perf stat`: the work of a run as cycles, parted where stalls
-were counted.
+"""An activity from the counters of `perf stat`: the work of a run in cycles. Stalls, where they
+were counted, are a step of their own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ _COUNTS = ("cycles", "instructions", "stalled-cycles-backend", "stalled-cycles-f
 
 
 def counters_spec(reading: Reading) -> ImportedSpec:
-    """Make an activity of one run: instructions times cycles of one, at the clock that cycles over
-    busy time give.
+    """Make an activity of one run: its instructions, multiplied by the cycles of an instruction, at
+    the clock rate that follows from cycles and busy time.
 
     Backend stalls, where they were counted, are a step of their own, booked to memory. That every
     stall waits for memory is an assumption, and that processors share the work evenly is another.
@@ -23,10 +23,10 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : processors not told, or no time, cycles and instructions
     """
-    counts, busy = _counts_and_busy_time(reading)
+    counts, busy_time = _counts_and_busy_time(reading)
 
-    def source(name: str, words: str = "") -> str:
-        return f"perf stat, {name}, {reading.name}:{counts[name][0]}{words}"
+    def source(name: str, detail: str = "") -> str:
+        return f"perf stat, {name}, {reading.name}:{counts[name][0]}{detail}"
 
     cycles = counts["cycles"][1]
     instructions = counts["instructions"][1]
@@ -34,18 +34,18 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     cycles_quantity = quantity(
         (cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction")
     )
-    clock_source = source("cycles", f", over task-clock {busy.text}, line {busy.line}")
+    clock_source = source("cycles", f", over task-clock {busy_time.text}, line {busy_time.line}")
     parameters = {
         "instructions": quantity(instructions, "", source("instructions")),
         "cycles_each": cycles_quantity,
-        "clock": quantity(cycles / busy.value, "/s", clock_source),
-        "processors": quantity(busy.p, "", "told beside the file"),
+        "clock": quantity(cycles / busy_time.value, "/s", clock_source),
+        "processors": quantity(busy_time.p, "", "told beside the file"),
     }
-    even = "instructions * cycles_each / clock / processors"
-    cycle = [{"name": "compute", "delay": even, "component": "busy"}]
+    time_of_processor = "instructions * cycles_each / clock / processors"
+    cycle = [{"name": "compute", "delay": time_of_processor, "component": "busy"}]
     if stalls:
-        waits = source("stalled-cycles-backend", ": taken to wait for memory")
-        parameters["stalls"] = quantity(stalls, "", waits, True)
+        stall_source = source("stalled-cycles-backend", ": taken to wait for memory")
+        parameters["stalls"] = quantity(stalls, "", stall_source, True)
         cycle.append(
             {"name": "stall", "delay": "stalls / clock / processors", "component": "memory"}
         )
@@ -68,8 +68,8 @@ def counters_spec(reading: Reading) -> ImportedSpec:
 
 
 def _counts_and_busy_time(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
-    """Read the counts of events with their lines, and the busy time; refuse a file that lacks one
-    that is needed.
+    """Return the counts of events with their lines, and the busy time; raise if one that is needed
+    is missing.
     """
     p = reading.hints.processors
     if p is None:

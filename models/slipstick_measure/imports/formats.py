@@ -1,4 +1,4 @@
-"""The files that specs are made of, and which spec each makes."""
+"""The file formats that can be imported, and the kind of spec that each becomes."""
 
 from __future__ import annotations
 
@@ -29,60 +29,63 @@ from slipstick_measure.readers.reading import Reading, open_file
 
 
 class ImportFormat(NamedTuple):
-    """A format to import: its test whether a file has it, and the function that makes a spec,
-    perhaps one that extends a machine.
+    """A format to import: the function that recognizes a file, and the function that makes a spec
+    of it, which may extend a machine.
     """
 
     recognize: Callable[[Reading], bool]
     make: Callable[[Reading, str | None], ImportedSpec]
 
 
-def _has(*patterns: str) -> Callable[[Reading], bool]:
-    """Return a test whether a text has all patterns."""
+def _has_patterns(*patterns: str) -> Callable[[Reading], bool]:
+    """Return a function that recognizes files with all of some patterns."""
     return lambda reading: all(
         re.search(pattern, reading.text, re.MULTILINE) for pattern in patterns
     )
 
 
-_MESSAGES = {tool.name: tool for tool in messages.FORMATS}
+_MESSAGES = {message_format.name: message_format for message_format in messages.FORMATS}
 IMPORTS: Mapping[str, ImportFormat] = Registry(
     "slipstick.imports",
     {
         "stream": ImportFormat(
-            _has(r"^Function\s+(?:Best Rate MB/s|Mi?Bytes/sec)|^function,num_times,"), stream_spec
+            _has_patterns(r"^Function\s+(?:Best Rate MB/s|Mi?Bytes/sec)|^function,num_times,"),
+            stream_spec,
         ),
         "hpcg": ImportFormat(
-            _has("^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:|^final = [0-9.]+ GF"),
+            _has_patterns(
+                "^(Final|GFLOP/s|Machine) Summary::|^HPCG-Benchmark-[0-9.]+:|^final = [0-9.]+ GF"
+            ),
             hpcg_spec,
         ),
         "mlc": ImportFormat(
-            _has("Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies)"),
+            _has_patterns("Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies)"),
             mlc_spec,
         ),
         "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),
-        "jsim": ImportFormat(_has(r"<sim\b"), lambda reading, base: jsim_spec(reading)),
+        "jsim": ImportFormat(_has_patterns(r"<sim\b"), lambda reading, base: jsim_spec(reading)),
         "jmva": ImportFormat(
-            _has(r"<(listation|ldstation)\b"), lambda reading, base: jmva_spec(reading)
+            _has_patterns(r"<(listation|ldstation)\b"), lambda reading, base: jmva_spec(reading)
         ),
         "lqn": ImportFormat(
             lambda reading: "<lqn-model" in reading.text or is_text(reading),
             lambda reading, base: layered_spec(reading),
         ),
-        "kerncraft": ImportFormat(_has(r"^kerncraft version\s*:"), kerncraft_spec),
-        "simgrid": ImportFormat(_has(r"<platform\b"), simgrid_spec),
-        "calculon": ImportFormat(_has(r'"mem1"\s*:\s*\{'), calculon_spec),
-        "hwloc": ImportFormat(_has(r"<topology\b"), hwloc_spec),
+        "kerncraft": ImportFormat(_has_patterns(r"^kerncraft version\s*:"), kerncraft_spec),
+        "simgrid": ImportFormat(_has_patterns(r"<platform\b"), simgrid_spec),
+        "calculon": ImportFormat(_has_patterns(r'"mem1"\s*:\s*\{'), calculon_spec),
+        "hwloc": ImportFormat(_has_patterns(r"<topology\b"), hwloc_spec),
         "lstopo": ImportFormat(
-            _has(
+            _has_patterns(
                 r"^(?:(?:Machine|System)\b"
                 r"| *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9])",
                 r"\bPU (?:L#)?[0-9]",
             ),
             lstopo_spec,
         ),
-        "likwid-topology": ImportFormat(_has(r"^Hardware Thread Topology"), likwid_spec),
+        "likwid-topology": ImportFormat(_has_patterns(r"^Hardware Thread Topology"), likwid_spec),
         "pdq": ImportFormat(
-            _has(r"\b(PDQ_)?[Cc]reate(Open|Closed|Node|MultiNode)\s*\("),
+            _has_patterns(r"\b(PDQ_)?[Cc]reate(Open|Closed|Node|MultiNode)\s*\("),
             lambda reading, base: pdq_spec(reading),
         ),
     },
@@ -105,9 +108,9 @@ def import_spec(
     ----------
     paths : the files; several only of benchmarks of messages, which together make one network
     hints : what they do not say: processors, the unit of times
-    format : of all files; told from the content of each if None
+    format : of all files; recognized by the content of each if None
     placement : of the processes that exchange messages, one of `slipstick.vocabulary.PLACEMENTS`
-    base : machine that has what a benchmark of memory does not tell
+    base : name of the machine to extend, if the files describe only a part of a machine
 
     Raises
     ------
@@ -122,8 +125,8 @@ def import_spec(
         for reading in (open_file(path, hints or Hints()) for path in paths)
     ]
     for reading, name in recognized:
-        if not name and (tool := known_text(reading.text)):
-            reading.refuse(1, "", f"this is {tool.description}: {tool.advice}")
+        if not name and (known_file := known_text(reading.text)):
+            reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         if not name:
             reading.refuse(
                 1,
@@ -150,9 +153,12 @@ def import_spec(
 
 
 def _name_of(reading: Reading) -> str:
-    recognize = {
+    """Return the format of a file; empty if none is recognized."""
+    recognize_by_format = {
         name: importer.recognize
         for formats in (_MESSAGES, IMPORTS)
         for name, importer in formats.items()
     }
-    return next((name for name, is_of in recognize.items() if is_of(reading)), "")
+    return next(
+        (name for name, recognizes in recognize_by_format.items() if recognizes(reading)), ""
+    )

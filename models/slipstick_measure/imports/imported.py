@@ -1,5 +1,5 @@
-"""Specs made from files of other tools: every value with its source, and what is a convention
-marked as assumed.
+"""Specs made from files of other tools. Every value has its source, and values that are conventions
+are marked as assumed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ class ImportedSpec:
 
     Attributes
     ----------
-    kind, title, file : of the spec, and the file that it is made from
+    kind, title : of the spec
+    file : the file that it is made from
     document : the spec, as plain data
-    words : what a reader should know: residuals, limits found, what was left out
-    head, rows : the table; none where nothing was fitted
-    made : how it was made of the file
-    axes : ranges of values that the file holds, for a study
+    words : notes for the reader: residuals, limits found, what was left out
+    head, rows : headings and rows of the table of residuals; empty if nothing was fitted
+    made : the command that made it, with the word before the file's name
+    axes : ranges of values in the file, for a study
     """
 
     kind: str
@@ -47,10 +48,10 @@ class ImportedSpec:
     def __post_init__(self) -> None:
         self.document = {self.kind: 1, "title": self.title, **self.document}
 
-    def say(self, words: str) -> None:
+    def say(self, note: str) -> None:
         """Add a note on the spec, unless it has it already."""
-        if words not in self.words:
-            self.words.append(words)
+        if note not in self.words:
+            self.words.append(note)
 
     def study(self, model: str) -> ImportedSpec:
         """Return a study of the spec over the ranges in the imported file.
@@ -79,7 +80,7 @@ class ImportedSpec:
 
         Raises
         ------
-        SpecError : the spec is not valid, which the file that it is made from then is not either
+        SpecError : the spec is not valid, because the file that it is made from is not
         """
         import yaml
 
@@ -100,9 +101,9 @@ class ImportedSpec:
 
     def write(self, out: Path) -> None:
         """Write the spec into a file; the file is complete and checked, or is not written."""
-        with whole_file(out) as work:
-            work.write_bytes(self.text().encode())
-            check_file(work)
+        with whole_file(out) as unfinished_file:
+            unfinished_file.write_bytes(self.text().encode())
+            check_file(unfinished_file)
 
 
 def check_new(out: Path) -> None:
@@ -128,16 +129,16 @@ def _dumper() -> Any:
         def ignore_aliases(self, data: Any) -> bool:
             return True
 
-    def table(dumper: Any, data: dict[str, Any]) -> Any:
-        flat = bool(data) and not any(isinstance(value, (dict, list)) for value in data.values())
-        short = flat and (
+    def represent_table(dumper: Any, data: dict[str, Any]) -> Any:
+        is_flat = bool(data) and not any(isinstance(value, (dict, list)) for value in data.values())
+        is_short = is_flat and (
             "value" in data or sum(len(f"{key}: {value}, ") for key, value in data.items()) < 90
         )
         return dumper.represent_mapping(
-            "tag:yaml.org,2002:map", data.items(), flow_style=short and len(data) < 12
+            "tag:yaml.org,2002:map", data.items(), flow_style=is_short and len(data) < 12
         )
 
-    Dumper.add_representer(dict, table)
+    Dumper.add_representer(dict, represent_table)
     return Dumper
 
 

@@ -32,12 +32,12 @@ def truncated_normal(mean: float, deviation: float) -> tuple[float, float]:
     >>> mean == math.sqrt(2 / math.pi), round(scv, 9) == round(math.pi / 2 - 1, 9)
     (True, True)
     """
-    least = -mean / deviation
-    probability_above = math.erfc(least / math.sqrt(2)) / 2
-    hazard = math.exp(-(least**2) / 2) / math.sqrt(2 * math.pi) / probability_above
-    middle = mean + deviation * hazard
-    variance = deviation**2 * (1 + least * hazard - hazard**2)
-    return middle, variance / middle**2
+    standard_limit = -mean / deviation
+    probability_above = math.erfc(standard_limit / math.sqrt(2)) / 2
+    hazard = math.exp(-(standard_limit**2) / 2) / math.sqrt(2 * math.pi) / probability_above
+    truncated_mean = mean + deviation * hazard
+    variance = deviation**2 * (1 + standard_limit * hazard - hazard**2)
+    return truncated_mean, variance / truncated_mean**2
 
 
 def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
@@ -83,14 +83,23 @@ def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
     balance = hidden_rates.sum(axis=1) + observed_rates.sum(axis=1)
     _check_rates(hidden_rates, observed_rates)
     _check_rates(hidden_rates, -np.abs(balance))
-    stays = np.linalg.solve(-hidden_rates, observed_rates)
-    equations = np.vstack([stays.T - np.eye(len(stays)), np.ones(len(stays))])
-    start = np.linalg.lstsq(equations, np.append(np.zeros(len(stays)), 1.0), rcond=None)[0]
+    transitions_at_events = np.linalg.solve(-hidden_rates, observed_rates)
+    equations = np.vstack(
+        [
+            transitions_at_events.T - np.eye(len(transitions_at_events)),
+            np.ones(len(transitions_at_events)),
+        ]
+    )
+    start = np.linalg.lstsq(
+        equations, np.append(np.zeros(len(transitions_at_events)), 1.0), rcond=None
+    )[0]
     return _moments(start, hidden_rates)
 
 
 def _check_rates(inner_rates: np.ndarray, other_rates: np.ndarray) -> None:
-    """Refuse rates between states, or other rates, that are below 0 by more than rounding."""
+    """Raise ArithmeticError if rates between states, or other rates, are below 0 by more than
+    rounding.
+    """
     leaving = -np.diag(inner_rates)
     off_diagonal_rates = inner_rates + np.diag(leaving)
     if (
@@ -101,14 +110,17 @@ def _check_rates(inner_rates: np.ndarray, other_rates: np.ndarray) -> None:
 
 
 def _moments(start: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
+    """Return the mean and the squared coefficient of variation of a time of phases that begins in a
+    random phase.
+    """
     ones = np.ones(len(start))
-    first = np.linalg.solve(-rates, ones)
-    mean = float(start @ first)
-    square = 2 * float(start @ np.linalg.solve(-rates, first))
+    mean_by_phase = np.linalg.solve(-rates, ones)
+    mean = float(start @ mean_by_phase)
+    square = 2 * float(start @ np.linalg.solve(-rates, mean_by_phase))
     return mean, square / mean**2 - 1
 
 
-def replayed(model: str, name: str) -> tuple[float, float] | None:
+def moments_of_file(model: str, name: str) -> tuple[float, float] | None:
     """Return the mean and the squared coefficient of variation of the times in a file beside a
     model; None if there is no such file, or no list of times in it.
 
@@ -120,10 +132,10 @@ def replayed(model: str, name: str) -> tuple[float, float] | None:
     file_path = Path(model).parent / PureWindowsPath(name).name
     if not file_path.is_file() or file_path.stat().st_size > limit("data_bytes"):
         return None
-    words = file_path.read_bytes().decode("utf-8", "replace").split()
-    if not words or not all(NUMBER.fullmatch(word) for word in words):
+    texts = file_path.read_bytes().decode("utf-8", "replace").split()
+    if not texts or not all(NUMBER.fullmatch(word) for word in texts):
         return None
-    times = [float(word) for word in words]
+    times = [float(word) for word in texts]
     mean = math.fsum(times) / len(times)
     if min(times) < 0 or not 0 < mean < math.inf:
         return None

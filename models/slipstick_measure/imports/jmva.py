@@ -42,15 +42,15 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
         for element in model.root.every("listation", "ldstation", "delaystation")
     }
     _set_references(model, stations)
-    serving = {name: station for name, station in stations.items() if station["service"]}
+    serving_stations = {name: station for name, station in stations.items() if station["service"]}
     if classes and not any(row.get("population") or "arrivals" in row for row in classes.values()):
         message = (
             "no class has a customer (a model of JABA has none); give each closed class a"
             " population"
         )
         reading.refuse(1, "population", message)
-    spec = model.spec(f"JMVA model {reading.name}", classes, serving)
-    spec.axes = _axes(model, classes, serving)
+    spec = model.spec(f"JMVA model {reading.name}", classes, serving_stations)
+    spec.axes = _axes(model, classes, serving_stations)
     return ledger.close(spec)
 
 
@@ -69,10 +69,12 @@ def _customers(model: ToolModel, ledger: Ledger, element: XmlElement) -> dict[st
 
 def _station(model: ToolModel, element: XmlElement, classes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a station with the times and visits of the classes that it serves."""
-    visits = _by_class(model, element, "visit", classes)
+    visits = _elements_by_class(model, element, "visit", classes)
     service: dict[str, Any] = {}
     rates: list[list[float]] = []
-    for name, (time_element, text) in _by_class(model, element, "servicetime", classes).items():
+    for name, (time_element, text) in _elements_by_class(
+        model, element, "servicetime", classes
+    ).items():
         times = [
             model.number(time_element, number_text)
             for number_text in text.split(";")
@@ -100,16 +102,16 @@ def _station(model: ToolModel, element: XmlElement, classes: Mapping[str, Any]) 
 
 
 def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
-    """Scale the visits of each class to one visit of its reference station, where JMVA counts
-    throughput.
+    """Divide the visits of each class by those at its reference station, because JMVA counts a
+    class's throughput there.
     """
     for element in model.root.every("Class"):
-        home = element.get("refStation")
-        if not home or not element.get("name"):
+        reference_station = element.get("refStation")
+        if not reference_station or not element.get("name"):
             continue
-        station = model.name(XmlElement("", {"name": home}, element.line))
+        reference_name = model.name(XmlElement("", {"name": reference_station}, element.line))
         name = model.name(element)
-        visits = stations.get(station, {}).get("visits", {}).get(name)
+        visits = stations.get(reference_name, {}).get("visits", {}).get(name)
         if visits and visits != 1:
             for other_station in stations.values():
                 if name in other_station.get("visits", {}):
@@ -140,12 +142,12 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
                 _axes_by_class(names, classes, "population", values, "classes.{}.population")
             )
         elif kind == "population mix" and name in classes:
-            axes.append(_mix(model, element, classes, name, values))
+            axes.append(_axis_of_mix(model, element, classes, name, values))
         elif kind.startswith("arrival"):
             rates = _axes_by_class(names, classes, "arrivals", values, "classes.{}.arrivals")
             axes.append({path: [f"{value} /s" for value in rate] for path, rate in rates.items()})
         elif kind.startswith("service demand") and station_spec:
-            axes.append(_demands(model, station_spec, station, names, values))
+            axes.append(_axis_of_demands(model, station_spec, station, names, values))
         elif kind.startswith("number of servers") and station_spec:
             axes.append({f"stations.{station}.servers": [round(value) for value in values]})
         else:
@@ -176,32 +178,36 @@ def _axes_by_class(
             else float(own_value)
         )
         numbers = values if len(names) == 1 else [number * value for value in values]
-        integer = key == "population"
-        axes[path.format(name)] = [round(number) if integer else number for number in numbers]
+        is_whole = key == "population"
+        axes[path.format(name)] = [round(number) if is_whole else number for number in numbers]
     return axes
 
 
-def _mix(
+def _axis_of_mix(
     model: ToolModel, element: XmlElement, classes: dict[str, Any], name: str, shares: list[float]
 ) -> SpecAxes:
-    """Return the populations that give one of two closed classes a share of all customers, for
-    those shares that make it a whole number, as JMVA does.
+    """Return the populations of two closed classes that give one of them a share of all customers,
+    for those shares that make it a whole number, as JMVA does.
     """
-    closed = [class_name for class_name, document in classes.items() if "population" in document]
-    if len(closed) != 2:
+    closed_classes = [
+        class_name for class_name, document in classes.items() if "population" in document
+    ]
+    if len(closed_classes) != 2:
         model.reading.refuse(
-            element.line, "whatIf", f"a mix is of two closed classes, and there are {len(closed)}"
+            element.line,
+            "whatIf",
+            f"a mix is of two closed classes, and there are {len(closed_classes)}",
         )
-    total = sum(float(classes[class_name]["population"]) for class_name in closed)
+    total = sum(float(classes[class_name]["population"]) for class_name in closed_classes)
     counts = [round(total * share) for share in shares if abs(total * share % 1 - 0.5) > 0.5 - 1e-6]
-    (other_class,) = (class_name for class_name in closed if class_name != name)
+    (other_class,) = (class_name for class_name in closed_classes if class_name != name)
     return {
         f"classes.{name}.population": counts,
         f"classes.{other_class}.population": [round(total) - count for count in counts],
     }
 
 
-def _demands(
+def _axis_of_demands(
     model: ToolModel, station: dict[str, Any], name: str, classes: list[str], values: list[float]
 ) -> SpecAxes:
     """Return the service times of a station for a range of demands.
@@ -225,11 +231,11 @@ def _demands(
     return axes
 
 
-def _by_class(
+def _elements_by_class(
     model: ToolModel, station: XmlElement, tag: str, classes: Mapping[str, Any]
 ) -> dict[str, tuple[XmlElement, str]]:
     """Return the elements of a station by class, each with its text; refuse unknown classes."""
-    by_class: dict[str, tuple[XmlElement, str]] = {}
+    element_by_class: dict[str, tuple[XmlElement, str]] = {}
     class_elements = station.every(
         tag, f"{tag}s"
     )  # times that depend on the load are in elements of the second name
@@ -243,5 +249,5 @@ def _by_class(
                 tag,
                 f"there is no class {short(name)}; there are {', '.join(classes)[:200]}",
             )
-        by_class[name] = element, element.text
-    return by_class
+        element_by_class[name] = element, element.text
+    return element_by_class

@@ -264,7 +264,7 @@ class _Jsim:
         file = next(
             (child for child in distribution.every("value") if not child.children), distribution
         ).text.strip()
-        moments = jmt_times.replayed(self.model.reading.file, file)
+        moments = jmt_times.moments_of_file(self.model.reading.file, file)
         if moments is None:
             self.refuse(
                 distribution,

@@ -1,5 +1,5 @@
-"""What importers leave out or change, as data: one registry for each format, and one function by
-which importers declare a loss.
+"""The losses of imports as data: one registry for each format, and one function by which importers
+declare a loss.
 
 A loss that is *equal* is another word for the same, and silent. One that changes *shares* only is
 noted. One that changes the *answer* is refused with its name, unless it is left out by name; then
@@ -22,7 +22,7 @@ EQUAL = "equal"
 SHARES = "shares"
 ANSWER = "answer"
 MOST_PLACES = 5
-"""Lines that a loss names."""
+"""Most places that the message of a loss names."""
 
 
 class Loss(NamedTuple):
@@ -40,7 +40,7 @@ class Loss(NamedTuple):
 
 _UNKNOWN = Loss(ANSWER, "fields that the reader does not know are not there")
 
-_OF_A_COMPUTER = {
+_LOSSES_OF_COMPUTERS = {
     "core-kinds": Loss(ANSWER, "all cores are alike"),
     "uneven-domains": Loss(ANSWER, "all memories have as many cores as the largest"),
     "memory-kinds": Loss(ANSWER, "all memory is as near and as fast as that of its cores"),
@@ -111,9 +111,9 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "write-rates": Loss(ANSWER, "memory is written at the rate at which it is read"),
         "caches": Loss(EQUAL, "caches, ports and compilers; steps say what goes to memory"),
     },
-    "hwloc": _OF_A_COMPUTER,
-    "lstopo": _OF_A_COMPUTER,
-    "likwid-topology": _OF_A_COMPUTER,
+    "hwloc": _LOSSES_OF_COMPUTERS,
+    "lstopo": _LOSSES_OF_COMPUTERS,
+    "likwid-topology": _LOSSES_OF_COMPUTERS,
     "simgrid": {
         "backbone": Loss(ANSWER, "the backbone carries the messages of all hosts at once"),
         "limiter": Loss(ANSWER, "a host sends and receives at the full rate of its link at once"),
@@ -132,7 +132,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "second-memory": Loss(EQUAL, "memory that operations reach through the first alone"),
     },
 }
-"""By format and name."""
+"""The losses of each format by name."""
 
 
 def loss_names(format: str | None = None) -> list[str]:

@@ -38,15 +38,17 @@ class SpecNames:
         """
         if original in self.names:
             return self.names[original]
-        plain = re.sub(r"([^A-Za-z0-9_]|-)+", "-", original).strip("-")
-        if not plain:
+        cleaned_name = re.sub(r"([^A-Za-z0-9_]|-)+", "-", original).strip("-")
+        if not cleaned_name:
             self.reading.refuse(line, subject, f"{subject} needs a name of letters and digits")
-        plain = plain if plain[0].isalpha() else f"n-{plain.lstrip('_')}"
-        chosen_name = plain[:60]
-        number = 1
+        cleaned_name = (
+            cleaned_name if cleaned_name[0].isalpha() else f"n-{cleaned_name.lstrip('_')}"
+        )
+        chosen_name = cleaned_name[:60]
+        suffix = 1
         while chosen_name in self._taken:
-            number += 1
-            chosen_name = f"{plain[:56]}-{number}"
+            suffix += 1
+            chosen_name = f"{cleaned_name[:56]}-{suffix}"
         self._taken.add(chosen_name)
         self.names[original] = chosen_name
         return chosen_name
@@ -54,8 +56,8 @@ class SpecNames:
     def time(self, line: int, value: float, detail: str = "") -> dict[str, Any]:
         """Return a time as a quantity with its place; these tools have no units."""
         assumed = self.reading.hints.unit is None
-        words = f"{self.reading.name}:{line}{detail}, in {self.unit}"
-        time_quantity = quantity(value * self.second, "s", words, assumed)
+        source = f"{self.reading.name}:{line}{detail}, in {self.unit}"
+        time_quantity = quantity(value * self.second, "s", source, assumed)
         return {**time_quantity, "value": f"{exact_number(value * self.second)} s"}
 
 

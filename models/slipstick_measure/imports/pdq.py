@@ -83,11 +83,11 @@ def pdq_spec(reading: Reading) -> ImportedSpec:
     match = _TIME_UNIT.search(reading.text)
     if reading.hints.unit is None and match and (unit := _UNITS.get(match[1][:3].casefold())):
         reading.hints = replace(reading.hints, unit=unit)
-    return _Pdq(reading).spec()
+    return _PdqReader(reading).spec()
 
 
 @dataclass
-class _Pdq:
+class _PdqReader:
     """Reader of a program with calls to PDQ."""
 
     reading: Reading
@@ -104,7 +104,7 @@ class _Pdq:
             self.program.value_by_variable[name] = name
 
     def spec(self) -> ImportedSpec:
-        """Return the network."""
+        """Return the network of the calls up to the first solution."""
         line_of_solution = 0
         self._refuse_written_tables()
         for call in self.program.calls():
@@ -116,7 +116,7 @@ class _Pdq:
             if name == "SetTUnit" and self.reading.hints.unit is None:
                 self._check_unit(call)
             line_of_solution = call.line if name == "Solve" else line_of_solution
-            if name in ARGUMENTS and not call.sure:
+            if name in ARGUMENTS and not call.is_certain:
                 self.refuse(
                     call,
                     "whether it is called cannot be told; give the names of its condition with"
@@ -126,9 +126,11 @@ class _Pdq:
                 self._execute_call(call)
             elif name in ARGUMENTS or (name not in FUNCTIONS and _changes_model(call)):
                 count = ARGUMENTS.get(name)
-                needed = f"it has {count} arguments; here are {len(call.texts)}"
-                unknown = f"a network has nothing like it{did_you_mean(name, list(ARGUMENTS))}"
-                self.refuse(call, needed if count else unknown)
+                message_on_count = f"it has {count} arguments; here are {len(call.texts)}"
+                message_on_name = (
+                    f"a network has nothing like it{did_you_mean(name, list(ARGUMENTS))}"
+                )
+                self.refuse(call, message_on_count if count else message_on_name)
         stations = {
             name: station for name, station in self.stations.items() if station.get("demand")
         }
@@ -146,17 +148,17 @@ class _Pdq:
         loops = [
             f"{name} = {value:g}"
             for name, (value, _, count) in self.program.loops.items()
-            if count > 1 and isinstance(value, float) and self._varies(name)
+            if count > 1 and isinstance(value, float) and self._is_at_first_value(name)
         ]
         if loops:
             imported.say(
                 f"the program solves in a loop; this is its first model, with {', '.join(loops)};"
                 f" --set {loops[0].split()[0]}=NUMBER takes another"
             )
-        if further := self._line_of_further_call(line_of_solution):
+        if later_line := self._line_of_later_model(line_of_solution):
             imported.say(
-                f"the program makes another model from line {further} on, which is not read; give"
-                " each model a program of its own"
+                f"the program makes another model from line {later_line} on, which is not read;"
+                " give each model a program of its own"
             )
         return self.ledger.close(imported)
 
@@ -173,7 +175,7 @@ class _Pdq:
         if not _TIME_UNIT.search(self.reading.text):
             self.refuse(call, f"{', '.join(call.texts)} is no unit in quotes; give --unit s")
 
-    def _line_of_further_call(self, line_of_solution: int) -> int:
+    def _line_of_later_model(self, line_of_solution: int) -> int:
         """Return the line of the first call after the solution that makes or changes a model; 0 if
         there is none.
         """
@@ -187,9 +189,9 @@ class _Pdq:
             0,
         )
 
-    def _varies(self, name: str) -> bool:
-        """Return whether a loop was in its first pass when the model was solved, and its variable
-        has no value beside the file.
+    def _is_at_first_value(self, name: str) -> bool:
+        """Return whether a loop's variable had its first value when the model was solved, and the
+        user gives no value for it.
         """
         return self.program.loops[name][1] == 1 and name not in self.reading.hints.settings
 
@@ -197,25 +199,30 @@ class _Pdq:
         """Refuse a call; raises SpecError."""
         self.reading.refuse(call.line, call.name, why)
 
-    def _name(self, call: CalledFunction, place: int) -> str:
-        value = call.given[place]
+    def _name_of_argument(self, call: CalledFunction, index: int) -> str:
+        """Return the name in an argument of a call as a spec writes it; refuse an argument that is
+        no name.
+        """
+        value = call.values[index]
         if not isinstance(value, str):
             message = (
-                f"what {short(call.texts[place])} stands for cannot be told; write a name in quotes"
+                f"what {short(call.texts[index])} stands for cannot be told; write a name in quotes"
             )
             self.refuse(call, message)
         return self.model.name(XmlElement(call.name, {"name": value}, call.line))
 
-    def _new(self, call: CalledFunction, place: int) -> str:
+    def _new_name(self, call: CalledFunction, index: int) -> str:
         """Return the name of what a call creates; refuse one that is created already."""
-        name = self._name(call, place)
+        name = self._name_of_argument(call, index)
         if name in (self.stations if "Node" in call.name or "Multi" in call.name else self.classes):
             self.refuse(call, f"{short(name)} is created twice; rename one")
         return name
 
-    def _number(self, call: CalledFunction, place: int, least: float = 0.0) -> float:
-        value = call.given[place]
-        text = call.texts[place]
+    def _number_of_argument(self, call: CalledFunction, index: int, least: float = 0.0) -> float:
+        """Return the number in an argument of a call; refuse an unknown one, or one below `least`.
+        """
+        value = call.values[index]
+        text = call.texts[index]
         if not isinstance(value, float) or not math.isfinite(value):
             self.refuse(call, f"{short(text)} cannot be computed; {self._way_out(text)}")
         if value < least:
@@ -224,43 +231,50 @@ class _Pdq:
 
     def _way_out(self, text: str) -> str:
         """Return how to supply a number that the program's text does not give."""
-        plain = text.strip().lstrip("$")
-        if plain.replace("_", "a").replace(".", "a").isalnum() and plain[:1].isalpha():
-            return f"give it with --set {plain}=NUMBER"
+        name = text.strip().lstrip("$")
+        if name.replace("_", "a").replace(".", "a").isalnum() and name[:1].isalpha():
+            return f"give it with --set {name}=NUMBER"
         return "give the names in it with --set NAME=NUMBER"
 
     def _execute_call(self, call: CalledFunction) -> None:
+        """Add what a call creates or sets: a class, a station, or demands."""
         element = XmlElement(call.name, {}, call.line)
         if call.name == "CreateOpen":
-            rate = self._number(call, 1)
-            self.classes[self._new(call, 0)] = {"arrivals": self.model.rate(element, rate)}
+            rate = self._number_of_argument(call, 1)
+            self.classes[self._new_name(call, 0)] = {"arrivals": self.model.rate(element, rate)}
         elif call.name == "CreateClosed":
-            customer_class: dict[str, Any] = {"population": self._whole_number(call, 2)}
-            think = self._number(call, 3)
-            if call.given[1] == "TRANS":
+            customer_class: dict[str, Any] = {"population": self._whole_number_of_argument(call, 2)}
+            think_time = self._number_of_argument(call, 3)
+            if call.values[1] == "TRANS":
                 self.refuse(call, "TRANS is a stream, which CreateOpen makes; write TERM or BATCH")
-            if call.given[1] == "BATCH" and think:
-                message = f"jobs of a BATCH do not think, so {think:g} is left out, as PDQ does"
+            if call.values[1] == "BATCH" and think_time:
+                message = (
+                    f"jobs of a BATCH do not think, so {think_time:g} is left out, as PDQ does"
+                )
                 self.reading.odd(call.line, call.name, message)
-            elif think:
-                customer_class["think_time"] = self.model.time(element, think)
-            self.classes[self._new(call, 0)] = customer_class
+            elif think_time:
+                customer_class["think_time"] = self.model.time(element, think_time)
+            self.classes[self._new_name(call, 0)] = customer_class
         elif call.name.endswith("Node") or "Multiserver" in call.name:
-            self._node(call, 1 if "Multi" in call.name else 0)
+            self._add_node(call, 1 if "Multi" in call.name else 0)
         else:
-            self._demand(call, element)
+            self._add_demand(call, element)
 
-    def _whole_number(self, call: CalledFunction, place: int, least: float = 0.0) -> int:
-        value = self._number(call, place, least)
+    def _whole_number_of_argument(
+        self, call: CalledFunction, index: int, least: float = 0.0
+    ) -> int:
+        """Return the whole number in an argument of a call; refuse others."""
+        value = self._number_of_argument(call, index, least)
         if abs(value - round(value)) > 1e-9:
-            self.refuse(call, f"{short(call.texts[place])} is {value:g}, no whole number")
+            self.refuse(call, f"{short(call.texts[index])} is {value:g}, no whole number")
         return round(value)
 
-    def _node(self, call: CalledFunction, first: int) -> None:
-        servers = self._whole_number(call, 0, 1.0) if first else 1
-        name = self._new(call, first)
-        kind = call.given[first + 1]
-        queue = call.given[first + 2]
+    def _add_node(self, call: CalledFunction, name_index: int) -> None:
+        """Add the station that a call creates."""
+        servers = self._whole_number_of_argument(call, 0, 1.0) if name_index else 1
+        name = self._new_name(call, name_index)
+        kind = call.values[name_index + 1]
+        queue = call.values[name_index + 2]
         if isinstance(kind, float):  # version 6 of MSQ gives the servers as the kind of node
             servers = round(kind)
             kind = "CEN"
@@ -272,27 +286,28 @@ class _Pdq:
             discipline = QUEUES.get(str(queue), "fcfs")
             self.stations[name] = {"discipline": discipline, "servers": servers}
         else:
-            texts = ", ".join(map(short, call.texts[first + 1 :]))
+            texts = ", ".join(map(short, call.texts[name_index + 1 :]))
             kinds = f"{', '.join(NODES)} or DLY, with {', '.join(QUEUES)} or ISRV"
             self.refuse(call, f"a network has no station of {texts}; nodes are {kinds}")
 
-    def _demand(self, call: CalledFunction, element: XmlElement) -> None:
-        station = self._name(call, 0)
-        customer = self._name(call, 1)
-        for word, declared in ((station, self.stations), (customer, self.classes)):
-            if word not in declared:
-                self.refuse(call, f"{short(word)} is used before it is created")
-        factors = [self._number(call, place) for place in range(2, len(call.texts))]
+    def _add_demand(self, call: CalledFunction, element: XmlElement) -> None:
+        """Set the demand of a class at a station, a product of the arguments of a call."""
+        station = self._name_of_argument(call, 0)
+        class_name = self._name_of_argument(call, 1)
+        for name, created in ((station, self.stations), (class_name, self.classes)):
+            if name not in created:
+                self.refuse(call, f"{short(name)} is used before it is created")
+        factors = [self._number_of_argument(call, index) for index in range(2, len(call.texts))]
         demands = self.stations[station].setdefault("demand", {})
-        demands.pop(customer, None)
+        demands.pop(class_name, None)
         if demand := math.prod(factors):
-            demands[customer] = self.model.time(element, demand)
+            demands[class_name] = self.model.time(element, demand)
 
 
 def _changes_model(call: CalledFunction) -> bool:
-    """Return whether a call is one of PDQ that creates or sets, by its module or else by its name:
-    a program may have functions of its own that set.
+    """Return whether a call creates or sets something in PDQ. If it names no module, its own name
+    decides, because a program may have functions of its own that set something.
     """
-    of_module = call.module.casefold().startswith("pdq")
-    own_prefixes = ("Set",) if of_module else ("SetDemand", "SetVisits")
+    is_of_module = call.module.casefold().startswith("pdq")
+    own_prefixes = ("Set",) if is_of_module else ("SetDemand", "SetVisits")
     return call.name.startswith(("Create", *own_prefixes))

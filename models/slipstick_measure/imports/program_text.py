@@ -1,6 +1,6 @@
-"""Programs in R, Python, C, Java, Perl, Ruby, PHP or JavaScript, read as far as they make a model:
-assignments of numbers and names, loops over ranges, and calls of named functions. Nothing is
-executed: what is not known stays unknown, and is refused where a model needs it.
+"""Programs in R, Python, C, Java, Perl, Ruby, PHP or JavaScript, read as far as they build a model:
+assignments of numbers and names, loops over ranges, and calls of named functions. The program is
+not executed. A value that cannot be determined stays unknown, and is refused if a model needs it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,15 @@ class ProgramInteger(float):
 
 
 class Dialect(NamedTuple):
-    """What languages differ in: the index of the first item of a list, whether 7 / 2 is 3, whether
-    // begins a comment, and the sign before a name in a text in double quotes that holds its value:
-    $ where a point joins texts, # before an expression in braces.
+    """The rules by which languages differ.
+
+    Parameters
+    ----------
+    first : index of the first item of a list
+    whole : whether the division of whole numbers leaves out the remainder, so that 7 / 2 is 3
+    slashes : whether // begins a comment
+    inserts : sign before a name in a text in double quotes that holds its value: $ where a point
+        joins texts, # before an expression in braces
     """
 
     first: int
@@ -34,7 +40,7 @@ class Dialect(NamedTuple):
     inserts: str = ""
 
 
-Known = float | str | list[Any] | None
+ProgramValue = float | str | list[Any] | None
 """A number, a text, a list, or what is not known."""
 
 _TOKEN = re.compile(
@@ -97,7 +103,9 @@ _UNREAD = re.compile(
 )
 """Texts, of which one that does not end ends with its line, and comments."""
 
-_SEVERAL = re.compile(r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL)
+_SEVERAL_ASSIGNED = re.compile(
+    r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL
+)
 _RESULT = re.compile(
     r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.:]++\s*+(?:<-|=)\s*+"
     r"(?=(?:PDQ_|[Pp]dq(?:::|\.))?(?:Create|Set|Init|Solve))"
@@ -123,11 +131,11 @@ class CalledFunction(NamedTuple):
     """
 
     name: str
-    given: list[Known]
+    values: list[ProgramValue]
     texts: list[str]
     line: int
     module: str = ""
-    sure: bool = True
+    is_certain: bool = True
 
 
 @dataclass
@@ -144,16 +152,16 @@ class ProgramText:
     Parameters
     ----------
     reading : its file, whose hints hold values that are set beside it
-    stops : the function that ends the model
+    last_function : the function that ends the model
     """
 
     reading: Reading
-    stops: str
-    value_by_variable: dict[str, Known] = field(default_factory=dict)
-    loops: dict[str, tuple[Known, int, int]] = field(default_factory=dict)
+    last_function: str
+    value_by_variable: dict[str, ProgramValue] = field(default_factory=dict)
+    loops: dict[str, tuple[ProgramValue, int, int]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     _count: int = 0
-    _stopped: bool = False
+    _has_stopped: bool = False
 
     def __post_init__(self) -> None:
         self.dialect = _dialect(self.reading.text)
@@ -168,7 +176,7 @@ class ProgramText:
         """
         yield from self._calls_of_block(_statements(self.reading.text, self.dialect), 0)
 
-    def value(self, text: str) -> Known:
+    def value(self, text: str) -> ProgramValue:
         """Return the value of an expression, as far as it is known."""
         try:
             return _Expression(text, self.value_by_variable, self.dialect).whole()
@@ -176,17 +184,18 @@ class ProgramText:
             return None
 
     def _calls_of_block(self, block: list[_Statement], depth: int) -> Iterator[CalledFunction]:
-        branch_taken: Known = 0.0
+        """Yield the calls of a block of statements, up to the end of the model."""
+        was_branch_taken: ProgramValue = 0.0
         for statement in block:
             self._count += 1
-            if self._stopped or self._count > MOST_STATEMENTS or depth > MOST_DEPTH:
+            if self._has_stopped or self._count > MOST_STATEMENTS or depth > MOST_DEPTH:
                 return
             if re.match(r"[)\s]*+(?:else|elif|elsif)\b", statement.text):
-                if branch_taken == 1.0:
+                if was_branch_taken == 1.0:
                     continue
-                branch_taken = yield from self._branch(statement, depth, branch_taken)
+                was_branch_taken = yield from self._branch(statement, depth, was_branch_taken)
             elif re.match(r"if\b", statement.text.strip()):
-                branch_taken = yield from self._branch(statement, depth, 0.0)
+                was_branch_taken = yield from self._branch(statement, depth, 0.0)
             elif match := statement.block and _ITEMS.match(statement.text.strip()):
                 block_text = " ".join(inner.text for inner in statement.block)
                 if match["name"] not in self.reading.hints.settings:
@@ -199,8 +208,8 @@ class ProgramText:
                 yield from self._plain_statement(statement)
 
     def _branch(
-        self, statement: _Statement, depth: int, was_taken: Known
-    ) -> Generator[CalledFunction, None, Known]:
+        self, statement: _Statement, depth: int, was_taken: ProgramValue
+    ) -> Generator[CalledFunction, None, ProgramValue]:
         """Yield the calls of a branch that is or may be taken; return whether an earlier or this
         branch was taken, None if unknown.
         """
@@ -217,7 +226,7 @@ class ProgramText:
             return 1.0
         values_before = dict(self.value_by_variable)
         for call in self._calls_of_block(body, depth + 1):
-            yield call._replace(sure=False)
+            yield call._replace(is_certain=False)
         changed_names = {
             name
             for name in self.value_by_variable
@@ -235,7 +244,7 @@ class ProgramText:
                 [self.value_by_variable[name]] if name in self.reading.hints.settings else values
             )
             for iteration, value in enumerate(values, 1):
-                if self._stopped:
+                if self._has_stopped:
                     return
                 self.value_by_variable[name] = value
                 self.loops[name] = value, iteration, len(values)
@@ -250,7 +259,7 @@ class ProgramText:
             (name for name in re.findall(r"\w+", condition) if name in self.value_by_variable), ""
         )
         iteration = 0
-        while not self._stopped and self._count <= MOST_STATEMENTS:
+        while not self._has_stopped and self._count <= MOST_STATEMENTS:
             truth = self.value(condition)
             if truth == 0.0:
                 return
@@ -260,7 +269,7 @@ class ProgramText:
             if truth is None:
                 return
 
-    def _loop(self, header: str) -> tuple[str, list[Known]]:
+    def _loop(self, header: str) -> tuple[str, list[ProgramValue]]:
         """Return the variable and the values of a loop; an empty name for other statements."""
         if (match := _FOR.match(header)) is None:
             start = _APPLY.search(header)
@@ -276,10 +285,10 @@ class ProgramText:
         values = self.value(groups["list"] or _without_end(match))
         return name, values if isinstance(values, list) else [values]
 
-    def _values_of_counting_loop(self, match: re.Match[str]) -> list[Known]:
+    def _values_of_counting_loop(self, match: re.Match[str]) -> list[ProgramValue]:
         """List the values of a loop with a start, a condition and a step."""
         name = match["counter"]
-        until = match["until"]
+        comparison = match["until"]
         first = self.value(match["first"])
         last = self.value(match["last"])
         if not isinstance(first, float) or not isinstance(last, float):
@@ -288,70 +297,74 @@ class ProgramText:
             first = float(first)
         step = _next_value_expression(name, match["step"])
         value_before = self.value_by_variable.get(name)
-        values: list[Known] = []
-        value: Known = first
+        values: list[ProgramValue] = []
+        value: ProgramValue = first
         while isinstance(value, float) and len(values) < MOST_STATEMENTS:
-            if not _result_of_operation(until, value, last):
+            if not _result_of_operation(comparison, value, last):
                 break
             values.append(value)
             self.value_by_variable[name] = value
-            following = self.value(step)
-            if following is None or following == value:
+            next_value = self.value(step)
+            if next_value is None or next_value == value:
                 values.append(None)  # how it goes on is not known
                 break
-            value = following
+            value = next_value
         self.value_by_variable[name] = value_before
         return values
 
     def _plain_statement(self, statement: _Statement) -> Iterator[CalledFunction]:
         """Execute an assignment, or yield a call."""
         text = statement.text.strip()
-        if (declared := _DECLARED.match(text)) and len(
-            pieces := _split_arguments(declared["of"])
+        if (declaration := _DECLARED.match(text)) and len(
+            declarators := _split_arguments(declaration["of"])
         ) > 1:
-            for piece in pieces:
-                typed = _Statement(f"{declared['types']} {piece}", statement.line)
-                yield from self._plain_statement(typed)
+            for declarator in declarators:
+                single_declaration = _Statement(
+                    f"{declaration['types']} {declarator}", statement.line
+                )
+                yield from self._plain_statement(single_declaration)
             return
-        if declared and re.fullmatch(r"\w++", declared["of"].strip()):
-            self.types[declared["of"].strip()] = declared["types"]
+        if declaration and re.fullmatch(r"\w++", declaration["of"].strip()):
+            self.types[declaration["of"].strip()] = declaration["types"]
             return
-        if names_match := _SEVERAL.match(text):
+        if names_match := _SEVERAL_ASSIGNED.match(text):
             values = _split_arguments(names_match["of"])
             names = [name.strip() for name in names_match["names"].split(",")]
-            for name, piece in zip(names, values, strict=False):
+            for name, declarator in zip(names, values, strict=False):
                 if len(names) == len(values) and name not in self.reading.hints.settings:
-                    self.value_by_variable[name] = self.value(piece)
+                    self.value_by_variable[name] = self.value(declarator)
             return
-        if stepped := _STEPPED.match(text):
-            name = stepped[1] or stepped[2]
+        if step_match := _STEPPED.match(text):
+            name = step_match[1] or step_match[2]
             text = f"{name} = {_next_value_expression(name, text)}"
         if match := _CALLED.match(_RESULT.sub("", text)):
             texts = _split_arguments(match["given"])
             name = match["name"][0].upper() + match["name"][1:]
             given = [self.value(text.removeprefix("&")) for text in texts]  # pointers of C, too
             yield CalledFunction(name, given, texts, statement.line, match["module"] or "")
-            self._stopped |= name == self.stops
+            self._has_stopped |= name == self.last_function
         elif match := _INTO.match(text):
-            self._write(match)
+            self._write_text(match)
         elif match := _ASSIGNED.match(text):
             self._assign(match, statement.line)
 
-    def _write(self, match: re.Match[str]) -> None:
-        """Set the variable that a function of C writes a text into."""
+    def _write_text(self, match: re.Match[str]) -> None:
+        """Set the variable into which a function of C writes a text."""
         pieces = _split_arguments(match["of"])
         pieces = pieces[1:] if match["how"] == "snprintf" else pieces
         values = [self.value(piece) for piece in pieces]
         if match["how"] == "strcat":
             values = [self.value_by_variable.get(match["name"]), *values]
         are_known = all(value is not None for value in values)
-        joined = all(isinstance(value, str) for value in values) and match["how"] != "sprintf"
-        text = "".join(map(str, values)) if joined and "printf" not in match["how"] else None
+        are_all_texts = (
+            all(isinstance(value, str) for value in values) and match["how"] != "sprintf"
+        )
+        text = "".join(map(str, values)) if are_all_texts and "printf" not in match["how"] else None
         if are_known and "printf" in match["how"]:
             text = _formatted_text(values)
         self.value_by_variable[match["name"]] = text
 
-    def _value_of_type(self, name: str, value: Known) -> Known:
+    def _value_of_type(self, name: str, value: ProgramValue) -> ProgramValue:
         """Return a value as the type of a variable holds it."""
         types = self.types.get(name, "")
         if not self.dialect.whole or not isinstance(value, float) or not math.isfinite(value):
@@ -361,6 +374,7 @@ class ProgramText:
         return ProgramInteger(int(value)) if re.search(r"\b(?:int|long)\b", types) else value
 
     def _assign(self, match: re.Match[str], line: int) -> None:
+        """Set a variable, or an item of a list, to the value of an expression."""
         name = match["name"]
         if types := match["types"]:
             self.types[name] = types
@@ -381,11 +395,11 @@ class ProgramText:
         if not match["at"]:
             self.value_by_variable[name] = value
             return
-        place = self.value(match["at"])
+        index = self.value(match["at"])
         items = self.value_by_variable.get(name)
-        if isinstance(place, float) and self.dialect.first <= place < 10_000:
+        if isinstance(index, float) and self.dialect.first <= index < 10_000:
             items = items if isinstance(items, list) else []
-            item_index = int(place) - self.dialect.first
+            item_index = int(index) - self.dialect.first
             items += [None] * max(0, item_index + 1 - len(items))
             items[item_index] = value
             self.value_by_variable[name] = items
@@ -409,26 +423,26 @@ def _dialect(text: str) -> Dialect:
     if _PYTHON_BLOCK.search(text) or re.search(
         r"(?m)^[^\S\n]*(?:import\s+[\w.]*\bpdq\b|from\s+[\w.]*\bpdq\s+import\b)[^;\n]*$", text
     ):
-        old = re.search(r"(?m)^[^\S\n]*print\s+[^(\s=]", text) is not None
-        return Dialect(0, old, False)
+        is_python_2 = re.search(r"(?m)^[^\S\n]*print\s+[^(\s=]", text) is not None
+        return Dialect(0, is_python_2, False)
     if re.search(r"(?m)^[^\S\n]*require\s+['\"]", text):
         return Dialect(0, True, False, "#")  # Ruby
     if re.search(
         r"(?m)^[^\S\n]*(?:use|require)\s+\w|\$pdq::|^[^\S\n]*(?:my\s+)?[$@]\w+\s*=|<\?php", text
     ):
         return Dialect(0, False, "<?php" in text, "$")  # Perl or PHP
-    typed = re.search(r"#include|\b(?:int|double|float|long)\b[\[\]\s*]+\w+|\bclass\b", text)
-    return Dialect(0, typed is not None, True)  # C or Java, else JavaScript
+    has_types = re.search(r"#include|\b(?:int|double|float|long)\b[\[\]\s*]+\w+|\bclass\b", text)
+    return Dialect(0, has_types is not None, True)  # C or Java, else JavaScript
 
 
 def _next_value_expression(name: str, step: str) -> str:
     """Return the expression for the next value of a loop's variable; empty if there is none."""
-    bare = step.replace("$", "").strip()
-    if match := re.fullmatch(rf"(?:{name}\s*(\+\+|--)|(\+\+|--)\s*{name})", bare):
+    assignment = step.replace("$", "").strip()
+    if match := re.fullmatch(rf"(?:{name}\s*(\+\+|--)|(\+\+|--)\s*{name})", assignment):
         return f"{name} {(match[1] or match[2])[0]} 1"
-    if match := re.fullmatch(rf"{name}\s*([-+*/])=\s*(.+)", bare):
+    if match := re.fullmatch(rf"{name}\s*([-+*/])=\s*(.+)", assignment):
         return f"{name} {match[1]} ({match[2]})"
-    match = re.fullmatch(rf"{name}\s*=\s*(.+)", bare)
+    match = re.fullmatch(rf"{name}\s*=\s*(.+)", assignment)
     return match[1] if match else ""
 
 
@@ -447,17 +461,20 @@ def _without_comments(text: str) -> str:
     code = list[str]()
     position = 0
     while (begin_position := text.find("/*", position)) >= 0 and (
-        ended := text.find("*/", begin_position + 2)
+        end_position := text.find("*/", begin_position + 2)
     ) >= 0:
-        code += [text[position:begin_position], "\n" * text.count("\n", begin_position, ended)]
-        position = ended + 2
+        code += [
+            text[position:begin_position],
+            "\n" * text.count("\n", begin_position, end_position),
+        ]
+        position = end_position + 2
     return "".join([*code, text[position:]])
 
 
 def _without_end(header: re.Match[str]) -> str:
     """Return a header without its final colon and its outer brackets."""
-    bare = header["of"].rstrip().removesuffix(":").rstrip()
-    return bare.removesuffix(")") if header["open"] else bare
+    text = header["of"].rstrip().removesuffix(":").rstrip()
+    return text.removesuffix(")") if header["open"] else text
 
 
 def _with_braces(text: str) -> str:
@@ -465,17 +482,17 @@ def _with_braces(text: str) -> str:
     lines: list[str] = []
     depths = [0]
     for line in text.split("\n"):
-        bare = line.strip()
-        if bare and not bare.startswith("#"):
+        code = line.strip()
+        if code and not code.startswith("#"):
             depth = len(line) - len(line.lstrip())
-            closed = ""
+            closing_braces = ""
             while depth < depths[-1]:
                 depths.pop()
-                closed += "}"
+                closing_braces += "}"
             if depth > depths[-1]:
                 depths.append(depth)
                 lines[-1] = re.sub(r":\s*+(#.*)?$", " {", lines[-1])
-            line = f"{closed} {line}" if closed else line
+            line = f"{closing_braces} {line}" if closing_braces else line
         lines.append(line)
     return "\n".join(lines) + "}" * (len(depths) - 1)
 
@@ -485,62 +502,63 @@ class _Scanner:
 
     def __init__(self, text: str, slashes: bool) -> None:
         self.text = text
-        self.at = 0
+        self.position = 0
         self.line = 1
         self.slashes = slashes
 
     def block(self, depth: int) -> list[_Statement]:
         """Read statements up to the closing brace."""
         statements: list[_Statement] = []
-        begin_position = self.at
+        begin_position = self.position
         line = self.line
-        open_ = 0
-        while self.at < len(self.text):
-            sign = self.text[self.at]
-            if sign in "\"'":
-                self._quoted_text(sign)
+        open_brackets = 0
+        while self.position < len(self.text):
+            character = self.text[self.position]
+            if character in "\"'":
+                self._quoted_text(character)
                 continue
-            if sign == "#" or (self.slashes and self.text.startswith("//", self.at)):
-                cut = self.text.find("\n", self.at)
-                end = len(self.text) if cut < 0 else cut
-                self.text = self.text[: self.at] + self.text[end:]
+            if character == "#" or (self.slashes and self.text.startswith("//", self.position)):
+                line_end = self.text.find("\n", self.position)
+                end = len(self.text) if line_end < 0 else line_end
+                self.text = self.text[: self.position] + self.text[end:]
                 continue
-            open_ += (sign in "([") - (sign in ")]")
-            ends = open_ <= 0 and sign in "\n;"
-            if sign == "\n" and ends and _NEXT_BRACE.match(self.text, self.at):
+            open_brackets += (character in "([") - (character in ")]")
+            ends_statement = open_brackets <= 0 and character in "\n;"
+            if character == "\n" and ends_statement and _NEXT_BRACE.match(self.text, self.position):
                 # The block of a statement begins in the next line.
-                ends = not self.text[begin_position : self.at].strip()
-            if ends or sign in "{}":
-                statement_text = self.text[begin_position : self.at].strip()
-                self.at += 1
-                self.line += sign == "\n"
-                if sign == "{" and depth < MOST_DEPTH:
+                ends_statement = not self.text[begin_position : self.position].strip()
+            if ends_statement or character in "{}":
+                statement_text = self.text[begin_position : self.position].strip()
+                self.position += 1
+                self.line += character == "\n"
+                if character == "{" and depth < MOST_DEPTH:
                     statements.append(
                         _Statement(
                             statement_text, line, self.block(depth + 1) or [_Statement("", line)]
                         )
                     )
-                    open_ = 0
+                    open_brackets = 0
                 elif statement_text.strip(")"):
                     statements.append(_Statement(statement_text, line))
-                if sign == "}":
+                if character == "}":
                     return statements
-                begin_position = self.at
+                begin_position = self.position
                 line = self.line
                 continue
-            self.line += sign == "\n"
-            if not self.text[begin_position : self.at].strip():
+            self.line += character == "\n"
+            if not self.text[begin_position : self.position].strip():
                 line = self.line
-            self.at += 1
+            self.position += 1
         if statement_text := self.text[begin_position:].strip():
             statements.append(_Statement(statement_text, line))
         return statements
 
-    def _quoted_text(self, sign: str) -> None:
-        self.at += 1
-        while self.at < len(self.text) and self.text[self.at] not in (sign, "\n"):
-            self.at += 2 if self.text[self.at] == "\\" else 1
-        self.at += self.at < len(self.text) and self.text[self.at] == sign
+    def _quoted_text(self, quote: str) -> None:
+        """Move beyond a text in quotes."""
+        self.position += 1
+        while self.position < len(self.text) and self.text[self.position] not in (quote, "\n"):
+            self.position += 2 if self.text[self.position] == "\\" else 1
+        self.position += self.position < len(self.text) and self.text[self.position] == quote
 
 
 def _split_arguments(text: str) -> list[str]:
@@ -549,20 +567,20 @@ def _split_arguments(text: str) -> list[str]:
     depth = 0
     begin_position = 0
     quote = ""
-    for position, sign in enumerate(text):
+    for position, character in enumerate(text):
         if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "\"'":
-            quote = sign
-        elif sign in "([{":
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "([{":
             depth += 1
-        elif sign in ")]}":
+        elif character in ")]}":
             depth -= 1
-        elif sign == "," and not depth:
+        elif character == "," and not depth:
             pieces.append(text[begin_position:position].strip())
             begin_position = position + 1
-    last = text[begin_position:].strip()
-    return [*pieces, last] if last or pieces else []
+    last_argument = text[begin_position:].strip()
+    return [*pieces, last_argument] if last_argument or pieces else []
 
 
 _CASTS = {"double": "double", "float": "double", "int": "int", "long": "int"}
@@ -582,136 +600,155 @@ class _Expression:
     else.
     """
 
-    def __init__(self, text: str, variables: Mapping[str, Known], dialect: Dialect) -> None:
-        self._known = variables
+    def __init__(self, text: str, variables: Mapping[str, ProgramValue], dialect: Dialect) -> None:
+        self._variables = variables
         self._dialect = dialect
         self._tokens = [
             (str(match.lastgroup), match[0].strip())
             for match in _TOKEN.finditer(text.strip())
             if match[0].strip()
         ]
-        self._at = 0
+        self._position = 0
         self._depth = 0
 
-    def whole(self) -> Known:
+    def whole(self) -> ProgramValue:
         """Return the value of the whole text."""
-        value = self._level(0)
-        if self._at < len(self._tokens):
+        value = self._value_of_level(0)
+        if self._position < len(self._tokens):
             raise NotKnownError
         return value
 
-    def _sign(self, *signs: str) -> str:
-        if self._at < len(self._tokens) and self._tokens[self._at][1] in signs:
-            self._at += 1
-            return self._tokens[self._at - 1][1]
+    def _take_sign(self, *signs: str) -> str:
+        """Read one of some signs if it is next; return it, else an empty text."""
+        if self._position < len(self._tokens) and self._tokens[self._position][1] in signs:
+            self._position += 1
+            return self._tokens[self._position - 1][1]
         return ""
 
     _LEVELS = (("==", "!=", "<", ">", "<=", ">="), ("+", "-", "."), ("*", "/", "//", "%"), (":",))
 
-    def _level(self, level: int) -> Known:
+    def _value_of_level(self, level: int) -> ProgramValue:
+        """Return the value of an expression, of operators of this or a higher precedence."""
         self._depth += 1
         if self._depth > 300:
             raise NotKnownError
         if level == len(self._LEVELS):
-            value = self._power()
+            value = self._value_of_power()
         else:
-            value = self._level(level + 1)
-            while sign := self._sign(*self._LEVELS[level]):
-                if sign == "." and self._dialect.inserts != "$":
+            value = self._value_of_level(level + 1)
+            while operator := self._take_sign(*self._LEVELS[level]):
+                if operator == "." and self._dialect.inserts != "$":
                     raise NotKnownError
-                value = _result_of_operation(sign, value, self._level(level + 1))
+                value = _result_of_operation(operator, value, self._value_of_level(level + 1))
         self._depth -= 1
         return value
 
-    def _power(self) -> Known:
-        if sign := self._sign("-", "+"):
-            value = self._power()
-            return _result_of_operation("-", ProgramInteger(0.0), value) if sign == "-" else value
-        value = self._atom()
-        if self._sign("^", "**"):
-            return float(_number(value) ** _number(self._power()))
+    def _value_of_power(self) -> ProgramValue:
+        """Return the value of a signed number or a power."""
+        if operator := self._take_sign("-", "+"):
+            value = self._value_of_power()
+            return (
+                _result_of_operation("-", ProgramInteger(0.0), value) if operator == "-" else value
+            )
+        value = self._value_of_atom()
+        if self._take_sign("^", "**"):
+            return float(_as_number(value) ** _as_number(self._value_of_power()))
         return value
 
-    def _atom(self) -> Known:
-        if self._at >= len(self._tokens):
+    def _value_of_atom(self) -> ProgramValue:
+        """Return the value of a number, a text, a list, a call, a variable, or an expression in
+        brackets.
+        """
+        if self._position >= len(self._tokens):
             raise NotKnownError
-        kind, text = self._tokens[self._at]
-        self._at += 1
+        kind, text = self._tokens[self._position]
+        self._position += 1
         if kind == "number":
             is_whole_number = self._dialect.whole and text.isdigit()
             return ProgramInteger(text) if is_whole_number else float(text.rstrip("lLfF"))
         if kind == "text":
             return self._text(text)
-        cast, end = ([sign for _, sign in self._tokens[self._at : self._at + 2]] + ["", ""])[:2]
-        if text == "(" and cast in _CASTS and end == ")":
-            self._at += 2
-            return _result_of_function(_CASTS[cast], [self._power()], {})
+        cast, next_sign = (
+            [sign for _, sign in self._tokens[self._position : self._position + 2]] + ["", ""]
+        )[:2]
+        if text == "(" and cast in _CASTS and next_sign == ")":
+            self._position += 2
+            return _result_of_function(_CASTS[cast], [self._value_of_power()], {})
         if text in ("(", "["):
             list_items = self._list_items(")" if text == "(" else "]")
             return list_items[0] if text == "(" and len(list_items) == 1 else list_items
         if kind != "name":
             raise NotKnownError
-        if self._sign("("):
+        if self._take_sign("("):
             value = _result_of_function(text, *self._arguments())
             is_whole_number = isinstance(value, ProgramInteger) and self._dialect.whole
             return float(value) if isinstance(value, float) and not is_whole_number else value
-        bare = _QUALIFIER.sub("", text)
-        if bare.endswith(".length") and bare not in self._known:
-            items = self._known[bare.removesuffix(".length")]
+        name = _QUALIFIER.sub("", text)
+        if name.endswith(".length") and name not in self._variables:
+            items = self._variables[name.removesuffix(".length")]
             return ProgramInteger(len(items)) if isinstance(items, list) else None
-        value = self._known[bare]
-        while self._sign("["):
-            double = bool(self._sign("["))  # of R
-            place = int(_number(self._list_items("]")[0])) - self._dialect.first
-            if double:
-                self._sign("]")
-            value = value[place] if isinstance(value, list) and place >= 0 else None
+        value = self._variables[name]
+        while self._take_sign("["):
+            has_double_bracket = bool(self._take_sign("["))  # of R
+            index = int(_as_number(self._list_items("]")[0])) - self._dialect.first
+            if has_double_bracket:
+                self._take_sign("]")
+            value = value[index] if isinstance(value, list) and index >= 0 else None
         return value
 
     def _text(self, text: str) -> str:
+        """Return a text in quotes, with the values of the expressions within it."""
         plain = text.lstrip("fr")[1:-1]
         sign = "f" if text.startswith("f") else self._dialect.inserts * text.startswith('"')
         return re.sub(_INSERTED[sign], self._value_in_text, plain) if sign else plain
 
     def _value_in_text(self, match: re.Match[str]) -> str:
         """Return the value of an expression within a text."""
-        inside = next(filter(None, match.groups()), "")
-        return _text_of_value(_Expression(inside, self._known, self._dialect).whole())
+        expression = next(filter(None, match.groups()), "")
+        return _text_of_value(_Expression(expression, self._variables, self._dialect).whole())
 
     def _list_items(self, end: str) -> list[Any]:
+        """Return the values of the items of a list up to its end."""
         values: list[Any] = []
-        while not self._sign(end):
-            values.append(self._level(0))
-            if not self._sign(",") and self._tokens[self._at][1] != end:
+        while not self._take_sign(end):
+            values.append(self._value_of_level(0))
+            if not self._take_sign(",") and self._tokens[self._position][1] != end:
                 raise NotKnownError
         return values
 
     def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Return the values of the arguments of a call, and those that have names."""
         values = list[Any]()
         value_by_name = dict[str, Any]()
-        while not self._sign(")"):
-            next_sign = self._tokens[self._at + 1][1] if self._at + 1 < len(self._tokens) else ""
-            if self._tokens[self._at][0] == "name" and next_sign == "=":
-                name = self._tokens[self._at][1]
-                self._at += 2
-                value_by_name[name] = self._level(0)
+        while not self._take_sign(")"):
+            next_sign = (
+                self._tokens[self._position + 1][1]
+                if self._position + 1 < len(self._tokens)
+                else ""
+            )
+            if self._tokens[self._position][0] == "name" and next_sign == "=":
+                name = self._tokens[self._position][1]
+                self._position += 2
+                value_by_name[name] = self._value_of_level(0)
             else:
-                values.append(self._level(0))
-            if not self._sign(",") and self._tokens[self._at][1] != ")":
+                values.append(self._value_of_level(0))
+            if not self._take_sign(",") and self._tokens[self._position][1] != ")":
                 raise NotKnownError
         return values, value_by_name
 
 
-def _number(value: Known) -> float:
+def _as_number(value: ProgramValue) -> float:
+    """Return a value that is a number; raise NotKnownError for others."""
     if not isinstance(value, float):
         raise NotKnownError
     return value
 
 
-def _text_of_value(value: Known) -> str:
+def _text_of_value(value: ProgramValue) -> str:
+    """Return a number or a text as text, whole numbers without decimals."""
     if isinstance(value, str):
         return value
-    number = _number(value)
+    number = _as_number(value)
     return str(int(number)) if number == int(number) else repr(number)
 
 
@@ -723,7 +760,7 @@ _OPERATIONS: dict[str, Callable[[float, float], float]] = {
 }  # fmt: skip
 
 
-def _result_of_operation(sign: str, left: Known, right: Known) -> Known:
+def _result_of_operation(sign: str, left: ProgramValue, right: ProgramValue) -> ProgramValue:
     """Return the result of an operation; joining and formatting of texts follow Python."""
     if sign == ".":
         return _text_of_value(left) + _text_of_value(right)
@@ -733,8 +770,8 @@ def _result_of_operation(sign: str, left: Known, right: Known) -> Known:
         return left + right
     if sign in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
         return float((left == right) == (sign == "=="))
-    first = _number(left)
-    second = _number(right)
+    first = _as_number(left)
+    second = _as_number(right)
     if sign == "//":
         return type(second)(math.floor(first / second))
     if sign in "+-*/%" and isinstance(left, ProgramInteger) and isinstance(right, ProgramInteger):
@@ -746,19 +783,22 @@ def _result_of_operation(sign: str, left: Known, right: Known) -> Known:
 
 
 def _formatted_text(values: Sequence[Any]) -> str:
-    pattern, *further_values = values
-    arguments = iter(further_values)
+    """Return a text with values in the place of its format marks."""
+    pattern, *operands = values
+    arguments = iter(operands)
 
-    def formatted(match: re.Match[str]) -> str:
+    def format_next(match: re.Match[str]) -> str:
         value = next(arguments)
         if match[1] in "di":
-            return str(int(_number(value)))
-        return _text_of_value(value) if match[1] == "s" else f"{_number(value):g}"
+            return str(int(_as_number(value)))
+        return _text_of_value(value) if match[1] == "s" else f"{_as_number(value):g}"
 
-    return re.sub(r"%[-\d.]*([disfg])", formatted, str(pattern))
+    return re.sub(r"%[-\d.]*([disfg])", format_next, str(pattern))
 
 
-def _result_of_function(name: str, values: list[Any], value_by_name: dict[str, Any]) -> Known:
+def _result_of_function(
+    name: str, values: list[Any], value_by_name: dict[str, Any]
+) -> ProgramValue:
     """Return the result of a function of R, Python, C or Perl."""
     name = name.rpartition("::")[2].removeprefix("String.").removeprefix("Math.")
     if name in ("paste", "paste0"):
@@ -769,34 +809,37 @@ def _result_of_function(name: str, values: list[Any], value_by_name: dict[str, A
     if name in ("c", "list"):
         return values
     if name in ("seq", "seq_len", "range"):
-        return _sequence(name, [_number(operand) for operand in (*values, *value_by_name.values())])
+        return _sequence(
+            name, [_as_number(operand) for operand in (*values, *value_by_name.values())]
+        )
     if name in ("length", "len"):
         return float(len(values[0]))
     if name == "rep":
-        return [values[0]] * min(int(_number(values[1])), MOST_STATEMENTS)
+        return [values[0]] * min(int(_as_number(values[1])), MOST_STATEMENTS)
     if name in ("str", "as.character"):
         return _text_of_value(values[0])
     if name in ("ceiling", "ceil", "math.ceil"):
-        return float(math.ceil(_number(values[0])))
+        return float(math.ceil(_as_number(values[0])))
     if name in ("floor", "math.floor", "int", "as.integer"):
-        number = _number(values[0])
+        number = _as_number(values[0])
         return (
             type(number)(math.floor(number))
             if name != "int"
             else ProgramInteger(math.trunc(number))
         )
     if name in ("float", "double", "as.double", "as.numeric", "round"):
-        value = _number(values[0])
+        value = _as_number(values[0])
         return float(round(value)) if name == "round" else float(value)
     if name in ("max", "min"):
-        numbers = [_number(value) for value in values]
+        numbers = [_as_number(value) for value in values]
         return max(numbers) if name == "max" else min(numbers)
     if name in ("sqrt", "exp", "log"):
-        return float(getattr(math, name)(_number(values[0])))
+        return float(getattr(math, name)(_as_number(values[0])))
     raise NotKnownError
 
 
 def _sequence(name: str, numbers: list[float]) -> list[Any]:
+    """Return the numbers of a sequence of R or Python."""
     if len(numbers) == 1:
         first, last, step = (
             (0.0, numbers[0] - 1, 1.0) if name == "range" else (1.0, numbers[0], 1.0)

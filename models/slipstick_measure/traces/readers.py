@@ -118,8 +118,8 @@ def checked_trace(
         )  # a file that cannot be read is refused for that
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
-        if tool := known_text(head):
-            _refuse(path, f"this is {tool.description}: {tool.advice}")
+        if known_file := known_text(head):
+            _refuse(path, f"this is {known_file.description}: {known_file.advice}")
         formats = ", ".join(TRACE_FORMATS)
         _refuse(
             path,
