@@ -59,7 +59,9 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
             hpcg_spec,
         ),
         "mlc": ImportFormat(
-            _has_patterns("Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies)"),
+            _has_patterns(
+                "Memory Latency Checker - v|^Measuring (?:idle latencies|Loaded Latencies)"
+            ),
             mlc_spec,
         ),
         "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),

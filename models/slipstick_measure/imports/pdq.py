@@ -219,8 +219,7 @@ class _PdqReader:
         return name
 
     def _number_of_argument(self, call: CalledFunction, index: int, least: float = 0.0) -> float:
-        """Return the number in an argument of a call; refuse an unknown one, or one below `least`.
-        """
+        """Return the number in an argument of a call; refuse others, and one below `least`."""
         value = call.values[index]
         text = call.texts[index]
         if not isinstance(value, float) or not math.isfinite(value):
