@@ -27,7 +27,7 @@ from slipstick import load
 from slipstick.expression.nodes import TIME, total
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
-from slipstick.program.operations import latency, protocol_time, wire_time
+from slipstick.program.operations import hardware_latency, protocol_time, wire_time
 from slipstick.program.program import value_of
 from slipstick.units import parse
 from slipstick_workloads.dvsm.contention import DIFF_PHASE, OperationCosts
@@ -139,7 +139,10 @@ def costs_of(machine: Machine, given: dict[str, float]) -> Costs:
         value_of(inputs, "dispatch"),
     )
     return Costs(
-        *(float(column[0]) for column in Tape((*columns, total(latency(network), TIME))).run({}))
+        *(
+            float(column[0])
+            for column in Tape((*columns, total(hardware_latency(network), TIME))).run({})
+        )
     )
 
 

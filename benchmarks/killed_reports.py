@@ -38,7 +38,7 @@ _tests.__path__ = [str(ROOT / "tests")]
 sys.modules["tests"] = _tests
 
 from slipstick.cli.main import main as slipstick
-from slipstick.report.folder import INPUTS, INTERRUPTED, WORK, written
+from slipstick.report.folder import INPUTS, INTERRUPTED, WORK, manifest_and_changes
 from slipstick.study.journal import NAME, Journal, stored_points
 from tests.killed import OLD, outcomes, write_report
 
@@ -92,7 +92,7 @@ def killed_folders(kills: int, moments: random.Random) -> int:
                 writer.stdout.readline()
                 time.sleep(moments.uniform(0, 0.02))
                 writer.send_signal(signal.SIGKILL)
-            stale = written(target)[1]
+            stale = manifest_and_changes(target)[1]
             recognized += stale == [INTERRUPTED]
             wrong += stale not in ([], [INTERRUPTED])
         start = time.perf_counter()

@@ -12,7 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 from slipstick.cli.main import main
-from slipstick.schema.library import names
+from slipstick.schema.library import names_of_kind
 from tests.mutations import SHIPPED
 
 PARTS = (
@@ -201,7 +201,7 @@ def agree(text: str, folder: Path) -> str:
     elif kind in ("workload", "technology"):
         # It is valid if there is a machine in the catalogue that it runs on.
         model = _model(text) if kind == "workload" else "dvsm/diff-request"
-        for machine in names("machine"):
+        for machine in names_of_kind("machine"):
             status, words = _called("solve", f"--{kind}", reference, "--machine", machine, model)
             if status != 2:
                 break

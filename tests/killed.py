@@ -16,7 +16,7 @@ from pathlib import Path
 
 import yaml
 
-from slipstick.report.folder import INPUTS, INTERRUPTED, digest, new_report, written
+from slipstick.report.folder import INPUTS, INTERRUPTED, digest, manifest_and_changes, new_report
 
 OLD, NEW, LAST = ("0.txt", "1.txt", "old.png"), ("0.txt", "1.txt", "new.csv"), ("0.txt",)
 FOREIGN = "notes.txt"
@@ -85,7 +85,7 @@ def _killed_before(folder: Path, step: int) -> bool:
 
 def _state(folder: Path) -> str:
     """Return which report a folder holds, or that it is recognized as one in part."""
-    manifest, stale = written(folder)
+    manifest, stale = manifest_and_changes(folder)
     if stale:
         return "recognized" if stale == [INTERRUPTED] else f"wrong: {'; '.join(stale)}"
     words = {(folder / name).read_text() for name in manifest["files"]}

@@ -24,7 +24,7 @@ from slipstick.schema.kinds.study import study_model
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node
 from slipstick.study.cases import StudyContext, sweeps_of
-from slipstick.study.evaluator import evaluator, with_derived
+from slipstick.study.evaluator import evaluator, with_overheads
 from slipstick.study.run import prepare, run
 from slipstick_pictures.look import store
 from tests.examples import PART
@@ -143,7 +143,7 @@ def changed_cells(study: str) -> list[str]:
     """
     library = Library()
     tree = library.load("study", study)
-    context = StudyContext.of(validate(study_model(tree), tree), tree, library, {})
+    context = StudyContext.from_study(validate(study_model(tree), tree), tree, library, {})
     head, *rows = _rows(ROOT / "reports" / study)
     found = []
     names = list(context.cases)
@@ -166,7 +166,7 @@ def _changed_row(
     """Solve one point alone, and name the columns of its row that say something else."""
     solved = evaluator(case, settings, context.library).answer()
     names = {column.rpartition(" [")[0]: column for column in head}
-    (answer,) = with_derived({case: solved}, case, list(names)).values()
+    (answer,) = with_overheads({case: solved}, case, list(names)).values()
     made = {column: answer.find(name) for name, column in names.items() if name}
     kept = dict(zip(head, row, strict=True))
     known = {

@@ -46,7 +46,7 @@ from slipstick.errors import (
 from slipstick.law import Law
 from slipstick.model.machine import Machine, Network
 from slipstick.study.points import SolvableModel
-from slipstick.study.stream import StreamedPoints, streamed
+from slipstick.study.stream import StreamedPoints, write_points
 
 OPERATION = "dvsm/diff-request"
 CRITICAL = "parameters.critical"
@@ -553,7 +553,7 @@ class TestPointsInAFile:
         law = LAWS["flow-line"]
         solvable = SolvableModel(law, law.parameters, None, Simulation())
         with pytest.raises(ModelError) as caught:
-            streamed([StreamedPoints(solvable, {"x": np.ones(2)})], tmp_path / "x.parquet")
+            write_points([StreamedPoints(solvable, {"x": np.ones(2)})], tmp_path / "x.parquet")
         assert (
             str(caught.value)
             == "x is no number that time is computed from, so it cannot be varied within one file"

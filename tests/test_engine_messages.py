@@ -502,7 +502,7 @@ SYSTEMS = [
 
 SOLVING = [
     Case(
-        lambda: ByQueue().weighted,
+        lambda: ByQueue().weighted_children,
         NoAnswerError,
         (
             "how often steps of the kind by-queue execute their parts depends on the state of the"

@@ -21,14 +21,14 @@ from slipstick.limits import (
     ANNOUNCED,
     LIMITS,
     WorkPace,
-    added_up,
     check_cost,
     given_limits,
     limited,
+    with_summed_costs,
 )
 from slipstick.schema.text import standard_input
 from slipstick.study.engine import Engine, Limits
-from slipstick.study.points import Block, PointBlock, SolvedBlock, solved
+from slipstick.study.points import Block, PointBlock, SolvedBlock, solve_block
 from slipstick_measure.traces.readers import read_trace
 from tests.study.test_engine import blocks, times
 
@@ -90,7 +90,7 @@ def test_points_that_take_long_tell_how_long_without_those_kept_of_an_earlier_ru
 
         def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
             return (
-                solved(block)
+                solve_block(block)
                 if isinstance(block, PointBlock) and block.values[PROCESSORS] == 1
                 else None
             )
@@ -144,7 +144,7 @@ def test_a_program_says_how_long_counting_it_takes(capsys: pytest.CaptureFixture
 
 
 def test_points_that_belong_together_are_within_one_limit() -> None:
-    with added_up() as spent:
+    with with_summed_costs() as spent:
         check_cost("states", 10_000, "this", "ask for less", points=2)
         with pytest.raises(
             NoAnswerError, match="this, for each of many points; together they are over the limit:"

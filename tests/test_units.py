@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from slipstick.errors import UnitError
 from slipstick.expression.nodes import BASES, BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
-from slipstick.units import UNITS, choose, parse, scale, show, to_base
+from slipstick.units import UNITS, choose_unit, parse, parse_unit, show, to_base
 
 BANDWIDTH, FREQUENCY = Dimension.of("B/s"), Dimension.of("cycle/s")
 KNOWN = "known: s, B, op, request, page, message, cycle, bit, Hz, %, min, h, ..."
@@ -118,8 +118,8 @@ def test_the_table_holds_what_is_documented() -> None:
 
 
 def test_a_year_is_365_and_a_quarter_days_and_a_month_a_twelfth_of_it() -> None:
-    assert scale("year")[0] == Fraction("365.25") * scale("day")[0]
-    assert scale("month")[0] * 12 == scale("year")[0]
+    assert parse_unit("year")[0] == Fraction("365.25") * parse_unit("day")[0]
+    assert parse_unit("month")[0] * 12 == parse_unit("year")[0]
 
 
 # --- reading ---
@@ -184,21 +184,26 @@ def test_numbers_are_those_of_python(number: Any) -> None:
 
 @given(st.sampled_from(sorted(UNITS)), st.sampled_from(sorted(UNITS)))
 def test_scales_multiply_and_divide(one: str, other: str) -> None:
-    (a, kind), (b, sort) = scale(one), scale(other)
-    assert scale(f"{one}*{other}") == scale(f"{one} {other}") == (a * b, kind * sort)
-    assert scale(f"{one}/{other}") == (a / b, kind / sort)
-    assert scale(f"{one}^3") == (a**3, kind**3)
-    assert scale(f"/{one}") == scale(f"1/{one}") == scale(f"{one}^-1") == (1 / a, COUNT / kind)
+    (a, kind), (b, sort) = parse_unit(one), parse_unit(other)
+    assert parse_unit(f"{one}*{other}") == parse_unit(f"{one} {other}") == (a * b, kind * sort)
+    assert parse_unit(f"{one}/{other}") == (a / b, kind / sort)
+    assert parse_unit(f"{one}^3") == (a**3, kind**3)
     assert (
-        scale(f"{one}/{other}/{other}")
-        == scale(f"{one}/{other} {other}")
+        parse_unit(f"/{one}")
+        == parse_unit(f"1/{one}")
+        == parse_unit(f"{one}^-1")
+        == (1 / a, COUNT / kind)
+    )
+    assert (
+        parse_unit(f"{one}/{other}/{other}")
+        == parse_unit(f"{one}/{other} {other}")
         == (a / b**2, kind / sort**2)
     )
 
 
 @given(dimensions)
 def test_a_dimension_is_its_own_unit(dimension: Dimension) -> None:
-    assert scale(str(dimension)) == (Fraction(1), dimension)
+    assert parse_unit(str(dimension)) == (Fraction(1), dimension)
 
 
 def test_bits_are_bytes_and_nothing_else_turns_into_anything() -> None:
@@ -212,7 +217,7 @@ def test_bits_are_bytes_and_nothing_else_turns_into_anything() -> None:
 def test_a_thousand_quantities() -> None:
     units = "us", "MB/s", "ns/B", "/s", "kop"
     read = [parse(f"{n / 8} {unit}") for n in range(200) for unit in units]
-    factors = [scale(unit) for unit in units]
+    factors = [parse_unit(unit) for unit in units]
     assert read == [
         (float(Fraction(n, 8) * factor), kind) for n in range(200) for factor, kind in factors
     ]
@@ -333,13 +338,13 @@ def test_refuses_long_text_without_repeating_it() -> None:
     message = f"'{'9' * 40}'... has 201 characters, over 200; write it as in '5 us'"
     assert refusal("9" * 201) == message
     with pytest.raises(UnitError) as caught:
-        scale("9" * 201)
+        parse_unit("9" * 201)
     assert str(caught.value) == message
 
 
 def test_refuses_a_missing_unit_in_a_scale() -> None:
     with pytest.raises(UnitError) as caught:
-        scale("")
+        parse_unit("")
     assert str(caught.value) == f"'': {MISSING}"
 
 
@@ -501,19 +506,19 @@ def test_bytes_with_a_binary_prefix_are_exact(count: int) -> None:
 def test_chooses_one_unit_for_all(
     values: list[float], dimension: str, chosen: tuple[str, float]
 ) -> None:
-    assert choose(values, Dimension.of(dimension)) == chosen
+    assert choose_unit(values, Dimension.of(dimension)) == chosen
 
 
 @given(st.lists(values, max_size=5), dimensions)
 def test_a_chosen_unit_is_one_that_can_be_read(values: list[float], dimension: Dimension) -> None:
-    unit, factor = choose(iter(values), dimension)
-    exact, found = scale(unit)
+    unit, factor = choose_unit(iter(values), dimension)
+    exact, found = parse_unit(unit)
     assert (float(exact), found) == (factor, dimension)
 
 
 @given(values, dimensions)
 def test_one_value_is_shown_in_the_unit_chosen_for_it(value: float, dimension: Dimension) -> None:
-    unit, _ = choose([value], dimension)
+    unit, _ = choose_unit([value], dimension)
     assert show(value, dimension).endswith(unit.removeprefix("1"))
 
 

@@ -193,7 +193,7 @@ class AskedValue:
     why: str = ""
 
     @property
-    def way(self) -> str:
+    def way_to_value(self) -> str:
         """Describe how to obtain the value, or why there is none."""
         if self.state == OTHER_METHOD:
             return with_way_out(f"{self.why}; {self.method} has it", self.method)

@@ -211,7 +211,7 @@ def load(
     """
     from slipstick.law import LAWS
     from slipstick.schema.inputs import build, resolve
-    from slipstick.schema.library import KINDS, Library, model_words
+    from slipstick.schema.library import KINDS, Library, model_description
 
     library = Library()
     reference_name = (
@@ -233,7 +233,7 @@ def load(
         return _built_hardware(kind, Path(reference_name).stem, spec_tree, set or {}, library)
     if kind == "study":
         raise ModelError(f"a study is run, not loaded: slipstick.run({reference_name!r})")
-    if kind in KINDS and not model_words(kind):
+    if kind in KINDS and not model_description(kind):
         raise ModelError(
             f"a {kind} cannot be loaded by itself; load takes a model, a machine or a network"
         )
@@ -251,19 +251,19 @@ def load(
 
 def _kind_to_load(reference_name: str, kind_prefix: str, library: Library) -> str:
     """Return the kind of a file, or of a name in the catalogue; empty for an unknown name."""
-    from slipstick.schema.library import KINDS, is_file_name, kinds_called, model_words
+    from slipstick.schema.library import KINDS, is_file_name, kinds_with_name, model_description
 
     candidate_kinds = (
         [library.kind(reference_name, _mark_of_argument("load"))]
         if is_file_name(reference_name)
-        else kinds_called(reference_name)
+        else kinds_with_name(reference_name)
     )
     # The look-up of a name that its kind does not have says so.
     if kind_prefix in KINDS and not candidate_kinds:
         return kind_prefix
     # A name may stand for a model and for other specs: models and hardware can be loaded.
     return next(
-        (kind for kind in candidate_kinds if model_words(kind) or kind in HARDWARE),
+        (kind for kind in candidate_kinds if model_description(kind) or kind in HARDWARE),
         candidate_kinds[0] if candidate_kinds else "",
     )
 
@@ -465,11 +465,11 @@ def _solve_named(
         values_by_axis, "grid" if isinstance(values_given, Axes) else "zip"
     )
     if isinstance(values_given, AxesToFile):
-        from slipstick.study.stream import StreamedPoints, streamed
-        from slipstick.study.sweep import arrays_of
+        from slipstick.study.stream import StreamedPoints, write_points
+        from slipstick.study.sweep import sweep_as_arrays
 
-        case_evaluator, axes = arrays_of(definition, BASE, settings_by_path, Library())
-        return streamed([StreamedPoints(case_evaluator.solvable, axes)], values_given.out)
+        case_evaluator, axes = sweep_as_arrays(definition, BASE, settings_by_path, Library())
+        return write_points([StreamedPoints(case_evaluator.solvable, axes)], values_given.out)
     return _solve_plan(plan_sweep(definition, {BASE: settings_by_path}, Library()))
 
 
@@ -538,10 +538,10 @@ def _solve_object(
 
     solvable = SolvableModel(model, parameters, method, simulation or Simulation())
     if isinstance(values_given, AxesToFile):
-        from slipstick.study.stream import StreamedPoints, streamed
+        from slipstick.study.stream import StreamedPoints, write_points
 
         points = StreamedPoints(solvable, numbers_by_axis, fixed_values)
-        return streamed([points], values_given.out)
+        return write_points([points], values_given.out)
     return _solve_plan(
         _sweep_plan(solvable, fixed_values, numbers_by_axis, isinstance(values_given, Axes))
     )
@@ -770,7 +770,7 @@ def _built_hardware(
     kind: str, name: str, spec_tree: Node, values: Mapping[str, Any], library: Library
 ) -> Machine | SharedMemory | Network:
     """Build a machine or a network from its spec, with values set in it."""
-    from slipstick.schema.kinds.quantity import hardware_of, validate
+    from slipstick.schema.kinds.quantity import build_hardware, validate
     from slipstick.schema.library import spec_model
     from slipstick.schema.text import Table
     from slipstick.schema.text import replace as replaced
@@ -784,7 +784,7 @@ def _built_hardware(
     assert isinstance(spec_tree, Table)
     spec_tree = library.resolve(kind, spec_tree)
     path_prefix = "machine" if kind == "machine" else "machine.network"
-    return hardware_of(validate(spec_model(kind, spec_tree), spec_tree), name, path_prefix)
+    return build_hardware(validate(spec_model(kind, spec_tree), spec_tree), name, path_prefix)
 
 
 def _refuse_program_inputs(subject: str, **references: object) -> None:

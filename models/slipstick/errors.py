@@ -149,7 +149,7 @@ class ModelError(InputError):
 
 
 @contextmanager
-def noting_part(part: object) -> Iterator[None]:
+def note_part(part: object) -> Iterator[None]:
     """Note in a ModelError of the block which part of an activity it concerns, if it has no
     note.
     """

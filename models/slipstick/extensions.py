@@ -120,7 +120,7 @@ class Registry(Mapping[str, T]):
             if isinstance(definition, str):
                 # A module is imported when its name is first used: commands start without what they
                 # do not need.
-                definition = self.definitions[name] = imported(definition)
+                definition = self.definitions[name] = import_object(definition)
         except (ImportError, AttributeError) as error:
             raise ModelError(
                 f"{definition}, which is {name!r} of the group {self._group}, is not there: {error}"
@@ -145,10 +145,10 @@ the same way.
 """
 
 
-def imported(location: str) -> Any:
+def import_object(location: str) -> Any:
     """Import an object by its place, ``module:NAME``.
 
-    >>> imported("math:floor")(2.5)
+    >>> import_object("math:floor")(2.5)
     2
     """
     module_name, _, object_name = location.partition(":")

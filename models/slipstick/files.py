@@ -14,7 +14,7 @@ from uuid import uuid4
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def replacement_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside `path`, which replaces `path` when the body ends and is removed
     if the body fails.
 
@@ -41,7 +41,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         temporary_file.touch()
         yield temporary_file
         keep_owner(resolved_file, temporary_file)
-        store(temporary_file)
+        flush_to_disk(temporary_file)
         os.replace(temporary_file, resolved_file)
     except OSError as error:
         # The name of the temporary file tells a reader nothing.
@@ -66,7 +66,7 @@ def write_whole(path: Path, text: str) -> None:
     ------
     OSError : nothing can be written there; it names the file, which is as it was
     """
-    with whole_file(path) as temporary_file:
+    with replacement_file(path) as temporary_file:
         temporary_file.write_bytes(text.encode())
 
 
@@ -86,7 +86,7 @@ def keep_owner(old_file: Path, new_file: Path) -> None:
             os.chown(new_file, old_status.st_uid, old_status.st_gid)
 
 
-def store(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
     """Flush a file, or the names in a folder, to the disk.
 
     Parameters
@@ -106,7 +106,7 @@ def store(path: Path) -> None:
         os.close(handle)
 
 
-def locked(folder: Path, wait: bool = False) -> int | None:
+def lock_folder(folder: Path, wait: bool = False) -> int | None:
     """Lock a folder until the returned handle is closed; -1 if another process holds the lock, None
     if the system or the disk has no such lock.
 

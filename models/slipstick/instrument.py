@@ -7,10 +7,10 @@ when they are asked for.
 
 from typing import Any
 
-from slipstick.extensions import imported
+from slipstick.extensions import import_object
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    return imported(f"slipstick_measure.instrument:{name}")
+    return import_object(f"slipstick_measure.instrument:{name}")

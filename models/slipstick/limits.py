@@ -180,11 +180,11 @@ def limited(limit_by_name: Mapping[str, float]) -> Iterator[None]:
 
 
 @contextmanager
-def at_most(limit_by_name: Mapping[str, float]) -> Iterator[None]:
+def with_lower_limits(limit_by_name: Mapping[str, float]) -> Iterator[None]:
     """Set lower limits for the body, regardless of those outside; inside, costs are neither
     announced nor added up.
 
-    >>> with limited({"states": 1e6}), at_most({"states": 300}):
+    >>> with limited({"states": 1e6}), with_lower_limits({"states": 300}):
     ...     limit("states")
     300
     """
@@ -203,7 +203,7 @@ def at_most(limit_by_name: Mapping[str, float]) -> Iterator[None]:
 
 
 @contextmanager
-def added_up() -> Iterator[list[float]]:
+def with_summed_costs() -> Iterator[list[float]]:
     """Apply limits to the sum of all requests in the body; yields each request as a fraction of its
     limit.
     """
@@ -233,8 +233,8 @@ def check_cost(
     work_in_words : the request with its cost in words, as the beginning of a sentence
     alternatives : what can be done in its place, in words
     error : makes the error of a message
-    points : number of points with this cost each; the limit is for one of them, inside `added_up`
-        for their sum
+    points : number of points with this cost each; the limit is for one of them, inside
+        `with_summed_costs` for their sum
 
     >>> check_cost("states", 2e6, "the chain of x has 2,000,000 states", "ask for simulation")
     Traceback (most recent call last):

@@ -172,14 +172,14 @@ def to_base(text: str, dimension: Dimension) -> float:
     return _value_in_base_units(text, number_text, factor)
 
 
-def scale(unit: str) -> tuple[Fraction, Dimension]:
+def parse_unit(unit: str) -> tuple[Fraction, Dimension]:
     """Parse a unit expression; return its exact factor to base units and its dimension.
 
     Parameters
     ----------
     unit : such as ``Mbit/s``; ``1`` for plain numbers
 
-    >>> scale("Mbit/s")
+    >>> parse_unit("Mbit/s")
     (Fraction(125000, 1), Dimension.of('B/s'))
     """
     return _factor_and_dimension(_checked_length(unit), unit)
@@ -382,7 +382,7 @@ def show(value: float, dimension: Dimension, digits: int = 4) -> str:
     return f"{number_text} {unit.removeprefix('1')}".rstrip()
 
 
-def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
+def choose_unit(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
     """Return one unit and its factor for a whole column or axis, chosen by the largest finite size.
 
     Bytes that are all whole multiples of a binary unit have a binary unit.
@@ -392,20 +392,20 @@ def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
     values : in base units; those that are not finite do not count
     dimension : what they count
 
-    >>> choose([3e-6, 12e-6], Dimension.of("s"))
+    >>> choose_unit([3e-6, 12e-6], Dimension.of("s"))
     ('us', 1e-06)
-    >>> choose([4096, 1048576], Dimension.of("B"))
+    >>> choose_unit([4096, 1048576], Dimension.of("B"))
     ('KiB', 1024.0)
     """
     unit, factor = _suitable_unit([abs(value) for value in values if isfinite(value)], dimension)
     return unit, float(factor)
 
 
-def rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
+def unit_rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
     """Return the units that `show` chooses from in ascending order: name, factor, and the size from
     which each is used.
 
-    >>> rungs(Dimension.of("s"))[:2]
+    >>> unit_rungs(Dimension.of("s"))[:2]
     [('ns', 1e-09, 1e-09), ('us', 1e-06, 1e-06)]
     """
     units_and_factors = _UNITS_BY_DIMENSION.get(str(dimension), ((str(dimension), Fraction(1)),))

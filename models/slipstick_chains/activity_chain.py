@@ -22,7 +22,15 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import COUNT, Expr
 from slipstick.expression.tape import Flags, Values, selected_values
 from slipstick.late import Array, NDArray, np
-from slipstick.limits import ANNOUNCE, ANNOUNCED, WorkPace, at_most, check_cost, limit, way_out
+from slipstick.limits import (
+    ANNOUNCE,
+    ANNOUNCED,
+    WorkPace,
+    check_cost,
+    limit,
+    way_out,
+    with_lower_limits,
+)
 from slipstick.method.activity_form import ActivityForm, ActivityTable
 from slipstick.method.activity_numbers import reasons_not_whole, reasons_out_of_range
 from slipstick.method.answers import CompiledModel, Remarks
@@ -211,7 +219,7 @@ class ActivityChain(ActivityForm):
         )
         if left_to_others.all():
             return ~left_to_others
-        with at_most({"states": MOST_BY_DEFAULT}):
+        with with_lower_limits({"states": MOST_BY_DEFAULT}):
             flags: Flags = np.isfinite(self.times(selected_values(values, self.parameters)))
         return flags & ~left_to_others
 

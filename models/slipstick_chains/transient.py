@@ -20,7 +20,7 @@ from slipstick.arguments import (
 )
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.late import Array, NDArray, np
-from slipstick.limits import at_most
+from slipstick.limits import with_lower_limits
 from slipstick.method.activity_form import ActivityForm
 from slipstick.method.asked import NO_VALUE
 from slipstick.method.names import passage_of, transient_value_of
@@ -307,7 +307,7 @@ def _activity_chains(
     followed = max(FEWEST_FOLLOWED, fewest, 2 * backlog) if most is None else most
     if backlog > followed:
         raise ModelError(f"a backlog of {backlog} is more than most, {most}; raise most")
-    with at_most({} if limit is None else {"states": limit}):
+    with with_lower_limits({} if limit is None else {"states": limit}):
         while True:
             yield chain_from_start(model, values or {}, followed, backlog)
             if most is not None or not has_streams:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from slipstick.expression.nodes import COUNT, TIME, maximum, select
-from slipstick.expression.special import erlang_b, geometric_mean, geometric_sum, poisson, raised
+from slipstick.expression.special import (
+    erlang_b,
+    geometric_mean,
+    geometric_sum,
+    poisson,
+    real_power,
+)
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import (
     ALL_ARRIVALS,
@@ -134,7 +140,7 @@ def _full(capacity: Any, servers: Any, load: Any) -> Any:
     an overflow stands for a probability of 0.
     """
     load_per_server = load / servers
-    below = raised(1 / load_per_server, capacity - servers) * (1 / erlang_b(load, servers) - 1)
+    below = real_power(1 / load_per_server, capacity - servers) * (1 / erlang_b(load, servers) - 1)
     return 1 / (below + geometric_sum(1 / load_per_server, capacity - servers + 1))
 
 
@@ -271,7 +277,9 @@ def _states(count: Any, capacity: Any, servers: Any, load: Any) -> Any:
         + geometric_sum(1 / load_per_server, waiting + 1)
         - 1
     )
-    return select(count, servers, fewer, 1 / (below * raised(1 / load_per_server, waiting) + line))
+    return select(
+        count, servers, fewer, 1 / (below * real_power(1 / load_per_server, waiting) + line)
+    )
 
 
 MMCK_NUMBER_PROBABILITY = Law(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, minimum
-from slipstick.expression.special import drop_stages, raised, retried_rate
+from slipstick.expression.special import drop_stages, real_power, retried_rate
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import DENNING_BUZEN, HAND, LITTLE
 
@@ -661,7 +661,7 @@ MEMORY_RUN = Law(
     name="memory-run",
     title="Number of requests of one stream until two go to the same module",
     gives=Symbol("run", COUNT, "mean number of requests that are served together", "B"),
-    equation=lambda modules=_MODULES: raised(modules, 0.56),
+    equation=lambda modules=_MODULES: real_power(modules, 0.56),
     holds="modules >= 1 and modules <= 45",
     source="Hellerman, Digital Computer System Principles, McGraw-Hill 1967",
     note=(

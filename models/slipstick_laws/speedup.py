@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slipstick.expression.nodes import COUNT, TIME, maximum, minimum, select, sqrt
-from slipstick.expression.special import raised
+from slipstick.expression.special import real_power
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND, PROCESSORS, SCALE_GRAPH
 
@@ -141,8 +141,8 @@ SUN_NI_POWER_SPEEDUP = Law(
         "S",
     ),
     equation=lambda serial=_SERIAL, exponent=_EXPONENT, processors=PROCESSORS: (
-        (serial + (1 - serial) * raised(processors, exponent))
-        / (serial + (1 - serial) * raised(processors, exponent) / processors)
+        (serial + (1 - serial) * real_power(processors, exponent))
+        / (serial + (1 - serial) * real_power(processors, exponent) / processors)
     ),
     holds=f"{_SHARED} and exponent >= 0",
     source=f"{_SUN_NI}: matrix multiplication, with work n^3 on memory n^2, has the power 1.5",

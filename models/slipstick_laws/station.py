@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from slipstick.expression.nodes import COUNT, TIME, maximum, minimum, select
-from slipstick.expression.special import erlang_b, exp, exprel, log, palm, poisson, raised
+from slipstick.expression.special import erlang_b, exp, exprel, log, palm, poisson, real_power
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import (
     ARRIVALS,
@@ -119,7 +119,7 @@ MM1_NUMBER_PROBABILITY = Law(
     title="Probability of n customers at a single server",
     gives=PROBABILITY,
     equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: (
-        (1 - arrivals * service) * raised(arrivals * service, count)
+        (1 - arrivals * service) * real_power(arrivals * service, count)
     ),
     holds=f"count >= 0 and count == floor(count) and {_OPEN}",
     source=KLEINROCK,
@@ -132,7 +132,7 @@ MM1_NUMBER_TAIL = Law(
     gives=Symbol(
         "probability", COUNT, "share of time with n or more customers present", r"P_{\geq n}"
     ),
-    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: raised(
+    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: real_power(
         arrivals * service, count
     ),
     holds=f"count >= 0 and count == floor(count) and {_OPEN}",
@@ -249,7 +249,7 @@ MMC_NUMBER_PROBABILITY = Law(
             count,
             servers,
             poisson(arrivals * service, count) / poisson(arrivals * service, servers),
-            raised(arrivals * service / servers, count - servers),
+            real_power(arrivals * service / servers, count - servers),
         )
         / (
             1 / erlang_b(arrivals * service, servers)

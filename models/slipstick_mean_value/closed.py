@@ -60,7 +60,7 @@ from slipstick.random_times import (
     clamped,
     nonzero,
 )
-from slipstick.structure.lumping import LumpedActivities, lumped
+from slipstick.structure.lumping import LumpedActivities, lump_alike_resources
 from slipstick.structure.visits import (
     OTHER_PROCESSORS,
     PROCESSORS,
@@ -74,7 +74,7 @@ from slipstick.structure.visits import (
     mean_service,
     queues_of,
     visit_trees,
-    visits_in,
+    visits_of_tree_part,
     without_holding,
 )
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
@@ -246,7 +246,7 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
     if len(groups) > 1 and len(approximate_points) and (reason := _reason_against_groups(model)):
         table.refuse(dict.fromkeys(approximate_points.tolist(), reason), another_may_answer=True)
     elif len(approximate_points):
-        lumping = lumped(model.bodies, model)
+        lumping = lump_alike_resources(model.bodies, model)
         unlumped = recursion
         if lumping.copies_by_resource:
             recursion = Recursion(model, lumping.activities, lumping.copies_by_resource)
@@ -255,7 +255,10 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
                 **value_by_expr,
                 **{
                     expression: option_count * value_by_expr[probability]
-                    for expression, (probability, option_count) in lumping.chances.items()
+                    for expression, (
+                        probability,
+                        option_count,
+                    ) in lumping.options_by_probability.items()
                 },
             }
         for solved_population in recursion.solve(
@@ -408,13 +411,13 @@ class Recursion:
             visit.queue
             for node in nodes
             if node.together
-            for visit in (node.visit, next(visits_in(node.body)))
+            for visit in (node.visit, next(visits_of_tree_part(node.body)))
         }
         # With several groups the holders would be of several classes, in mixtures that change.
         for queue in self.queues if len(self.trees) == 1 else ():
             holds_of_permits = [node for node in nodes if node.visit in queue.visits]
             queues_inside = {
-                visit.queue for hold in holds_of_permits for visit in visits_in(hold.body)
+                visit.queue for hold in holds_of_permits for visit in visits_of_tree_part(hold.body)
             }
             used_inside_only = all(
                 queue.name in visit.held
@@ -444,7 +447,7 @@ class Recursion:
                     for hold in holds_of_permits
                 )
                 root = Choice(tuple(options))
-                tree = VisitTree(root, tuple(visits_in(root)))
+                tree = VisitTree(root, tuple(visits_of_tree_part(root)))
                 isolated_queues.append(
                     (queue, Recursion(self.model, (), self._copies_by_resource, [tree]))
                 )

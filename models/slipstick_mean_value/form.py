@@ -714,7 +714,7 @@ def exact_everywhere(model: Model) -> bool:
     recursion = Recursion(model, population.bodies)
     if has_product_form(model, recursion.trees, recursion.queues):
         # Without a queue the times add up; in one it depends on the times that are random.
-        return not recursion.queues or Variation(model).possible
+        return not recursion.queues or Variation(model).may_be_random
     match population:
         case ClosedPopulation(
             (Group(cycle=Then((Step(resource=None, scv=1.0), BarrierWait(parties=None)))),)

@@ -291,7 +291,7 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
         for earlier_place in places_of_queue
     ]
     following_executions = np.stack(np.broadcast_arrays(*executions_after_place), axis=-2)
-    executions_by_place = stacked([places.executed[place] for place in places_of_queue])
+    executions_by_place = stacked([places.executions[place] for place in places_of_queue])
     follows = following_executions / nonzero(executions_by_place)[..., None, :]
     first_parts = 1.0 - follows.sum(axis=-2)
     # A sum of probabilities that misses 1 by no more than 1e-9 misses it by rounding.

@@ -334,7 +334,7 @@ def _mean_waits(
             earlier_visit.index: competing_fraction(visit, earlier_visit, math.inf)
             for earlier_visit in visits
         }
-        returning_share = places.returns(visit) / nonzero(visit_ratios[visit.index])
+        returning_share = places.immediate_return_count(visit) / nonzero(visit_ratios[visit.index])
         remaining_work = added(
             fraction
             * busy_by_visit[visit_index]

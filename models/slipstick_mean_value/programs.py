@@ -53,7 +53,7 @@ from slipstick.random_times import (
     nonzero,
     repeated,
 )
-from slipstick.structure.visits import Numbers, value_of
+from slipstick.structure.visits import Numbers, executions_at_points
 from slipstick_mean_value.closed import (
     MeanNumbers,
     Recursion,
@@ -427,8 +427,8 @@ class _LineReader:
             case Pipeline():
                 return self._pipeline(activity)
             case _ if activity.combination is Combination.IN_TURN and activity.use == NOTHING:
-                for count, child in activity.weighted:
-                    executions = value_of(count, self.value_by_expr)
+                for count, child in activity.weighted_children:
+                    executions = executions_at_points(count, self.value_by_expr)
                     _add_times(totals, self.totals(child), executions, executions)
                 return totals
             case _:

@@ -69,7 +69,7 @@ from slipstick.structure.visits import (
     VisitedStep,
     mean_service,
     visit_ratios,
-    visits_in,
+    visits_of_tree_part,
 )
 from slipstick.vocabulary import DISCIPLINES
 
@@ -310,7 +310,7 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     different one for each branch.
     """
     queues_by_branch = [
-        dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches
+        dict.fromkeys(visit.queue for visit in visits_of_tree_part(branch)) for branch in branches
     ]
     queue_names = dict.fromkeys(
         queue_name for queues_of_branch in queues_by_branch for queue_name in queues_of_branch
@@ -378,7 +378,7 @@ def _served_together(
         visits_at_queue = [
             visit
             for node in nodes[first_position : positions[-1] + 1]
-            for visit in visits_in(node)
+            for visit in visits_of_tree_part(node)
             if visit.queue == queue_name
         ]
         visits += visits_at_queue
@@ -449,7 +449,7 @@ def _positions_of_use(branch: Activity, queue_name: str) -> list[int]:
 
 
 def _uses_queue(node: Activity, queue_name: str) -> bool:
-    return any(visit.queue == queue_name for visit in visits_in(node))
+    return any(visit.queue == queue_name for visit in visits_of_tree_part(node))
 
 
 MOST_ITEMS = 64
@@ -779,7 +779,7 @@ def synchronized_start(
 
 def is_contended(nodes: Sequence[Activity]) -> bool:
     """Return whether processors can wait for each other at a queue in some parts of a tree."""
-    return any(_is_queue_visit(visit) for node in nodes for visit in visits_in(node))
+    return any(_is_queue_visit(visit) for node in nodes for visit in visits_of_tree_part(node))
 
 
 def ordered_ends(time: RandomTime, processors: int) -> Array:
@@ -854,7 +854,7 @@ class _SynchronizedStart:
         """Follow the turns of a repetition one by one; each beyond `MOST_TURNS` takes as long as
         the last of these. Between whole numbers of turns the times are interpolated.
         """
-        visits = [visit for visit in visits_in(body) if _is_queue_visit(visit)]
+        visits = [visit for visit in visits_of_tree_part(body) if _is_queue_visit(visit)]
         state_of_turns = _RepeatedPassing(count)
         wait_by_visit = {visit.index: np.zeros(1) for visit in visits}
         for turn in range(state_of_turns.turns_followed):
@@ -911,7 +911,7 @@ class _SynchronizedStart:
         after the other. Derived here; checked by simulation in
         tests/method/mean_value/test_barriers.py (3 to 10 %).
         """
-        visits = [visit for visit in visits_in(node) if _is_queue_visit(visit)]
+        visits = [visit for visit in visits_of_tree_part(node) if _is_queue_visit(visit)]
         time_alone = self.traversal.without_waits().time(node)
         ratio_by_visit = visit_ratios(node, self.traversal.value_by_expr)
         times_before = self._times_after_pending()
@@ -1002,7 +1002,7 @@ class _SynchronizedStart:
                 using_branches = [
                     branch
                     for branch in branches
-                    if any(visit in visits_at_queue for visit in visits_in(branch))
+                    if any(visit in visits_at_queue for visit in visits_of_tree_part(branch))
                 ]
                 return (
                     work,
@@ -1032,7 +1032,7 @@ class _SynchronizedStart:
             visits = [
                 visit
                 for body in stage.bodies
-                for visit in visits_in(body)
+                for visit in visits_of_tree_part(body)
                 if _is_queue_visit(visit)
             ]
             if visits and stage.kind == "serial":
@@ -1123,7 +1123,7 @@ def _requests_at_once(node: Activity, visits_at_queue: Sequence[Visit]) -> int:
     """Return the number of visits that an activity may make side by side; items of a pipeline count
     once.
     """
-    if not any(map(visits_at_queue.count, visits_in(node))):
+    if not any(map(visits_at_queue.count, visits_of_tree_part(node))):
         return 0
     requests_of_children = [_requests_at_once(child, visits_at_queue) for child in node.children]
     exist_together = node.combination is Combination.LONGEST

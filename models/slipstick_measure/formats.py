@@ -11,7 +11,7 @@ from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, short
 from slipstick.extensions import Registry
-from slipstick.schema.library import LONGEST_NAME, find, names, shipped
+from slipstick.schema.library import LONGEST_NAME, catalogue_folder, find, names_of_kind
 from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.measurements import Hints, Measurement, Measurements
 from slipstick_measure.readers import (
@@ -283,7 +283,9 @@ def table_called(reference: str) -> str:
     """Return the path of a table or trace named in ``specs/runs``, the user's before the shipped
     one; empty if there is none.
     """
-    for folder, suffix in product((Path("specs").absolute(), shipped()), (".csv", ".json", ".txt")):
+    for folder, suffix in product(
+        (Path("specs").absolute(), catalogue_folder()), (".csv", ".json", ".txt")
+    ):
         path = folder / "runs" / f"{reference}{suffix}"
         if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
             return str(path)
@@ -297,7 +299,7 @@ def runs_called(reference: str) -> Path | None:
     if Path(reference).exists():
         return None
     table = table_called(reference)
-    if table or reference.removeprefix("profile/") not in names("profile"):
+    if table or reference.removeprefix("profile/") not in names_of_kind("profile"):
         return Path(table) if table else None
     return find("profile", reference)
 

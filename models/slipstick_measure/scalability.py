@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
-from slipstick.report.formatting import joined
+from slipstick.report.formatting import join_phrases
 from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 
@@ -144,7 +144,7 @@ def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
         raise ModelError(
             "scalability needs runs of at least two sizes on each of two numbers of processors"
             " above 1, and those of the same sizes on one processor; give columns p, n and time;"
-            f" sizes with both are {joined(there, 'and') or 'none'}"
+            f" sizes with both are {join_phrases(there, 'and') or 'none'}"
         )
     return curves_of_several
 

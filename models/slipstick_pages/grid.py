@@ -19,7 +19,7 @@ from slipstick.method.answers import CompiledModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, Permits, Station
 from slipstick.report.formatting import quantity
-from slipstick.results.sweep import joined_columns
+from slipstick.results.sweep import join_columns
 from slipstick.schema.inputs import BuiltModel
 from slipstick.vocabulary import DISCIPLINES, MARKOV_CHAIN
 from slipstick_pages.model import Slider
@@ -98,7 +98,7 @@ class GridForm:
                 name: column[rows] for name, column in values.items() if name not in names
             }
             pieces.append((rows, _columns(form, other_columns or {"": np.zeros(len(rows))})))
-        return joined_columns(count, pieces)
+        return join_columns(count, pieces)
 
     def _form(self, names: Sequence[str], numbers: tuple[int, ...]) -> CompiledModel | None:
         key = tuple(zip(names, numbers, strict=True))
@@ -123,7 +123,7 @@ def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Arra
     if not known_columns:
         answers = form.points({}).columns()
         return {name: np.broadcast_to(column, (count,)) for name, column in answers.items()}
-    return joined_columns(
+    return join_columns(
         count,
         (
             (

@@ -28,7 +28,7 @@ from slipstick.report.formatting import (
 from slipstick.report.html import MOST_PAGE_BYTES, PageSection, html_page
 from slipstick.results.words import Words
 from slipstick.study.wording import meanings_of
-from slipstick.units import rungs
+from slipstick.units import unit_rungs
 
 if TYPE_CHECKING:
     from slipstick.results.study import Results
@@ -213,7 +213,8 @@ def _live(model: LiveModel) -> str:
             for slider in model.sliders
         ],
         "ladders": {
-            unit: RATE_UNITS if unit == "1/s" else rungs(Dimension.of(unit)) for unit in dimensions
+            unit: RATE_UNITS if unit == "1/s" else unit_rungs(Dimension.of(unit))
+            for unit in dimensions
         },
         "units": {unit: written_units(unit) for unit in dimensions},
     }
@@ -318,8 +319,8 @@ def written_units(unit: str) -> dict[str, float]:
     """
     dimension = Dimension.of(unit)
     if dimension == Dimension.of("1/s"):
-        return {f"/{name}": 1 / factor for name, factor, _ in rungs(Dimension.of("s"))}
-    return {name: factor for name, factor, _ in rungs(dimension)}
+        return {f"/{name}": 1 / factor for name, factor, _ in unit_rungs(Dimension.of("s"))}
+    return {name: factor for name, factor, _ in unit_rungs(dimension)}
 
 
 def _interpolation_note(grid: Mapping[str, Any]) -> str:

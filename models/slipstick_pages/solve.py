@@ -15,7 +15,7 @@ from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
 from slipstick.late import np
 from slipstick.law import Law
-from slipstick.limits import added_up
+from slipstick.limits import with_summed_costs
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
@@ -373,7 +373,7 @@ def _with_grid(
     outputs = [live.quantity, *_names_shown_first(live.answer.values, live.quantity)]
     grid = AnswerGrid(form, live.answer, live.quantity, outputs, costly)
     given_values = {name: values[name] for name in names}
-    with added_up() as spent:
+    with with_summed_costs() as spent:
         for reach in _GRID_REACHES:
             wide_sliders = [
                 _slider(known_parameters[name], values[name], built, reach) for name in names

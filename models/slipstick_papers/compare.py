@@ -19,10 +19,10 @@ from slipstick.report.formatting import (
     Ends,
     Notes,
     bracketed,
+    do_overlap,
     escape,
-    joined,
+    join_phrases,
     markdown_table,
-    overlap,
     percent,
     prose,
     with_noun,
@@ -32,7 +32,7 @@ from slipstick.results.sweep import Provenance
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
-from slipstick.units import scale
+from slipstick.units import parse_unit
 from slipstick_papers.specs import ComparisonPictureSpec, RowSpec, TableSpec
 from slipstick_pictures.look import axis_title, logarithmic, sheet, stroke, titled
 
@@ -80,7 +80,7 @@ class TableCell:
             (value if low is None else low, value if high is None else high)
             for value, (low, high) in sides
         )
-        return overlap(computed_range, published_range)
+        return do_overlap(computed_range, published_range)
 
     @property
     def agrees(self) -> bool:
@@ -162,7 +162,7 @@ class CompareResult(QuestionResult):
                 for kind, are in (("slip", "are slips of the source"), ("miss", "are missed"))
                 if counts[kind]
             ]
-            lines.append(joined([agree, *other_errors], "and"))
+            lines.append(join_phrases([agree, *other_errors], "and"))
         lines += [
             f"{with_noun(len(errors_of_kind), f'{kind} value')}"
             f" {'is' if len(errors_of_kind) == 1 else 'are'} predicted with a mean error of"
@@ -247,7 +247,7 @@ def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
     problems = []
     for index, table in enumerate(tables):
         try:
-            scale(table.unit)
+            parse_unit(table.unit)
         except UnitError as error:
             problems.append(study.problem(("compare", index, "unit"), str(error)))
     if problems:
@@ -278,7 +278,7 @@ def _misfits(
 
 
 def _filled_table(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
-    factor = float(scale(spec.unit)[0])
+    factor = float(parse_unit(spec.unit)[0])
     rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
     provenance = Provenance.of([answers[case] for case in spec.columns])
     return PublishedTable(
@@ -289,7 +289,7 @@ def _filled_table(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTa
 def _unfit(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> str:
     """Return why a value cannot be written in a table's unit; an empty text if it can."""
     units = dict.fromkeys(names[name] or "1" for names in names_by_case if name in names)
-    wrong = [unit for unit in units if Dimension.of(unit) != scale(wanted_unit)[1]]
+    wrong = [unit for unit in units if Dimension.of(unit) != parse_unit(wanted_unit)[1]]
     return f"{name} is a [{wrong[0]}]; a [{wanted_unit}] is needed" if wrong else ""
 
 
@@ -441,7 +441,7 @@ def _small_table_sentences(compared: Sequence[PublishedTable], words: Words) -> 
             if cell.computed is not None and cell.printed is not None
         ]
         if len(comparisons) > 1:
-            yield f"{row.label}: {joined(comparisons)}"
+            yield f"{row.label}: {join_phrases(comparisons)}"
 
 
 def _in_unit(value: float | None, unit: str) -> str:
@@ -580,7 +580,7 @@ def _difference_text(cell: TableCell) -> str:
 
 
 def _list_under_title(title: str, notes: Notes, kind: str) -> str:
-    lines = [f"- {kind} {number}: {escape(text)}" for number, text in notes.listed.items()]
+    lines = [f"- {kind} {number}: {escape(text)}" for number, text in notes.text_by_number.items()]
     return "\n".join([title, "", *lines]) if lines else ""
 
 

@@ -20,12 +20,12 @@ from slipstick.answer import OVERHEAD, Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
 from slipstick.model.uncertainty import random_stream
-from slipstick.report.formatting import escape, joined, quantity, with_noun
+from slipstick.report.formatting import escape, join_phrases, quantity, with_noun
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
-from slipstick.schema.inputs import Settings, resolved_with
-from slipstick.schema.text import Node, Scalar, at, canonical, plain, split
+from slipstick.schema.inputs import Settings, resolve_once
+from slipstick.schema.text import Node, Scalar, canonical, node_at, plain, split
 from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, read_question
@@ -123,7 +123,7 @@ class UnpublishedResult(QuestionResult):
         decision_in_words = (
             f"; {most[0][0]} decides {with_noun(most[0][1], 'statement')}" if most else ""
         )
-        return [f"of {total} of the source, {joined(counts, 'and')}{decision_in_words}"]
+        return [f"of {total} of the source, {join_phrases(counts, 'and')}{decision_in_words}"]
 
     @property
     def _draws(self) -> str:
@@ -284,7 +284,7 @@ class _DrawnInput:
                     node = self.node(case, level)
                     settings = {**self.study.cases[case], self.spec.path: node}
                     if self.spec.instead:  # a file that is counted anew takes long to build
-                        resolved_with(settings, self.study.library)
+                        resolve_once(settings, self.study.library)
                     else:
                         evaluator(case, settings, self.study.library)
                 except SpecError as error:
@@ -328,21 +328,21 @@ class _DrawnInput:
         """Return the node at the input's path in a case, or the file that replaces it at a level;
         None where the case has no such quantity.
         """
-        inputs = resolved_with(self.study.cases[case], self.study.library)
+        inputs = resolve_once(self.study.cases[case], self.study.library)
         if not self.spec.instead:
-            own_node = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+            own_node = node_at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
             return self._default(case) if own_node is None else own_node
-        own_node = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+        own_node = node_at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
         text = own_node.text if isinstance(own_node, Scalar) else None
         if text not in self.spec.instead or level is None:
             return None
         place = ("unpublished", "inputs", self.name, "instead", text, int(level))
-        return self.study.written(place)
+        return self.study.node_of(place)
 
     def _default(self, case: str) -> Node | None:
-        inputs = resolved_with(self.study.cases[case], self.study.library)
-        given_quantity = inputs.given(self.spec.path)
-        mark = self.study.written(("unpublished", "inputs", self.name, "path")).mark
+        inputs = resolve_once(self.study.cases[case], self.study.library)
+        given_quantity = inputs.given_quantity(self.spec.path)
+        mark = self.study.node_of(("unpublished", "inputs", self.name, "path")).mark
         return (
             None
             if given_quantity is None
@@ -356,9 +356,9 @@ class _DrawnInput:
             assert level_node is not None
             return level_node
         if self.spec.values:
-            return self.study.written(("unpublished", "inputs", self.name, "values", int(level)))
+            return self.study.node_of(("unpublished", "inputs", self.name, "values", int(level)))
         assert self.spec.first is not None
-        mark = self.study.written(("unpublished", "inputs", self.name, "from")).mark
+        mark = self.study.node_of(("unpublished", "inputs", self.name, "from")).mark
         return quantity_node(level, str(self.spec.first.dimension), mark)
 
     def instead_of(self, file: str, level: float) -> Node | None:
@@ -368,7 +368,7 @@ class _DrawnInput:
         if file not in self.spec.instead:
             return None
         place = ("unpublished", "inputs", self.name, "instead", file, int(level))
-        return self.study.written(place)
+        return self.study.node_of(place)
 
     def replaces(self, case: str, level: float) -> bool:
         """Return whether a level replaces the file that the case names."""
@@ -379,15 +379,15 @@ class _DrawnInput:
         """Return the text at the input's path in each case."""
         text_by_case = {}
         for case in self.cases:
-            inputs = resolved_with(self.study.cases[case], self.study.library)
-            node = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+            inputs = resolve_once(self.study.cases[case], self.study.library)
+            node = node_at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
             text_by_case[case] = node.text if isinstance(node, Scalar) else ""
         return text_by_case
 
     def words(self, level: float) -> str:
         """Return a level as text for a reader."""
         if self.spec.values:
-            return str(plain(self.study.written(self._value_place(int(level)))))
+            return str(plain(self.study.node_of(self._value_place(int(level)))))
         assert self.spec.first is not None
         return quantity(level, str(self.spec.first.dimension))
 
@@ -398,7 +398,7 @@ class _DrawnInput:
     def range_words(self) -> str:
         """Return the range, or the values, as text for a reader."""
         if self.spec.values:
-            return joined([self.words(level) for level in self.ends], "or")
+            return join_phrases([self.words(level) for level in self.ends], "or")
         low, high = map(self.words, self.ends)
         even = ", equal factors as likely" if self.spec.spacing == "geometric" else ""
         return f"{low} to {high}{even}"
@@ -526,7 +526,7 @@ class _AtDraws:
         own_case = evaluator(case, self.study.cases[case], self.study.library)
         given_quantity = own_case.inputs.with_value(
             drawn_input.spec.path, drawn_input.node(case, level)
-        ).given(drawn_input.spec.path)
+        ).given_quantity(drawn_input.spec.path)
         assert given_quantity is not None
         return given_quantity.value
 
@@ -557,7 +557,7 @@ class _AtDraws:
         for settings, columns, rows in self._groups(case, draws):
             built = evaluator(case, settings, self.study.library)
             ends = {f"{end}[{name}]" for name in values for end in ("low", "high")}
-            table = built.solved(columns, {*values, *ends})
+            table = built.point_table(columns, {*values, *ends})
             methods = table.provenance.methods
             for place, row in enumerate(rows):
                 answers_by_draw[row][case] = Answer(
@@ -830,7 +830,7 @@ class _Verdicts:
         if not turns:
             word = "holds" if verdicts[0] else "does not hold"
             return f"with all else as the study has it, it {word} at any value"
-        return f"with all else as the study has it, it {joined(turns, 'and')}"
+        return f"with all else as the study has it, it {join_phrases(turns, 'and')}"
 
     def _ranges(
         self, answers: Sequence[Mapping[str, Answer]], names: Sequence[str]

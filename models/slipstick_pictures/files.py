@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slipstick.errors import InputError
-from slipstick.files import whole_file, write_whole
+from slipstick.files import replacement_file, write_whole
 from slipstick.report.write import PICTURE_ENDINGS
 from slipstick.results.study import Timeline
 from slipstick_pictures.look import look, store
@@ -62,5 +62,5 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
         )
     with look():
         figure = draw()
-        with whole_file(path) as work:
+        with replacement_file(path) as work:
             store(figure, work)

@@ -16,11 +16,18 @@ from slipstick.answer import Answer
 from slipstick.errors import look_up
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
-from slipstick.report.formatting import UNKNOWN, axis_value, capital, plain, quantity, short_path
+from slipstick.report.formatting import (
+    UNKNOWN,
+    axis_value,
+    capital,
+    plain_decimal,
+    quantity,
+    short_path,
+)
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
-from slipstick.units import choose
+from slipstick.units import choose_unit
 from slipstick.vocabulary import DOUBTFUL, TECHNOLOGIES
 from slipstick_pictures.look import (
     MOST_LETTERS,
@@ -239,7 +246,8 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
     scale, factor = _scale(totals, unit)
     reach = np.array([_ends(results.named_answer(case), spec) for case in spec.cases]) / factor
     total_words = [
-        f"{plain(total / factor)} {scale.removeprefix('1')}".rstrip() for total in totals.tolist()
+        f"{plain_decimal(total / factor)} {scale.removeprefix('1')}".rstrip()
+        for total in totals.tolist()
     ]
     axis = axis_title(value_name, scale)
     return _Bars(fills, table / factor, reach, total_words, titles, axis)
@@ -294,7 +302,7 @@ def _scale(values: Array, unit: str) -> tuple[str, float]:
     give times of a few minutes in seconds.
     """
     finite_values = values[np.isfinite(values)]
-    scale_chosen = choose(finite_values.tolist(), Dimension.of(unit))
+    scale_chosen = choose_unit(finite_values.tolist(), Dimension.of(unit))
     rate = max(np.abs(finite_values), default=0.0) if unit == "1/s" else 0.0
     if scale_chosen[0] == "min" and finite_values.max() < 600:
         return "s", 1.0
@@ -508,7 +516,7 @@ class _HorizontalAxis:
         if numbers is None:
             return _HorizontalAxis(axis, "", 1.0, False, title, words)
         log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
-        unit, factor = choose(numbers, Dimension.of(axis.unit or "1"))
+        unit, factor = choose_unit(numbers, Dimension.of(axis.unit or "1"))
         return _HorizontalAxis(axis, unit, factor, log, title, words)
 
     def places(self, x: Array) -> Array:
@@ -517,7 +525,9 @@ class _HorizontalAxis:
     def write_on(self, axes: Axes) -> None:
         numbers = _numbers(self.axis)
         if numbers is None:
-            names_along(axes, [self.words.taken(str(value)) for value in self.axis.values])
+            names_along(
+                axes, [self.words.axis_value_title(str(value)) for value in self.axis.values]
+            )
             axes.set_xlabel(self.title)
             return
         places = np.array(numbers) / self.factor
@@ -653,12 +663,14 @@ def _tags(sweep: Sweep, axis: Axis, words: Words, named: bool) -> list[str]:
     values = column.tolist() if isinstance(column, np.ndarray) else column
     text_by_value = {value: axis_value(value, axis.unit) for value in axis.values}
     written = [
-        with_commas(words.taken(text_by_value.get(value) or quantity(float(value), axis.unit)))
+        with_commas(
+            words.axis_value_title(text_by_value.get(value) or quantity(float(value), axis.unit))
+        )
         for value in values
     ]
     if not named:
         return written
-    return [NO_WORDS.assigned(axis.path, value) for value in written]
+    return [NO_WORDS.quantity_with_value(axis.path, value) for value in written]
 
 
 def _places(sweep: Sweep, path: str) -> Array:
@@ -813,7 +825,7 @@ def _panel(
 
 def _named_value(name: str, words: Words) -> str:
     """Return the name of a value in words."""
-    return words.measured(name, "").strip() if "_quantile[" in name else words.value(name)
+    return words.value_with_amount(name, "").strip() if "_quantile[" in name else words.value(name)
 
 
 def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:
@@ -939,7 +951,7 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> 
     column = np.asarray(sweep.column(spec.value), dtype=float)
     values = np.where(point_of_cell >= 0, column[point_of_cell], np.nan)
     lows, highs = sweep.ends(spec.value)
-    unit, factor = choose(
+    unit, factor = choose_unit(
         values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value])
     )
     values_shown = np.ma.masked_invalid(values / factor)
@@ -1098,11 +1110,11 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
     """Label cells with the values of an axis, all or at equal steps; return the title of the
     axis.
     """
-    if axis.named:
+    if axis.has_names:
         title = axis_title(axis.path, "")
         words = [str(value) for value in axis.values]
     else:
-        unit, factor = choose([float(value) for value in axis.values], Dimension.of(axis.unit))
+        unit, factor = choose_unit([float(value) for value in axis.values], Dimension.of(axis.unit))
         values = np.array([float(value) / factor for value in axis.values])
         title = axis_title(axis.path, unit)
         words = [f"{value:.3g}" for value in values]

@@ -15,7 +15,7 @@ from slipstick.expression.nodes import TIME
 from slipstick.late import np
 from slipstick.report.formatting import percent
 from slipstick.results.study import Timeline, TimelineInterval
-from slipstick.units import choose
+from slipstick.units import choose_unit
 from slipstick_pictures.look import STROKES, axis_title, filled, fills_of, part_label, sheet, titled
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     order : the fill of each component; by their first appearance where it is not given
     """
     members = sorted({span.member for span in timeline.spans})[:_MOST_MEMBERS]
-    unit, factor = choose([timeline.until], TIME)
+    unit, factor = choose_unit([timeline.until], TIME)
     figure = sheet(9.0, 3.4 + 0.24 * len(members))
     rows, active, queues = figure.subplots(
         3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0]
@@ -151,7 +151,7 @@ def _rows_of_bars(
     """Draw named rows of bars (left, width, bottom, height) over time, with a fill for each
     name.
     """
-    unit, factor = choose([until], TIME)
+    unit, factor = choose_unit([until], TIME)
     figure = sheet(9.0, 1.6 + 0.36 * max(len(rows), 4))
     axes = figure.subplots()
     _draw_bars(axes, bars, factor, order)

@@ -11,8 +11,8 @@ from typing import ClassVar
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
 from slipstick.report.answer import agreement_blocks
-from slipstick.report.formatting import escape, joined, markdown_blocks, with_noun
-from slipstick.results.question import MOST_SAID, NO, YES, QuestionResult, TitleAnswer
+from slipstick.report.formatting import escape, join_phrases, markdown_blocks, with_noun
+from slipstick.results.question import MOST_FURTHER_CASES, NO, YES, QuestionResult, TitleAnswer
 from slipstick.results.study import Agreement
 from slipstick.results.words import Words
 from slipstick.study.cases import StudyContext
@@ -62,8 +62,8 @@ class AgreeResult(QuestionResult):
         if not contradicting_cases:
             cases = {1: "the case", 2: "both cases"}.get(count, f"all {count} cases")
             return [f"all methods agree within their stated errors, in {cases}"]
-        further = " and others" if len(contradicting_cases) > MOST_SAID else ""
-        cases_in_words = f"{joined(contradicting_cases[:MOST_SAID])}{further}"
+        further = " and others" if len(contradicting_cases) > MOST_FURTHER_CASES else ""
+        cases_in_words = f"{join_phrases(contradicting_cases[:MOST_FURTHER_CASES])}{further}"
         return [
             (
                 f"in {len(contradicting_cases)} of {with_noun(count, 'case')} methods differ by"

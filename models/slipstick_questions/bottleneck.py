@@ -21,19 +21,19 @@ from slipstick.queueing.bounds import full_speed_demands
 from slipstick.report.formatting import (
     as_number,
     as_percent,
-    bounded,
+    limit_phrase,
     percent,
     quantity,
-    setting,
+    setting_phrase,
     value_amount,
 )
-from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import MOST_FURTHER_CASES, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.sweep import PointGroup, checked_sweep, plan_sweep, solve_plan
+from slipstick.study.sweep import PointGroup, check_sweep, plan_sweep, solve_plan
 from slipstick.vocabulary import CLOSED_FORM
 from slipstick_questions.specs import BottleneckSpec
 
@@ -152,7 +152,7 @@ class BottleneckResult(QuestionResult):
         are_several = len(self.bottleneck) > 1
         return [
             _head(bottlenecks, words.case(bottlenecks.case) if are_several else "", words)
-            for bottlenecks in self.bottleneck[: 1 + MOST_SAID]
+            for bottlenecks in self.bottleneck[: 1 + MOST_FURTHER_CASES]
         ][:2]
 
     def parts(self) -> Iterator[ResultTable]:
@@ -175,8 +175,8 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
         if reason := _unfit(evaluator(case, study.cases[case], study.library).built.model):
             raise study.refusal(("bottleneck", "cases", index), f"{case} {reason}")
         swept[case] = study.axes_in(_PLACE, question.along, case)
-        (axis, *_), _ = checked_sweep(swept[case], case, study)
-        if axis.named:
+        (axis, *_), _ = check_sweep(swept[case], case, study)
+        if axis.has_names:
             raise study.refusal(
                 _PLACE, "an axis of numbers is wanted, such as the number of processors"
             )
@@ -347,7 +347,9 @@ def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
         since -= 1
     lead = f"{case}: " if case else ""
     most = value_amount("throughput", 1.0 / float(bottlenecks.largest[last]), "1/s")
-    place = setting(bottlenecks.path, float(bottlenecks.values[last]), bottlenecks.unit, words)
+    place = setting_phrase(
+        bottlenecks.path, float(bottlenecks.values[last]), bottlenecks.unit, words
+    )
     limit = f"{lead}{words.resource(names[last])} limits the throughput to {most}"
     saturated = bottlenecks.population > bottlenecks.saturation
     if not saturated[last]:
@@ -364,7 +366,7 @@ def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
     if since:
         value = float(bottlenecks.values[since])
         change_in_words = (
-            f" {bounded(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)}"
+            f" {limit_phrase(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)}"
         )
     return f"{limit}{change_in_words}"
 
@@ -424,5 +426,7 @@ def _resources(bottlenecks: CaseBottlenecks) -> ResultTable:
     return ResultTable(
         "",
         columns,
-        Provenance.of([Answer("", **bottlenecks.provenance.together)] * len(names_by_demand)),
+        Provenance.of(
+            [Answer("", **bottlenecks.provenance.common_answer_fields)] * len(names_by_demand)
+        ),
     )

@@ -26,19 +26,19 @@ from slipstick.limits import check_cost
 from slipstick.method.asked import needs_simulation
 from slipstick.report.formatting import (
     capital,
+    do_overlap,
     escape,
-    joined,
-    overlap,
+    join_phrases,
     percent,
     quantity,
-    setting,
     setting_amount,
+    setting_phrase,
     uncapitalized,
     value_amount,
     with_noun,
 )
 from slipstick.results.question import (
-    MOST_SAID,
+    MOST_FURTHER_CASES,
     YES,
     Decision,
     QuestionResult,
@@ -48,14 +48,14 @@ from slipstick.results.question import (
     verdict_word,
 )
 from slipstick.results.sweep import PointTable, Provenance
-from slipstick.results.words import ONE_VALUE, Words, spelt
+from slipstick.results.words import ONE_VALUE, Words, as_words
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.text import Node, leaves
 from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
-from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, bands, drawn_columns
+from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, drawn_columns, interval_ends
 from slipstick.vocabulary import SIMULATION
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.sign_changes import decided
@@ -146,7 +146,7 @@ class ChooseResult(QuestionResult):
     @property
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
-        return len(self.choices) > 1 + MOST_SAID
+        return len(self.choices) > 1 + MOST_FURTHER_CASES
 
     def headline(self, words: Words) -> list[str]:
         """Return the chosen points of the first cases."""
@@ -162,7 +162,7 @@ class ChooseResult(QuestionResult):
         heads = [_first_head(first, words, lead, first_case)]
         heads += [
             _further_head(choice, words, words.case(choice.case))
-            for choice in further_choices[:MOST_SAID]
+            for choice in further_choices[:MOST_FURTHER_CASES]
         ]
         return [". ".join(map(capital, heads))]
 
@@ -197,7 +197,7 @@ class ChooseResult(QuestionResult):
         objective = (
             words.value(first.objective)
             if re.fullmatch(ONE_VALUE, first.objective)
-            else spelt(first.objective)
+            else as_words(first.objective)
         )
         unit = f" ({first.currency})" if first.currency else ""
         head = ["", *map(words.quantity, first.units)]
@@ -276,7 +276,9 @@ class _Choosing:
     def shaping(self) -> list[int]:
         """Return the indices of the quantities whose values need a model of their own."""
         return [
-            column for column, path in enumerate(self.values) if path not in self.case.built.free
+            column
+            for column, path in enumerate(self.values)
+            if path not in self.case.built.free_paths
         ]
 
     def built(self, value_indices: Sequence[int]) -> Evaluator:
@@ -310,15 +312,15 @@ class _Choosing:
         wanted = self.condition.wanted | self.objective.wanted
         pieces = []
         for members, case, free in self.grouped(rows):
-            longer_case = case.longer(longer)
-            table = longer_case.solved(free, wanted, reasons=True)
-            ends = bands(longer_case, free, table.columns, len(members))
+            longer_case = case.with_longer_simulations(longer)
+            table = longer_case.point_table(free, wanted, reasons=True)
+            ends = interval_ends(longer_case, free, table.columns, len(members))
             provenance = table.provenance
             if ends:
                 provenance = replace(provenance, exact=[False] * len(members))
             columns = {**table.columns, **ends}
             pieces.append((members, replace(table, columns=columns, provenance=provenance)))
-        joined_table = PointTable.joined(len(rows), pieces)
+        joined_table = PointTable.join(len(rows), pieces)
         return replace(joined_table, columns={**joined_table.columns, **self.given(rows)})
 
     def objectives(self, answer: Answer) -> Array:
@@ -381,10 +383,10 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     units: dict[str, str] = {}
     for path_as_written, axis_spec in spec.vary.items():
         place: Place = ("choose", "vary", path_as_written)
-        axis_values = axis_nodes(axis_spec, study.written(place), place)
+        axis_values = axis_nodes(axis_spec, study.node_of(place), place)
         for path in _paths(path_as_written, known_paths, place, name, study):
             axis = axis_of(path, axis_values, inputs)
-            if axis.named:
+            if axis.has_names:
                 raise study.refusal(
                     place, f"{path} is no number; what is chosen among is numbers, such as servers"
                 )
@@ -588,7 +590,7 @@ class _Enumeration:
             path: float(values_[row[place]])
             for place, (path, values_) in enumerate(choosing.values.items())
         }
-        return Answer("choose", values=values, point=point, **provenance.at(index))
+        return Answer("choose", values=values, point=point, **provenance.answer_fields(index))
 
 
 def _value(numbers: Array, unit: str) -> Value:
@@ -713,7 +715,7 @@ def _rivals(
     rivals = [
         answer
         for _, answer in sorted(found_points, key=lambda point: point[0])
-        if answer is not best and overlap(ends, answer.values[OBJECTIVE].ends)
+        if answer is not best and do_overlap(ends, answer.values[OBJECTIVE].ends)
     ]
     if not rivals or not choosing.case.built.uncertain.paths or choosing.case.form.estimated:
         return tuple(rivals)
@@ -738,7 +740,7 @@ def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str
     best = choice.found[0]
     point = _point_words(choice, best, words, True)
     values = _limited_values(choice, best, words)
-    values_in_words = f"; then {joined(values)}" if values else ""
+    values_in_words = f"; then {join_phrases(values)}" if values else ""
     colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
     return (
         f"{lead} {point}{_least_words(choice, words, colon)}{values_in_words}"
@@ -784,8 +786,8 @@ def _is_cost(objective: str) -> bool:
 
 
 def _point_words(choice: ChosenPoints, answer: Answer, words: Words, named: bool) -> str:
-    write = setting if named else setting_amount
-    return joined(
+    write = setting_phrase if named else setting_amount
+    return join_phrases(
         [write(path, float(answer.point[path]), unit, words) for path, unit in choice.units.items()]
     )
 
@@ -798,7 +800,7 @@ def _limited_values(choice: ChosenPoints, answer: Answer, words: Words) -> list[
         if match and match[1] not in choice.units:
             value = answer.values[f"value[{number}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
-            values.append(words.reached(match[1], amount))
+            values.append(words.value_clause(match[1], amount))
     return values
 
 
@@ -815,7 +817,9 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
     match = LIMIT.match(choice.conditions[choice.worst])
     value = choice.nearest.values[f"value[{choice.worst + 1}]"]
     amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)
-    reached_in_words = f"then {words.reached(match[1], amount)}" if match else "it misses a limit"
+    reached_in_words = (
+        f"then {words.value_clause(match[1], amount)}" if match else "it misses a limit"
+    )
     surely = "surely " if choice.undecided else ""
     return (
         f"no combination {surely}keeps all limits;"
@@ -983,7 +987,9 @@ def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
 
     def column(name: str, title: str) -> ResultColumn:
         values = [answer.values[name] for answer in answers]
-        return ResultColumn.of(name, values, values[0].unit if values else "1", title=escape(title))
+        return ResultColumn.from_values(
+            name, values, values[0].unit if values else "1", title=escape(title)
+        )
 
     columns = [
         ResultColumn("case", [case for case, *_ in rows], place=True),

@@ -178,7 +178,7 @@ class Condition:
                 yield name, self.case, self.columns[name], columns
             else:
                 case, column = self.others[name]
-                yield name, case, column, case.own
+                yield name, case, column, case.own_columns
 
     def changes(
         self,

@@ -23,7 +23,7 @@ from slipstick.study.cases import SweepDefinition
 from slipstick.study.evaluator import Evaluator
 from slipstick.study.points import SolvableModel
 from slipstick.study.run import read_study
-from slipstick.study.sweep import arrays_of
+from slipstick.study.sweep import sweep_as_arrays
 
 if TYPE_CHECKING:
     from slipstick.study.stream import StreamedPoints, StreamedSweep
@@ -55,7 +55,7 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
       slipstick points my-study.yaml --out points.parquet
       slipstick points my-study.yaml --sweep costs --case faster --out points.parquet
     """
-    from slipstick.study.stream import streamed
+    from slipstick.study.stream import write_points
 
     if out.suffix != ".parquet":
         raise ModelError(
@@ -63,7 +63,7 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
         )
     file = points_of(study, name, case)
     with ProgressBar(file.count) as progress:
-        written = streamed(file.parts, out, names=file.names, progress=progress)
+        written = write_points(file.parts, out, names=file.names, progress=progress)
     echo(f"{out}: {len(written):,} points, each with {', '.join(written.units)}")
     for count, words in (
         (written.failed, f"have no answer{_reasons(written)}"),
@@ -138,7 +138,7 @@ def points_of(study: str, name: str | None = None, case: str | None = None) -> S
     for case_name in cases if case is None else [case]:
         settings = prepared.cases[case_name]
         with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
-            first, axes = arrays_of(sweep, case_name, settings, prepared.context.library)
+            first, axes = sweep_as_arrays(sweep, case_name, settings, prepared.context.library)
         solvable = first.solvable
         keep = _condition(sweep, solvable)
         are_zipped = sweep.spec.combine == "zip"

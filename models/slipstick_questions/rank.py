@@ -20,27 +20,27 @@ from slipstick.report.formatting import (
     as_number,
     as_percent,
     code,
+    do_overlap,
     escape,
-    finite,
-    fraction,
-    joined,
-    overlap,
+    finite_or_none,
+    join_phrases,
     percent,
     quantity,
+    three_digits,
 )
 from slipstick.results.question import (
-    MOST_SAID,
+    MOST_FURTHER_CASES,
     Decision,
     QuestionResult,
     ResultColumn,
     ResultTable,
 )
 from slipstick.results.sweep import Provenance
-from slipstick.results.words import NO_WORDS, Words, spelt
-from slipstick.schema.inputs import BuiltModel, Settings, build, resolved_with
+from slipstick.results.words import NO_WORDS, Words, as_words
+from slipstick.schema.inputs import BuiltModel, Settings, build, resolve_once
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from slipstick.schema.library import TECHNOLOGY
-from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
+from slipstick.schema.text import Mark, Node, Scalar, canonical, node_at, value_mark
 from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question
@@ -89,7 +89,7 @@ class Ranking:
     @property
     def time_in_words(self) -> str:
         """The time that is meant."""
-        return f"the time of {spelt(self.group)}" if self.group else "the time"
+        return f"the time of {as_words(self.group)}" if self.group else "the time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class RankResult(QuestionResult):
         counted_heads = [
             _most_often_head(technology, best)
             for technology, best in groups.items()
-            if len(best) > MOST_SAID
+            if len(best) > MOST_FURTHER_CASES
         ]
         return counted_heads[:2] or [_change_head(self.changes[0], words)]
 
@@ -203,7 +203,7 @@ class RankResult(QuestionResult):
         )
         rows = [
             [
-                spelt(str(effect.point["change"])),
+                as_words(str(effect.point["change"])),
                 percent(_overhead_reduction(effect).value, ends=_overhead_reduction(effect).ends),
             ]
             for effect in effects[:_MOST_CHOICES]
@@ -287,7 +287,7 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
             if rank_spec.of or not rank_spec.changes:
                 rankings.append(
                     _case_ranking(
-                        evaluator(case, settings, study.library).smoothed,
+                        evaluator(case, settings, study.library).with_mean_value_default,
                         technology,
                         rank_spec,
                         study,
@@ -469,7 +469,12 @@ class _CaseRanking:
         settings before and after the change.
         """
         changed_case = replace(self.case, built=changed_model)
-        ends = paired_saving(self.case.smoothed, changed_case.smoothed, path, 1.0 + change)
+        ends = paired_saving(
+            self.case.with_mean_value_default,
+            changed_case.with_mean_value_default,
+            path,
+            1.0 + change,
+        )
         if ends.low is None or ends.high is None:
             return Value(1 - share_left, "1")
         return Value(
@@ -657,13 +662,15 @@ class ChangeReader:
         self.case = case
         self.rank = rank
         self.study = study
-        inputs = resolved_with(settings, study.library)
+        inputs = resolve_once(settings, study.library)
         paths = {
             path for change in rank.changes.values() for path in (*change.values, *change.times)
         }
         # What is set to what it is anyway is there to be varied.
         absent = {
-            path: inputs.given(path) for path in sorted(paths) if at(inputs.tree, path) is None
+            path: inputs.given_quantity(path)
+            for path in sorted(paths)
+            if node_at(inputs.tree, path) is None
         }
         neutral = {
             path: quantity_node(*present_value, Mark("rank", 1, 1))
@@ -671,7 +678,7 @@ class ChangeReader:
             if (present_value := _current_value(given_value, path)) is not None
         }
         self.settings = {**neutral, **settings}
-        self.before = evaluator(case, self.settings, study.library).smoothed
+        self.before = evaluator(case, self.settings, study.library).with_mean_value_default
 
     def read(self, technology: str) -> _CaseChanges:
         changed_values = {
@@ -684,7 +691,7 @@ class ChangeReader:
             combinations(changed_values, 2) if self.rank.budget is not None else ()
         ):
             (case, values), (second_case, further_values) = singles[first_name], singles[two]
-            if case is second_case is self.before and self.before.inputs.apart(
+            if case is second_case is self.before and self.before.inputs.can_check_separately(
                 values, further_values
             ):
                 pairs[first_name, two] = case, {**values, **further_values}
@@ -708,7 +715,7 @@ class ChangeReader:
         place = ("rank", "changes", name)
         nodes: dict[str, Node] = {}
         for path in spec.values:
-            nodes[path] = self.study.written((*place, "set", path))
+            nodes[path] = self.study.node_of((*place, "set", path))
         for path, factor in spec.times.items():
             place_of_factor: Place = (*place, "times", path)
             described_there = described.get(canonical(self.before.inputs.tree, path))
@@ -736,11 +743,13 @@ class ChangeReader:
             given_values = {
                 name: quantity_there.value
                 for name in paths.values()
-                if (quantity_there := inputs.given(name))
+                if (quantity_there := inputs.given_quantity(name))
             }
             if given_values.keys() >= {*paths.values()}:  # else one is a formula, perhaps
                 return self.before, given_values
-        return evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {}
+        return evaluator(
+            self.case, {**self.settings, **nodes}, self.study.library
+        ).with_mean_value_default, {}
 
 
 def _entries_with_changes(
@@ -786,7 +795,7 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
             path: np.array([point.get(path, own_values[path]) for point in points_of_case.values()])
             for path in paths
         }
-        table = case.solved(columns_given)
+        table = case.point_table(columns_given)
         columns = table.columns
         provenance = table.provenance
         first = case.form.quantity
@@ -796,13 +805,17 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
                 "time": _value(columns, first, index),
                 "overhead": _value(columns, overhead, index),
             }
-            failed = case.why(columns_given, index) if values["time"].value is None else None
+            failed = (
+                case.reason_without_answer(columns_given, index)
+                if values["time"].value is None
+                else None
+            )
             answers_by_names[names] = Answer(
                 "changes",
                 values=values,
                 failed=failed,
                 draws=_draws(case, points_of_case[names], {"time": first, "overhead": overhead}),
-                **provenance.at(index % len(provenance.methods)),
+                **provenance.answer_fields(index % len(provenance.methods)),
             )
     return answers_by_names
 
@@ -832,7 +845,7 @@ def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
     """
     value, low, high = (
         (
-            finite(float(array[index % len(array)]))
+            finite_or_none(float(array[index % len(array)]))
             if (array := columns.get(column)) is not None
             else None
         )
@@ -860,7 +873,7 @@ def _undecided_order(ranking: Ranking) -> str:
     pairs = [
         f"{code(str(upper_row.point['parameter']))} and {code(str(lower_row.point['parameter']))}"
         for upper_row, lower_row in pairwise(ranking.rows)
-        if overlap(upper_row.values["time_saved"].ends, lower_row.values["time_saved"].ends)
+        if do_overlap(upper_row.values["time_saved"].ends, lower_row.values["time_saved"].ends)
     ]
     return (
         f"Undecided{_reason_undecided(ranking)}: the order of {', of '.join(pairs)}."
@@ -886,11 +899,11 @@ def _best_quantity(ranking: Ranking) -> str:
     rivals = [
         f"{row.point['change']} of {row.point['parameter']}"
         for row in further_rows
-        if overlap(saved.ends, row.values["time_saved"].ends)
+        if do_overlap(saved.ends, row.values["time_saved"].ends)
     ]
     undecided = (
-        f", undecided against {', '.join(rivals[:MOST_SAID])}"
-        f"{' and others' if len(rivals) > MOST_SAID else ''}{_reason_undecided(ranking)}"
+        f", undecided against {', '.join(rivals[:MOST_FURTHER_CASES])}"
+        f"{' and others' if len(rivals) > MOST_FURTHER_CASES else ''}{_reason_undecided(ranking)}"
         if rivals
         else ""
     )
@@ -965,7 +978,7 @@ def _quantity_head(ranking: Ranking, words: Words, are_several: bool) -> str:
         surely = "surely " if (saved.value or 0.0) > 0.0 else ""
         return f"{lead}no change of a single quantity by {size} {surely}shortens the time"
     change = words.change(str(best.point["change"]), str(best.point["parameter"]))
-    rivals = [row for row in further_rows if overlap(saved.ends, row.values["time_saved"].ends)]
+    rivals = [row for row in further_rows if do_overlap(saved.ends, row.values["time_saved"].ends)]
     next_best = rivals[:1] or further_rows[:1]
     further_words = ""
     for row in next_best:
@@ -987,7 +1000,7 @@ def _may_be_more(effect: Answer, best: Answer) -> bool:
     name = "overhead_reduction"
     if name in best.draws and name in effect.draws:
         return bool(np.mean(effect.draws[name] > best.draws[name]) > LOW_PROBABILITY)
-    return overlap(_overhead_reduction(best).ends, _overhead_reduction(effect).ends)
+    return do_overlap(_overhead_reduction(best).ends, _overhead_reduction(effect).ends)
 
 
 def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
@@ -1000,15 +1013,17 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
         return f"no change removes any of the overhead of {overhead}"
     gain_words = percent(gain.value, ends=gain.ends)
     rivals = [
-        spelt(str(effect.point["change"]))
+        as_words(str(effect.point["change"]))
         for effect in change_ranking.effects
         if effect is not best and _may_be_more(effect, best)
     ]
     range_in_words = " within the ranges" if best.draws else ""
     undecided = (
-        f" (undecided{range_in_words} against {joined(rivals[:MOST_SAID])})" if rivals else ""
+        f" (undecided{range_in_words} against {join_phrases(rivals[:MOST_FURTHER_CASES])})"
+        if rivals
+        else ""
     )
-    words_of_best = spelt(str(best.point["change"]))
+    words_of_best = as_words(str(best.point["change"]))
     head = (
         f"of single changes, {words_of_best} removes most overhead{undecided}: {gain_words}"
         f" of {overhead}"
@@ -1016,7 +1031,9 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
     if pair is None:
         return head
-    pair_in_words = joined([spelt(name) for name in str(pair.point["change"]).split(" + ")])
+    pair_in_words = join_phrases(
+        [as_words(name) for name in str(pair.point["change"]).split(" + ")]
+    )
     gain = _overhead_reduction(pair)
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
@@ -1028,11 +1045,14 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
 
 def _most_often_head(technology: str, best: Sequence[str]) -> str:
     """Return in how many cases each change reduces the overhead most, in a reader's words."""
-    (first, count), *further_changes = Counter(best).most_common(MOST_SAID)
-    further_in_words = "".join(f', "{spelt(name)}" in {cases}' for name, cases in further_changes)
-    technology_in_words = f' under "{spelt(technology)}"' if technology else ""
+    (first, count), *further_changes = Counter(best).most_common(MOST_FURTHER_CASES)
+    further_in_words = "".join(
+        f', "{as_words(name)}" in {cases}' for name, cases in further_changes
+    )
+    technology_in_words = f' under "{as_words(technology)}"' if technology else ""
     return (
-        f'of the changes, "{spelt(first)}" removes most overhead{technology_in_words} in {count} of'
+        f'of the changes, "{as_words(first)}" removes most overhead{technology_in_words} in {count}'
+        " of"
         f" {len(best)} cases{further_in_words}"
     )
 
@@ -1055,7 +1075,7 @@ def _quantities(ranking: Ranking) -> ResultTable:
     rows = ranking.rows
 
     def values(name: str, title: str, **look: Any) -> ResultColumn:
-        return ResultColumn.of(title, [row.values[name] for row in rows], "1", **look)
+        return ResultColumn.from_values(title, [row.values[name] for row in rows], "1", **look)
 
     changes = [_change_text(str(row.point["change"])) for row in rows]
     columns = [
@@ -1063,7 +1083,7 @@ def _quantities(ranking: Ranking) -> ResultTable:
         ResultColumn("meaning", [row.point["meaning"] for row in rows]),
         ResultColumn("value", [row["value"] for row in rows], [row.unit("value") for row in rows]),
         values("share", "share", written=as_percent),
-        values("elasticity", "elasticity", written=lambda value, *_: fraction(value)),
+        values("elasticity", "elasticity", written=lambda value, *_: three_digits(value)),
         ResultColumn("change", changes),
         values("time_saved", "time saved", written=as_percent),
         values("opposite", "by the opposite", written=as_percent),
@@ -1103,7 +1123,9 @@ def _changes(change_ranking: ChangeRanking) -> ResultTable:
         values = [effect.values.get(name) for effect in effects]
         writer = as_percent if unit == "1" else None
         columns.append(
-            ResultColumn.of(name, values, unit, title=name.replace("_", " "), written=writer)
+            ResultColumn.from_values(
+                name, values, unit, title=name.replace("_", " "), written=writer
+            )
         )
     failed = {row: effect.failed for row, effect in enumerate(effects) if effect.failed}
     title = f"### Changes of {escape(_case_in_words(change_ranking))}"
@@ -1132,7 +1154,7 @@ def _pairs_table(change_ranking: ChangeRanking) -> str | ResultTable:
             "within the budget",
             ["yes" if change_ranking.affordable(pair) else "no" for pair in pairs],
         ),
-        ResultColumn.of(
+        ResultColumn.from_values(
             "overhead reduction", map(_overhead_reduction, pairs), "1", written=as_percent
         ),
         ResultColumn("sum of the two", [pair["apart"] for pair in pairs], "1", written=as_percent),
@@ -1248,6 +1270,6 @@ def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[
         )
         heights = np.nan_to_num(heights)
         places: Array = np.arange(float(len(rankings))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
-        axes.bar(places, heights, width, label=spelt(name), **filled(fills[name]))
+        axes.bar(places, heights, width, label=as_words(name), **filled(fills[name]))
         draw_intervals(axes, places, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)

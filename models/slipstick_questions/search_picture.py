@@ -13,7 +13,7 @@ from slipstick.late import Array, np
 from slipstick.report.formatting import quantity
 from slipstick.results.words import ONE_VALUE, Words
 from slipstick.schema.kinds.study import YEAR
-from slipstick.units import choose
+from slipstick.units import choose_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,8 +67,8 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     single = len(curves_listed) == 1
     limits = _limits(curves)
     low, high = _height(curves_listed, limits)
-    unit, factor = choose([low, high], Dimension.of(first.dimension))
-    across_unit, across = choose(first.places.tolist(), Dimension.of(first.unit))
+    unit, factor = choose_unit([low, high], Dimension.of(first.dimension))
+    across_unit, across = choose_unit(first.places.tolist(), Dimension.of(first.unit))
     figure = sheet(6.6 if single else 8.6, 4.2)
     axes = figure.subplots()
     for index, (case, curve) in enumerate(curves.items()):

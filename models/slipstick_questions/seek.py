@@ -17,21 +17,21 @@ from slipstick.late import Array, NDArray, np
 from slipstick.report.formatting import (
     NO_ENDS,
     Ends,
-    bounded,
-    bounded_amount,
     bracketed,
     capital,
-    joined,
-    overlap,
+    do_overlap,
+    join_phrases,
+    limit_amount,
+    limit_phrase,
     percent,
     quantity,
-    setting,
+    setting_phrase,
     uncapitalized,
     value_amount,
     with_noun,
 )
 from slipstick.results.question import (
-    MOST_SAID,
+    MOST_FURTHER_CASES,
     Decision,
     QuestionResult,
     ResultColumn,
@@ -40,8 +40,8 @@ from slipstick.results.question import (
     verdict_word,
 )
 from slipstick.results.sweep import PointTable, Provenance
-from slipstick.results.words import NO_WORDS, Words, spelt
-from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolved_with
+from slipstick.results.words import NO_WORDS, Words, as_words
+from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve_once
 from slipstick.schema.kinds.study import YEAR, AxisSpec
 from slipstick.schema.text import Scalar, canonical
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, quantity_node
@@ -180,7 +180,7 @@ class ConditionSearch:
         """
         places, provenance = self.looked
         return (
-            Answer(self.case, **provenance.at(max(0, bisect_right(places, place) - 1)))
+            Answer(self.case, **provenance.answer_fields(max(0, bisect_right(places, place) - 1)))
             if places
             else Answer(self.case, "")
         )
@@ -228,7 +228,7 @@ class SeekResult(QuestionResult):
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
         cases_by_name = Counter(search.name for search in self.searches)
-        return len(cases_by_name) > 2 or max(cases_by_name.values()) > 1 + MOST_SAID
+        return len(cases_by_name) > 2 or max(cases_by_name.values()) > 1 + MOST_FURTHER_CASES
 
     def headline(self, words: Words) -> list[str]:
         """Return for which values the first condition holds, case by case, best first."""
@@ -265,13 +265,13 @@ class SeekResult(QuestionResult):
             given_value = entry.given.value
             if search.first <= given_value <= search.last:
                 truths[words.case(search.case)] = search.holds_at(given_value)
-                given_texts.append(setting(search.of, given_value, search.unit, words))
+                given_texts.append(setting_phrase(search.of, given_value, search.unit, words))
         if not truths:
             return None
         word = verdict_word(truths.values())
         headline = self.headline(words)[0]
         cases_of = {
-            truth: joined([case for case, held in truths.items() if held is truth])
+            truth: join_phrases([case for case, held in truths.items() if held is truth])
             for truth in (True, False, None)
         }
         named_cases = [
@@ -282,7 +282,7 @@ class SeekResult(QuestionResult):
         value_in_words = (
             f"with {given_texts[0]}" if len({*given_texts}) == 1 else "with the values as given"
         )
-        which = f" {joined(named_cases)}" if len(named_cases) > 1 else ""
+        which = f" {join_phrases(named_cases)}" if len(named_cases) > 1 else ""
         return TitleAnswer(f"{word},{which} {value_in_words}", uncapitalized(headline))
 
     def examined(self) -> list[str]:
@@ -413,13 +413,17 @@ class _CaseSearch:
     def solved(self, places: Array, longer: float = 1.0) -> PointTable:
         """Solve at places; simulations run longer than the case's own by a factor."""
         if self.built is None:
-            return self.case.longer(longer).solved(self.values(places), self.condition.wanted)
+            return self.case.with_longer_simulations(longer).point_table(
+                self.values(places), self.condition.wanted
+            )
         tables = (
-            self.built(float(place)).longer(longer).solved({}, self.condition.wanted)
+            self.built(float(place))
+            .with_longer_simulations(longer)
+            .point_table({}, self.condition.wanted)
             for place in places
         )
         pieces = ((np.array([row]), table) for row, table in enumerate(tables))
-        return PointTable.joined(len(places), pieces)
+        return PointTable.join(len(places), pieces)
 
     def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
         """Return the columns of `solved` alone."""
@@ -465,7 +469,7 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
     trended = trend_called(spec.trend, (*place, "trend"), study)
     base_year = year_of(case, spec.base_year, (*place, "base_year"), study)
     track = trended_case(case, trended, base_year, (*place, "base_year"), study)
-    numbers = numbers_of(axis_nodes(_axis(spec), study.written(place), place))
+    numbers = numbers_of(axis_nodes(_axis(spec), study.node_of(place), place))
     if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _checked_rising(numbers, study, place)
@@ -479,19 +483,19 @@ def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) 
 
 def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
-    node = study.written(place)
+    node = study.node_of(place)
     settings = study.cases[case]
     range_of = _axis(spec)
     only_whole = False
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
-        inputs = resolved_with(settings, study.library)
+        inputs = resolve_once(settings, study.library)
         _check_ends(spec.of, place, inputs, study)
         only_whole = spec.step is None and _is_whole(spec, place, inputs, study)
         if only_whole:
             range_of = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
     nodes = axis_nodes(range_of, node, place)
-    axis = axis_of(spec.of, nodes, resolved_with(settings, study.library))
-    if axis.named:
+    axis = axis_of(spec.of, nodes, resolve_once(settings, study.library))
+    if axis.has_names:
         raise study.refusal(
             (*place, "of"), f"{spec.of} is not a number; a search needs a numeric value"
         )
@@ -504,9 +508,9 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
     places = _checked_rising(values, study, place)
     built = with_values(case, settings, {spec.of: nodes[0]}, study.library)
     path = canonical(built.inputs.tree, spec.of)
-    shapes = not built.built.computed_from([path])
+    shapes = not built.built.are_free([path])
     if shapes and spec.step is None and not only_whole:
-        suggestion = did_you_mean(spec.of, sorted(built.built.free))
+        suggestion = did_you_mean(spec.of, sorted(built.built.free_paths))
         message = f"no answer of {case} depends continuously on {spec.of}{suggestion}"
         raise study.refusal(
             (*place, "of"), f"{message}; to look at single values of it, give a step"
@@ -536,11 +540,13 @@ def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext)
     """Return whether the path accepts whole numbers only, tested with the first value plus one
     half.
     """
-    first = study.written((*place, "from"))
+    first = study.node_of((*place, "from"))
     if not isinstance(first, Scalar) or not isinstance(first.value, int):
         return False
     try:
-        inputs.with_value(spec.of, quantity_node(first.value + 0.5, "1", first.mark)).given(spec.of)
+        inputs.with_value(
+            spec.of, quantity_node(first.value + 0.5, "1", first.mark)
+        ).given_quantity(spec.of)
     except SpecError:
         return True
     return False
@@ -551,7 +557,7 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
     problems: list[Problem] = []
     dimension = _dimension(inputs, path)
     for key in ("from", "to"):
-        node = study.written((*place, key))
+        node = study.node_of((*place, key))
         try:
             dimension_there = _dimension(inputs.with_value(path, node), path)
         except SpecError as error:
@@ -569,7 +575,7 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
 
 def _dimension(inputs: Inputs, path: str) -> str:
     """Return the dimension of the quantity at a path; empty if it is not a quantity."""
-    value_given = inputs.given(path)
+    value_given = inputs.given_quantity(path)
     return str(value_given.dimension) if value_given else ""
 
 
@@ -896,12 +902,12 @@ def _clause(search: ConditionSearch, words: Words) -> str:
 def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
     """Return one sentence that states, case by case, for which values a condition holds."""
     first, *further_searches = _cases_by_width(cases)
-    trend_in_words = f" along the trend {spelt(first.trend)}" if first.trend else ""
+    trend_in_words = f" along the trend {as_words(first.trend)}" if first.trend else ""
     lead = f"{capital(_clause(first, words))}{trend_in_words}"
     range_of_first = _where_head(first, words, True)
     if not further_searches:
         return f"{lead}{'' if range_of_first.startswith(_PHRASES) else ':'} {range_of_first}"
-    said = further_searches[:MOST_SAID]
+    said = further_searches[:MOST_FURTHER_CASES]
     left_out = len(further_searches) - len(said)
     further_in_words = [with_noun(left_out, "further case")] if left_out else []
     further_places = [_where_head(search, words, False) for search in said]
@@ -915,7 +921,7 @@ def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
             f"{place.removeprefix(relation).strip()} for {words.case(search.case)}"
             for search, place in zip(said, further_places, strict=True)
         ]
-        return f"{lead} {joined([*phrases, *further_in_words])}"
+        return f"{lead} {join_phrases([*phrases, *further_in_words])}"
     phrases = [f"{words.case(first.case)} {range_of_first}"]
     phrases += [
         f"{words.case(search.case)} {place}"
@@ -950,7 +956,7 @@ def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
     if first.starts != second.starts or first.value == second.value:
         return False
     ends = [(change.low, change.high) for change in (first, second)]
-    return not overlap(*ends)
+    return not do_overlap(*ends)
 
 
 def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
@@ -967,7 +973,7 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
         if search.of == YEAR:
             amount = bracketed(year(value), *(year(end) for end in ends))
             return f"from {amount} on" if starts else f"until {amount}"
-        write = bounded if named else bounded_amount
+        write = limit_phrase if named else limit_amount
         return write(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
 
     if search.nearest is None:
@@ -992,9 +998,9 @@ def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
         nearest_in_words = "" if search.holds_first or open_ else _nearest_sentence(search)
         range_searched = _range_searched(search, words) if named else ""
         remarks = "; ".join(text for text in (range_searched, nearest_in_words) if text)
-        return f"{joined(open_, 'and') or holds}{f' ({remarks})' if remarks else ''}"
-    phrases_shown = [words for _, words in sorted(phrases)][:MOST_SAID]
-    return joined([*phrases_shown, *open_[:1]])
+        return f"{join_phrases(open_, 'and') or holds}{f' ({remarks})' if remarks else ''}"
+    phrases_shown = [words for _, words in sorted(phrases)][:MOST_FURTHER_CASES]
+    return join_phrases([*phrases_shown, *open_[:1]])
 
 
 def _nearest_sentence(search: ConditionSearch) -> str:

@@ -10,12 +10,12 @@ from slipstick.expression.nodes import COUNT, TIME, TIME_PER_BYTE, parameters
 from slipstick.late import Array
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.report.formatting import NOTHING, joined, uncapitalized
-from slipstick.results.words import spelt
+from slipstick.report.formatting import NOTHING, join_phrases, uncapitalized
+from slipstick.results.words import as_words
 from slipstick.schema.inputs import Inputs, resolve
 from slipstick.schema.kinds.quantity import FOLLOWS_NOTHING, Given, validate
 from slipstick.schema.library import TECHNOLOGY
-from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
+from slipstick.schema.text import Mark, Node, Scalar, node_at, value_mark
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.vocabulary import TECHNOLOGIES
@@ -93,9 +93,9 @@ class TrendedCase:
     unfollowed: tuple[tuple[str, str], ...] = ()
 
     @property
-    def smoothed(self) -> TrendedCase:
+    def with_mean_value_default(self) -> TrendedCase:
         """A copy without default simulation, for the thousands of points of a sample."""
-        return replace(self, case=self.case.smoothed)
+        return replace(self, case=self.case.with_mean_value_default)
 
     def values(self, years: Array, draws: Mapping[str, Draws] | None = None) -> dict[str, Array]:
         """Return the values that the trend changes, by path, for each sample [samples x years].
@@ -130,7 +130,7 @@ class TrendedCase:
         technologies_used = model.technologies if isinstance(model, Model) else []
         classes_with_rate = set(self.trend.rates)
         if technologies_used and PROCESSORS in classes_with_rate:
-            technology = self.case.inputs.checked.technology
+            technology = self.case.inputs.checked_spec.technology
             classes_with_rate |= {*technology.fully, *technology.partly}
         return tuple(name for name in technologies_used if name not in classes_with_rate)
 
@@ -174,7 +174,7 @@ def trend_called(
     )
     spec = validate(TrendSpec, file)
     shared_settings = {
-        f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := at(file, [key])) is not None
+        f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := node_at(file, [key])) is not None
     }
     short = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     if as_of is not None and spec.rates is not None:
@@ -227,7 +227,7 @@ def trended_case(
         *TECHNOLOGIES,
         PROCESSORS,
     }
-    kind = at(inputs.tree, [*_PROCESSORS, "kind"])
+    kind = node_at(inputs.tree, [*_PROCESSORS, "kind"])
     kind_in_words = str(kind.value) if isinstance(kind, Scalar) else CORE
     # In the order of the trend's file: draws and tables follow it.
     series_named = [name for name in trended.spec.series if name in names]
@@ -236,9 +236,13 @@ def trended_case(
     trend = trend.of(
         {*classes, *(stated_quantity.technology for stated_quantity in stated_followers.values())}
     )
-    added = {path: node for path, node in trended.laid.items() if at(inputs.tree, path) is None}
+    added = {
+        path: node for path, node in trended.laid.items() if node_at(inputs.tree, path) is None
+    }
     added |= {
-        path: _ONE for name in classes if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
+        path: _ONE
+        for name in classes
+        if node_at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
     }
     built = evaluator(case, {**settings, **(added if has_classes else {})}, library)
     followed = _followed(classes, stated_followers, trend, built)
@@ -261,7 +265,7 @@ def _stated_followers(inputs: Inputs) -> dict[str, Given]:
     """Return the parameters that state a technology that they follow, by path."""
     return {
         f"{PARAMETERS}{name}": stated_quantity
-        for name, stated_quantity in getattr(inputs.checked, "parameters", {}).items()
+        for name, stated_quantity in getattr(inputs.checked_spec, "parameters", {}).items()
         if isinstance(stated_quantity, Given) and stated_quantity.technology
     }
 
@@ -395,7 +399,7 @@ def ended_words(base: float, last_years: Mapping[str, float]) -> str:
             f"the data of {len(sorted_years)} rates end {before}, the first in {year(last)}"
             f" ({uncapitalized(what)})"
         )
-    listed = joined([f"{uncapitalized(what)} ({year(last)})" for what, last in sorted_years])
+    listed = join_phrases([f"{uncapitalized(what)} ({year(last)})" for what, last in sorted_years])
     return f"data end {before}: {listed}"
 
 
@@ -426,10 +430,10 @@ def doubts(
     for name, rate in track.trend.rates.items():
         doubt = doubt_of(rate, first, last)
         if doubt and name not in unread:
-            title = rate.fit.series.title if isinstance(rate, SeriesRate) else spelt(name)
+            title = rate.fit.series.title if isinstance(rate, SeriesRate) else as_words(name)
             names.setdefault(doubt, []).append(title)
     plural = {"guess": "guesses"}
-    last_years = {spelt(what): last for what, last in ended(track, unread).items()}
+    last_years = {as_words(what): last for what, last in ended(track, unread).items()}
     return (
         *(
             f"{plural.get(doubt, doubt)}: {', '.join(names_of_doubt)}"
@@ -441,7 +445,7 @@ def doubts(
 
 def told_year(case: str, study: StudyContext) -> float | None:
     """Return the year of a case's machine; None if the machine has none."""
-    node = at(resolve(study.cases[case], study.library).tree, ["machine", "year"])
+    node = node_at(resolve(study.cases[case], study.library).tree, ["machine", "year"])
     is_number = isinstance(node, Scalar) and isinstance(node.value, int | float)
     return float(node.value or 0) if isinstance(node, Scalar) and is_number else None
 
@@ -459,7 +463,7 @@ def year_of(case: str, given: float | None, place: Place, study: StudyContext) -
     if machine_year is not None:
         return machine_year
     tree = resolve(study.cases[case], study.library).tree
-    title = at(tree, ["machine", "title"])
+    title = node_at(tree, ["machine", "title"])
     machine = f"its machine ({title.text})" if isinstance(title, Scalar) else "its machine"
     message = f"{case}: {machine} does not tell its year; write base_year, or year in the machine"
     raise study.refusal(place, message)

@@ -19,14 +19,24 @@ from slipstick.schema.kinds.constraints import Distinct, Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     Described,
     Factor,
+    Fraction,
     Given,
-    Part,
     ProcessorKind,
     Quantity,
     Spec,
     Year,
 )
-from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, file_text, replace
+from slipstick.schema.text import (
+    Entry,
+    Listing,
+    Mark,
+    Node,
+    Scalar,
+    Table,
+    file_text,
+    node_at,
+    replace,
+)
 from slipstick.vocabulary import Technology
 from slipstick_rates.distributions import (
     DistributionSpec,
@@ -285,7 +295,7 @@ class TrendSpec(Described):
         None, description=("rates of the processors and of classes of cost")
     )
     series: dict[Name, SeriesSpec] = Field({}, description="series of measured points by name")
-    benefit: Part | None = Field(
+    benefit: Fraction | None = Field(
         None,
         description=(
             "fraction of each doubling of the processor speed that the classes under partly gain; 1"
@@ -460,10 +470,10 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
     ------
     SpecError : a file is not there, or a line is no point
     """
-    series_table = at(tree, ["series"])
+    series_table = node_at(tree, ["series"])
     for name in series_table.entries if isinstance(series_table, Table) else ():
         place = ["series", name, "points"]
-        points = at(tree, place)
+        points = node_at(tree, place)
         if isinstance(points, Scalar) and isinstance(points.value, str):
             path = library.measurement_file(points.value, points.mark)
             text = file_text(path, "data_bytes", "keep a part of it")
@@ -476,7 +486,7 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
                 tree, place, by_series.get(name, by_series.get("", (points, "")))[0]
             )
             unit = by_series.get(name, by_series.get("", (points, "")))[1]
-            if unit and at(changed_tree, ["series", name, "unit"]) is None:
+            if unit and node_at(changed_tree, ["series", name, "unit"]) is None:
                 node = Scalar(unit, unit, points.mark, quoted=True)
                 changed_tree = replace(changed_tree, ["series", name, "unit"], node)
             assert isinstance(changed_tree, Table)

@@ -12,7 +12,7 @@ from slipstick.expression.nodes import TIME, TIME_PER_BYTE, number_text
 from slipstick.late import np
 from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, validate
 from slipstick.schema.spec_files import is_shared_memory
-from slipstick.schema.text import Entry, Node, Scalar, Table, at, from_plain, replace
+from slipstick.schema.text import Entry, Node, Scalar, Table, from_plain, node_at, replace
 from slipstick.units import parse
 from slipstick.vocabulary import DOUBTFUL
 
@@ -85,9 +85,9 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
             path,
             _scaled_quantity(_node_at_path(base, path), gained, source, doubt),
         )
-    title = at(base, ["title"])
+    title = node_at(base, ["title"])
     words = title.text if isinstance(title, Scalar) else "a machine"
-    own_title = at(tree, ["title"])
+    own_title = node_at(tree, ["title"])
     text = (
         own_title.text
         if isinstance(own_title, Scalar)
@@ -124,7 +124,7 @@ def _base(node: Node, library: SpecFiles) -> Table:
 def _years(tree: Table, base: Table) -> tuple[float, float]:
     """Return the year of the base machine and the target year."""
     year_node = tree.entries["year"].node
-    node = at(base, ["year"])
+    node = node_at(base, ["year"])
     if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
         message = (
             "this machine does not tell its year, so no trend can start there; write year in it"
@@ -154,7 +154,7 @@ def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
             " is; project the case instead"
         )
         raise node.mark.error(message, "machine.trend")
-    kind_node = at(base, ["processors", "kind"])
+    kind_node = node_at(base, ["processors", "kind"])
     kind = str(kind_node.value) if isinstance(kind_node, Scalar) else CORE
     return library.once(("trend", id(file), kind), lambda: trend_of(spec, name, kind), (file, base))
 
@@ -181,26 +181,26 @@ def _paths(base: Table) -> Iterator[tuple[str, str]]:
         **{f"node.network.{path}": class_name for path, class_name in _NETWORK.items()},
     }
     for path, class_name in class_by_path.items():
-        if at(base, path) is not None or path == _SPEED:
+        if node_at(base, path) is not None or path == _SPEED:
             yield path, class_name
     for network in ("network", "node.network"):
-        ranges = at(base, f"{network}.protocol.ranges")
+        ranges = node_at(base, f"{network}.protocol.ranges")
         for name in ranges.entries if isinstance(ranges, Table) else ():
             for part in ("total", "call"):
                 for key in ("fixed", "per_byte"):
                     path = f"{network}.protocol.ranges.{name}.{part}.{key}"
-                    if at(base, path) is not None:
+                    if node_at(base, path) is not None:
                         yield path, "protocol"
-        ring_protocols = at(base, f"{network}.ring_protocols")
+        ring_protocols = node_at(base, f"{network}.ring_protocols")
         for name in ring_protocols.entries if isinstance(ring_protocols, Table) else ():
             for key, class_name in _RING_PROTOCOL.items():
                 path = f"{network}.ring_protocols.{name}.{key}"
-                if at(base, path) is not None:
+                if node_at(base, path) is not None:
                     yield path, class_name
 
 
 def _node_at_path(base: Table, path: str) -> Node:
-    node = at(base, path)
+    node = node_at(base, path)
     return Scalar(1, "1", base.mark, quoted=False) if node is None else node
 
 
@@ -208,14 +208,14 @@ def _scaled_quantity(node: Node, gained: float, source: str, doubt: str) -> Node
     """Return a quantity of the machine in another year: a rate is multiplied by the gain, a time is
     divided by it. It is assumed where the machine's own is, or its rate is in doubt.
     """
-    inner = at(node, ["value"]) if isinstance(node, Table) else node
+    inner = node_at(node, ["value"]) if isinstance(node, Table) else node
     assert isinstance(inner, Scalar)
     value, dimension = parse(str(inner.value))
     falls = dimension in (TIME, TIME_PER_BYTE)
     scaled_value = value / gained if falls else value * gained
     unit = "" if str(dimension) == "1" else f" {dimension}"
     mark = node.mark if isinstance(node, Scalar) else inner.mark
-    own_assumption = at(node, ["assumed"]) if isinstance(node, Table) else None
+    own_assumption = node_at(node, ["assumed"]) if isinstance(node, Table) else None
     assumed = bool(doubt) or (isinstance(own_assumption, Scalar) and own_assumption.value is True)
     quantity = {"value": f"{number_text(scaled_value)}{unit}", "source": source}
     return from_plain({**quantity, "assumed": True} if assumed else quantity, mark)

@@ -222,11 +222,11 @@ class BatchServerSpec(ModelFileSpec):
             )
         except ModelFaultsError as error:
             for fault in error.faults:
-                values.refuse(fault.path, fault.message, fault.key)
+                values.report_problem(fault.path, fault.message, fault.key)
             raise SpecError(values.problems) from None
 
     def _customers(self, values: QuantityReader) -> rounds.ClosedCustomers | rounds.OpenCustomers:
-        spec = values.keys(self.customers, ("customers",))
+        spec = values.field_values(self.customers, ("customers",))
         if "arrivals" in spec:
             return rounds.OpenCustomers(**spec)
         return rounds.ClosedCustomers(**spec)

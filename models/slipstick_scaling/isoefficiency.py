@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.nodes import Booked, Expr, Operation, only_booked, parameters, walk
+from slipstick.expression.nodes import Booked, Expr, Operation, keep_booked, parameters, walk
 from slipstick.expression.symbolic import sympy, to_sympy
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
@@ -163,7 +163,7 @@ def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
     form = ClosedForm(model)
     labels = Labels.from_model(model)
     booked = dict.fromkeys(node.label for node in walk(form.account) if isinstance(node, Booked))
-    useful = only_booked(
+    useful = keep_booked(
         form.account, [name for name in booked if labels.component(name) in model.useful]
     )
     return form.time, useful
@@ -1012,7 +1012,7 @@ class Runs:
         """Return the columns and how each point was computed."""
         columns, pieces = self._answers_at(factor, count)
         rows_and_provenances = ((rows, points.provenance(len(rows))) for rows, points in pieces)
-        return PointTable(columns, Provenance.joined(len(count), rows_and_provenances))
+        return PointTable(columns, Provenance.join(len(count), rows_and_provenances))
 
     def _answers_at(
         self, factor: Array, count: Array

@@ -27,15 +27,15 @@ from slipstick.report.formatting import (
     as_ratio,
     code,
     escape,
-    finite,
-    fraction,
-    joined,
+    finite_or_none,
+    join_phrases,
     markdown_table,
     percent,
     quantity,
+    three_digits,
 )
 from slipstick.results.question import (
-    MOST_SAID,
+    MOST_FURTHER_CASES,
     Decision,
     QuestionResult,
     ResultColumn,
@@ -49,7 +49,7 @@ from slipstick.schema.text import canonical
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
-from slipstick.study.sweep import SweepPlan, checked_sweep, plan_sweep
+from slipstick.study.sweep import SweepPlan, check_sweep, plan_sweep
 from slipstick.study.wording import words_of
 from slipstick.vocabulary import REPLACED
 from slipstick_papers.page import StatementRow, summary
@@ -310,14 +310,14 @@ class ScaleResult(QuestionResult):
     @property
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
-        return len(self.scalings) > 1 + MOST_SAID
+        return len(self.scalings) > 1 + MOST_FURTHER_CASES
 
     def headline(self, words: Words) -> list[str]:
         """Return for the first cases the fastest number of processors and the growth of the
         work.
         """
         words = self._words_of_counted(words)
-        first = self.scalings[: 1 + MOST_SAID]
+        first = self.scalings[: 1 + MOST_FURTHER_CASES]
         grows = [
             scaling for scaling in first if scaling.growth is not None and not scaling.growth.limit
         ]
@@ -370,10 +370,10 @@ class ScaleResult(QuestionResult):
             cell_name(scaling.case, fewer, larger_count): Answer(
                 scaling.case,
                 values={
-                    _cell_value(way): Value(finite(cells[row, column]), "1")
+                    _cell_value(way): Value(finite_or_none(cells[row, column]), "1")
                     for way, cells in scaling.matrix.items()
                 },
-                **provenance.at(column),
+                **provenance.answer_fields(column),
             )
             for scaling in self.scalings
             for provenance in [next(iter(scaling.ways.values())).provenance]
@@ -514,14 +514,14 @@ def _cell_value(way: str) -> str:
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
     own_case = evaluator(case, study.cases[case], study.library)
     axes_read = study.axes_in(("scale", "processors"), spec.processors, case)
-    (axis,), (first, *_) = checked_sweep(axes_read, case, study)
-    if axis.named:
+    (axis,), (first, *_) = check_sweep(axes_read, case, study)
+    if axis.has_names:
         raise study.refusal(
             ("scale", "processors"), f"give numbers of processors, got {axis.values[0]}"
         )
     if not all(low < high for low, high in pairwise(map(float, axis.values))):
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
-    sizes = _sizes(own_case, spec, study, first.built.free)
+    sizes = _sizes(own_case, spec, study, first.built.free_paths)
     _check(case, spec, study, first.built, axis)
     plan = partial(plan_sweep, axes_read, study.cases, study.library)
     return _ScaledCase(
@@ -568,7 +568,7 @@ def _sizes(
 
 def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis) -> None:
     model = first.sample.model
-    if spec.against != "useful" and axis.path not in first.free and 1.0 not in axis.values:
+    if spec.against != "useful" and axis.path not in first.free_paths and 1.0 not in axis.values:
         message = (
             f"{case} is built anew for each number of processors, so list 1 as well, with which"
             " the others are compared"
@@ -669,7 +669,9 @@ def _published_cells(
             provenance = ways[way].provenance
             published = (cell.fewer, cell.more, way, value, computed, cell.source)
             lacks = cell.lacks.get(way, "")
-            yield PublishedScalability(*published, **provenance.at(places[cell.more]), lacks=lacks)
+            yield PublishedScalability(
+                *published, **provenance.answer_fields(places[cell.more]), lacks=lacks
+            )
 
 
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
@@ -831,7 +833,7 @@ def _extreme(
             None, Value(None, unit), at_the_end=False, undecided=rivals, examined=examined
         )
     value, low, high = (float(bound[place]) for bound in _with_ends(columns, name))
-    ends = (None, None) if low == high else (finite(low), finite(high))
+    ends = (None, None) if low == high else (finite_or_none(low), finite_or_none(high))
     return BestProcessors(
         float(numbers[place]),
         Value(value, unit, *ends),
@@ -944,7 +946,7 @@ def _sentence_of_cases(
     if len(groups) < 2 and not some:
         return f"{lead}{next(iter(groups), '')}"
     return "; ".join(
-        f"{joined(cases)}: {lead if index == 0 else ''}{text}"
+        f"{join_phrases(cases)}: {lead if index == 0 else ''}{text}"
         for index, (text, cases) in enumerate(groups.items())
     )
 
@@ -1181,7 +1183,7 @@ def _formula(scaling: Scaling) -> Iterator[str]:
         )
         return
     rows = [
-        [code(term.text), code(term.order) if term.order else NOTHING, fraction(term.since)]
+        [code(term.text), code(term.order) if term.order else NOTHING, three_digits(term.since)]
         for term in growth.terms
     ]
     exact = f"Exactly, W = {code(growth.exact)}." if growth.exact else ""
@@ -1207,7 +1209,9 @@ def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
         return words
     last = max(dominant, key=lambda scaling: scaling.since or 0.0)
     term = code(last.text) if order else last.text
-    return f"{words}; the term that asks for the most from N = {fraction(last.since)} on is {term}"
+    return (
+        f"{words}; the term that asks for the most from N = {three_digits(last.since)} on is {term}"
+    )
 
 
 def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:

@@ -10,7 +10,7 @@ from itertools import combinations
 
 from slipstick.late import Array, np
 from slipstick.report.formatting import percent, quantity
-from slipstick.results.words import NO_WORDS, Words, spelt
+from slipstick.results.words import NO_WORDS, Words, as_words
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Node, plain
 from slipstick.study.evaluator import Evaluator
@@ -38,7 +38,7 @@ MEANINGS: Mapping[str, str] = {
 
 def class_words(name: str) -> str:
     """Return a class of cost in the words of a sentence."""
-    return MEANINGS.get(name, spelt(name))
+    return MEANINGS.get(name, as_words(name))
 
 
 def takes(name: str) -> str:

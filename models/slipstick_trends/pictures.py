@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.expression.nodes import Dimension
 from slipstick.late import np
-from slipstick.results.words import spelt
+from slipstick.results.words import as_words
 from slipstick.schema.kinds.study import YEAR
-from slipstick.units import choose
+from slipstick.units import choose_unit
 from slipstick_pictures.look import (
     STROKES,
     axis_title,
@@ -84,7 +84,7 @@ def _lines(
             list(dict.fromkeys(n for t in projection.tracks for n in t.values)),
         )
     values_shown = np.concatenate([sweep.columns[name] for sweep in sweeps.values()])
-    unit, factor = choose(
+    unit, factor = choose_unit(
         values_shown[np.isfinite(values_shown)].tolist(),
         Dimension.of(next(iter(sweeps.values())).units[name]),
     )
@@ -142,7 +142,7 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
         _draw_shares(axes, track, strokes, handles)
         are_several = len(projection.titles) > 1
         case = words.case(track.case)
-        axes.set_title(f"{case}, {spelt(track.trend)}" if are_several else case)
+        axes.set_title(f"{case}, {as_words(track.trend)}" if are_several else case)
     labels = [MEANINGS.get(name, name) for name in handles]
     write_remark(figure, marks(projection, [track.trend for track in tracks], timed=True))
     return titled(figure, spec.title, "class of cost", list(handles.values()), labels)

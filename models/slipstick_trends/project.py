@@ -13,8 +13,8 @@ from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
-    joined,
-    overlap,
+    do_overlap,
+    join_phrases,
     percent,
     prose,
     value_amount,
@@ -26,7 +26,7 @@ from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import YEAR
-from slipstick.schema.text import Mark, Scalar, Table, at
+from slipstick.schema.text import Mark, Scalar, Table, node_at
 from slipstick.study.cases import (
     Place,
     StudyContext,
@@ -183,7 +183,7 @@ class ProjectResult(QuestionResult):
         )
         ends = [value_at(track.sweep, "time", -1)[2] for track in (first, other_tracks[0])]
         passed = any(overtaking.overtaken == first.case for overtaking in projection.overtakings)
-        if not shorter or passed or overlap(*ends):
+        if not shorter or passed or do_overlap(*ends):
             return None
         amount = value_amount("time", *value_at(first.sweep, "time", -1))
         return first.case, f"stays the fastest until {year(projection.years[-1])} ({amount})"
@@ -249,7 +249,7 @@ class ProjectResult(QuestionResult):
         yield "### Rates"
         yield rates_table(projection)
         if series_used := used_series(projection):
-            fitted_in = joined([f"{start:g}" for start in STARTS])
+            fitted_in = join_phrases([f"{start:g}" for start in STARTS])
             yield f"### Fits of {fitted_in}, and what came"
             yield held_table(series_used)
 
@@ -348,7 +348,9 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
             )
             raise study.refusal(("project", "years"), message)
         for trended in trends:
-            track = trended_case(case, trended, starts[case], place, study, series).smoothed
+            track = trended_case(
+                case, trended, starts[case], place, study, series
+            ).with_mean_value_default
             conditions = (
                 _condition(asked_condition, ("project", "watch", index), track, study)
                 for index, asked_condition in enumerate(spec.watch)
@@ -366,7 +368,9 @@ def _meanings(tracks: Iterable[TrendedCase]) -> dict[str, str]:
     return {
         f"{PARAMETERS}{name}": stated_quantity.meaning
         for track in tracks
-        for name, stated_quantity in getattr(track.case.inputs.checked, "parameters", {}).items()
+        for name, stated_quantity in getattr(
+            track.case.inputs.checked_spec, "parameters", {}
+        ).items()
         if isinstance(stated_quantity, Given) and stated_quantity.meaning
     }
 
@@ -381,9 +385,9 @@ def _in_own_years(
         start = spec.base_year if case in names else None
         start = start if start is not None else told_year(case, study)
         if start is not None:
-            kind = at(resolve(settings, study.library).tree, ["machine", "processors", "kind"])
+            kind = node_at(resolve(settings, study.library).tree, ["machine", "processors", "kind"])
             words = str(kind.value) if isinstance(kind, Scalar) else ""
-            yield evaluator(case, settings, study.library).smoothed, start, words
+            yield evaluator(case, settings, study.library).with_mean_value_default, start, words
 
 
 _PARAMETER = re.compile(r"\bparameters\.[A-Za-z_]\w*")
@@ -422,7 +426,7 @@ def _condition(
 def _factors(spec: ProjectSpec, study: StudyContext) -> Array:
     place = ("project", "factors")
     assert spec.factors is not None
-    numbers = numbers_of(axis_nodes(spec.factors, study.written(place), place))
+    numbers = numbers_of(axis_nodes(spec.factors, study.node_of(place), place))
     if numbers is None or len(numbers) < 2 or numbers[0] <= 0 or not np.all(np.diff(numbers) > 0):
         raise study.refusal(
             place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16"
@@ -456,7 +460,7 @@ def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyConte
 
 
 def _years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
-    node = at(study.tree, ["project", "years"])
+    node = node_at(study.tree, ["project", "years"])
     if node is None or spec.years is None:
         return None
     place: tuple[str | int, ...] = ("project", "years")
@@ -538,7 +542,7 @@ def _own_years(cases: _ProjectedCases) -> list[OwnYear]:
     for case, start, kind in cases.own_years:
         settings = cases.settings[case.case]
         answers = case.columns({})
-        trend_node = at(settings.get("machine", _NOTHING_SET), ["trend"])
+        trend_node = node_at(settings.get("machine", _NOTHING_SET), ["trend"])
         own_years.append(
             OwnYear(
                 case.case,
@@ -562,7 +566,7 @@ def _track(
     years = cases.years_of(track)
     case = track.case
     values = track.values(years)
-    table = case.solved(values)
+    table = case.point_table(values)
     stated_columns = {**table.columns, **{path: values[path] for path in track.units}}
     draws = cases.draws(track.trend)
     drawn_columns = _answers_in_draws(track, draws, conditions, cases, answer)
@@ -595,7 +599,7 @@ def _track(
         units={name: case.unit(name) for name in columns},
         limits={},
         provenance=table.provenance,
-        failed={int(index): case.why(values, int(index)) for index in failed},
+        failed={int(index): case.reason_without_answer(values, int(index)) for index in failed},
         idle=track.unmoved,
     )
     histories = (
@@ -809,7 +813,7 @@ def _with_closer_years(
     further_years = np.setdiff1d([*np.arange(years[0], years[-1], _CLOSE), *turns], years)
     if not len(further_years):
         return years, dict(stated_columns)
-    columns = _columns_of(track.smoothed, tuple(stated_columns), further_years)
+    columns = _columns_of(track.with_mean_value_default, tuple(stated_columns), further_years)
     order = np.argsort([*years, *further_years])
     joined_columns = {
         name: np.append(stated_columns[name], columns[name])[order] for name in stated_columns

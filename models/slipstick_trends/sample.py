@@ -28,7 +28,7 @@ from slipstick.schema.text import Node, canonical, value_mark
 from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.units import choose
+from slipstick.units import choose_unit
 from slipstick_pictures.look import STROKES, axis_title, sheet, titled
 from slipstick_rates.distributions import Uncertain, distribution_of, quantities
 from slipstick_trends.specs import HistogramSpec, SampleSpec
@@ -212,7 +212,7 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
     for case in sample_spec.cases:
         built = evaluator(
             case, _with_all(sample_spec, study.tree, study.cases[case]), study.library
-        ).smoothed
+        ).with_mean_value_default
         distributions: dict[str, Uncertainty] = {}
         words: dict[str, str] = {}
         for path_as_written, distribution_spec in sample_spec.of.items():
@@ -261,9 +261,9 @@ def _problems(
     model, or of a value that is not allowed there.
     """
     place = ("sample", "of", path_as_written)
-    if not evaluator.built.computed_from([path]) or path not in evaluator.built.parameters:
+    if not evaluator.built.are_free([path]) or path not in evaluator.built.parameters:
         suggestion = did_you_mean(
-            path_as_written, sorted(evaluator.built.free & evaluator.built.parameters.keys())
+            path_as_written, sorted(evaluator.built.free_paths & evaluator.built.parameters.keys())
         )
         problem_text = (
             f"no answer of {evaluator.case} depends continuously on {path_as_written}{suggestion}"
@@ -283,7 +283,7 @@ def _problems(
         try:
             evaluator.inputs.with_value(
                 path_as_written, quantity_node(value, str(spec.dimension), mark)
-            ).given(path_as_written)
+            ).given_quantity(path_as_written)
         except SpecError as error:
             message = error.problems[0].message
             yield study.problem(
@@ -326,7 +326,7 @@ def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleS
     points = _points(sampled_case)
     # A value of a known name may have no meaning at any point, and then no column.
     nothing = dict.fromkeys(names, np.full(spec.samples, np.nan))
-    table = case.solved(points, {*names, case.form.quantity})
+    table = case.point_table(points, {*names, case.form.quantity})
     columns = {**nothing, **table.columns}
     own_columns = {**nothing, **case.columns({}, names)}
     without = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
@@ -360,7 +360,7 @@ def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleS
         spec.draw,
         spec.seed,
         without,
-        **table.provenance.together,
+        **table.provenance.common_answer_fields,
     )
 
 
@@ -546,7 +546,7 @@ _MOST_BINS = 40
 
 def _histogram(axes: Axes, sampled: SampledValue) -> None:
     finite = sampled.points[np.isfinite(sampled.points)]
-    unit, factor = choose(finite.tolist(), Dimension.of(sampled.unit))
+    unit, factor = choose_unit(finite.tolist(), Dimension.of(sampled.unit))
     counts, edges = np.histogram(finite / factor, bins=min(_MOST_BINS, max(8, len(finite) // 25)))
     axes.bar(
         edges[:-1],

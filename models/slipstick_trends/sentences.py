@@ -10,14 +10,14 @@ from math import isclose, isfinite
 
 from slipstick.report.formatting import (
     capital,
-    joined,
+    join_phrases,
     percent,
     quantity,
     value_amount,
     with_noun,
 )
 from slipstick.results.sweep import Sweep
-from slipstick.results.words import SHARES, Words, spelt
+from slipstick.results.words import SHARES, Words, as_words
 from slipstick.schema.kinds.study import YEAR
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import PARAMETERS, ended_words, year
@@ -136,7 +136,7 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     counts = Counter(_way(float(column[0]), float(column[-1])) for column in columns)
     ways = [f"{verb} in {counts[verb]}" for verb in ("falls", "rises", "stays") if counts[verb]]
     one_way = next((verb for verb, number in counts.items() if number == len(tracks)), "")
-    moves = f"{one_way} in all" if one_way else f"{joined(ways)} of"
+    moves = f"{one_way} in all" if one_way else f"{join_phrases(ways)} of"
     least, most = (
         _last_and_first_value(track, name, projection, words)
         for track in (tracks_by_last[0], tracks_by_last[-1])
@@ -239,8 +239,8 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
         return f"{lead}{track.span} there is no answer"
     span = f"from {year(float(years[ends[0]]))} to {year(float(years[ends[1]]))}"
     failed = [year(float(years[index])) for index in track.sweep.failed]
-    unanswered_in_words = f"; no answer in {joined(failed)}" if failed else ""
-    return f"{lead}{span} {joined(changes)}{unanswered_in_words}"
+    unanswered_in_words = f"; no answer in {join_phrases(failed)}" if failed else ""
+    return f"{lead}{span} {join_phrases(changes)}{unanswered_in_words}"
 
 
 def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
@@ -317,7 +317,7 @@ def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
             stretches.append(f"from {year(first)} on")
         else:
             stretches.append(f"from {year(first)} to {year(last)}")
-    return f", without an answer {joined(stretches)}" if stretches else ""
+    return f", without an answer {join_phrases(stretches)}" if stretches else ""
 
 
 def _dominant_words(track: ProjectedCase) -> str:
@@ -353,13 +353,14 @@ def still(projection: Projection) -> Iterator[str]:
             stays = "their times stay as they are" if len(names) > 1 else "its time stays as it is"
             yield (
                 f"{_trend_name(trend, projection)} has no rate of"
-                f" {joined([class_words(name) for name in names])}: {stays}"
+                f" {join_phrases([class_words(name) for name in names])}: {stays}"
                 " in every year"
             )
     for trend, path in stay:
         yield (
             f"{_trend_name(trend, projection)} has no rate of what"
-            f" {spelt(path.removeprefix(PARAMETERS))} follows, so it stays as it is in every year"
+            f" {as_words(path.removeprefix(PARAMETERS))} follows, so it stays as it is in every"
+            " year"
         )
 
 
@@ -373,13 +374,13 @@ def middles(projection: Projection) -> Iterator[str]:
         ranges = "range" if len(paths) == 1 else "ranges"
         yield (
             f"the years ahead take the middle of the {ranges} of"
-            f" {joined([words.quantity(path) for path in paths])}, and their bands leave the"
+            f" {join_phrases([words.quantity(path) for path in paths])}, and their bands leave the"
             f" {ranges} out"
         )
 
 
 def _trend_name(trend: str, projection: Projection) -> str:
-    return spelt(trend) if len(projection.titles) > 1 else "the trend"
+    return as_words(trend) if len(projection.titles) > 1 else "the trend"
 
 
 def _idle_rates_sentences(projection: Projection, words: Words) -> Iterator[str]:
@@ -390,9 +391,9 @@ def _idle_rates_sentences(projection: Projection, words: Words) -> Iterator[str]
             cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
     for (trend, names), case_titles in cases.items():
         every = {track.case for track in projection.tracks}
-        of_these = f"of {joined([words.case(case) for case in case_titles])} "
+        of_these = f"of {join_phrases([words.case(case) for case in case_titles])} "
         of_cases = of_these if len(case_titles) < len(every) else ""
-        classes = joined([class_words(name) for name in names])
+        classes = join_phrases([class_words(name) for name in names])
         changes = "these rates of" if len(names) > 1 else "the rate of"
         yield (
             f"no step {of_cases}follows {classes}, so {changes} {_trend_name(trend, projection)}"
@@ -448,12 +449,12 @@ def warnings(projection: Projection) -> Iterator[str]:
     periods.
     """
     for trend in projection.titles:
-        lead = f"{spelt(trend)}: " if len(projection.titles) > 1 else ""
+        lead = f"{as_words(trend)}: " if len(projection.titles) > 1 else ""
         rates = used_rates(projection, trend)
         if rates and all(rate.measured for rate in rates):
             yield from _series_words(trend, lead, projection)
             continue
-        guesses = [f"{spelt(rate.name)} {span_words(rate)}" for rate in rates if rate.assumed]
+        guesses = [f"{as_words(rate.name)} {span_words(rate)}" for rate in rates if rate.assumed]
         guesses_in_words = (
             f"these rates are guesses: {', '.join(guesses)}"
             if guesses
@@ -464,7 +465,7 @@ def warnings(projection: Projection) -> Iterator[str]:
         for rate in rates:
             # What ends before the base year has a sentence of its own.
             for span in (span for span in rate.beyond if span[0] <= rate.end):
-                spans.setdefault(span, []).append(spelt(rate.name))
+                spans.setdefault(span, []).append(as_words(rate.name))
         periods_in_words = "; ".join(
             f"{', '.join(names)} for {year(start)} to {year(end)}"
             for (start, end), names in spans.items()
@@ -509,8 +510,8 @@ def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str
     untold = [projection.words.case(track.case) for track in tracks if not track.kind_told]
     if untold:
         yield (
-            f"{joined(list(dict.fromkeys(untold)))}: the machine does not tell what a processor is,"
-            " so it is taken for a core; write processors.kind"
+            f"{join_phrases(list(dict.fromkeys(untold)))}: the machine does not tell what a"
+            " processor is, so it is taken for a core; write processors.kind"
         )
 
 

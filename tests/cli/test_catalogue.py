@@ -16,7 +16,7 @@ from slipstick.cli.console import echo
 from slipstick.cli.main import cli, main
 from slipstick.law import LAWS
 from slipstick.schema import text
-from slipstick.schema.library import KINDS, names, starter
+from slipstick.schema.library import KINDS, names_of_kind, starter
 from slipstick.study.check import check_file
 
 
@@ -103,7 +103,7 @@ def test_the_list_is_short_by_default_and_can_be_searched(
 ) -> None:
     assert main(["list"]) == 0
     short = capsys.readouterr().out
-    assert f"network ({len(names('network'))}): 100gbe-tcp, " in short
+    assert f"network ({len(names_of_kind('network'))}): 100gbe-tcp, " in short
     assert len(short.splitlines()) < 45
     assert main(["list", "--search", "Multiprocessor TRACE"]) == 2
     assert main(["list", "--search", "ETHERNET"]) == 0

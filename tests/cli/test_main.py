@@ -21,7 +21,7 @@ import pytest
 import slipstick
 from slipstick.cli.main import _portable_path, main
 from slipstick.errors import Problem
-from slipstick.schema.library import shipped
+from slipstick.schema.library import catalogue_folder
 from tests.examples import sample
 from tests.payloads import PAYLOADS
 from tests.processes import HANGS
@@ -998,7 +998,9 @@ def test_a_report_holds_no_folder_of_this_machine(slip: Run, tmp_path: Path) -> 
     assert "command: slipstick run s.yaml" in Path("three/inputs.yaml").read_text()
     assert slip("status", "three").out.startswith("three is up to date")
     # A shipped study is named as the catalogue names it, whatever was typed.
-    assert _portable_path(str(shipped() / "studies" / "trend-primer.yaml")) == "trend-primer"
+    assert (
+        _portable_path(str(catalogue_folder() / "studies" / "trend-primer.yaml")) == "trend-primer"
+    )
 
 
 def test_a_full_standard_error_leaves_the_status() -> None:

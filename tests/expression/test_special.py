@@ -25,7 +25,7 @@ from slipstick.expression.special import (
     md1_number,
     palm,
     poisson,
-    raised,
+    real_power,
     retried_rate,
 )
 from slipstick.expression.symbolic import latex, to_sympy
@@ -40,8 +40,8 @@ DROP, RETRY = Tape([drop_stages(X, A, B, N)]), Tape([retried_rate(X, A, B, N)])
 POINTS: list[tuple[Expr, dict[str, float]]] = [
     (exp(X), {"x": 0.7}),
     (log(X), {"x": 0.7}),
-    (raised(X, N), {"x": 0.7, "n": 2.3}),
-    (raised(N, X), {"x": 0.7, "n": 2.3}),
+    (real_power(X, N), {"x": 0.7, "n": 2.3}),
+    (real_power(N, X), {"x": 0.7, "n": 2.3}),
     (exprel(X), {"x": 0.7}),
     (poisson(X, N), {"x": 7.5, "n": 4.0}),
     *((md1_number(X, N), {"x": 0.7, "n": n}) for n in (0.0, 1.0, 2.0, 5.0, 12.0)),
@@ -291,7 +291,7 @@ def test_poisson_of_great_means_adds_up_to_one() -> None:
 
 
 def test_powers_at_the_edges() -> None:
-    tape = Tape([raised(X, N)])
+    tape = Tape([real_power(X, N)])
     assert [one(tape, x=0.0, n=n) for n in (0.0, 2.0)] == [1.0, 0.0]
     slopes = tape.differentiate({"x": 0.0, "n": 0.0}).by_parameter
     assert [float(slopes[name][0]) for name in "xn"] == [0.0, 0.0]
@@ -312,7 +312,7 @@ def test_what_is_refused(make: Callable[[], object], text: str) -> None:
 
 def test_they_are_written_as_calls_and_on_paper_as_formulas() -> None:
     assert str(geometric_sum(X, N + 1)) == "geometric_sum(x, n + 1)"
-    assert raised(2, 3).dimension == COUNT
+    assert real_power(2, 3).dimension == COUNT
     assert not isinstance(exp(Number(1.0)), Number)
     assert latex(erlang_b(X, N)) == r"B\left(\mathrm{n}, \mathrm{x}\right)"
     assert latex(engset(X, N, A)) == r"E_{\mathrm{n}}\left(\mathrm{a}, \mathrm{x}\right)"

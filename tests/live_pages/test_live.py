@@ -41,7 +41,7 @@ from slipstick.expression.nodes import (
     sqrt,
 )
 from slipstick.expression.operators import OPERATORS
-from slipstick.expression.special import raised
+from slipstick.expression.special import real_power
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.methods import form_of
@@ -50,9 +50,9 @@ from slipstick.model.system import Model, closed_model
 from slipstick.report.formatting import RATE_UNITS, readable_quantity
 from slipstick.report.html import MOST_PAGE_BYTES, report_page
 from slipstick.schema.inputs import build, resolve
-from slipstick.schema.library import Library, names
+from slipstick.schema.library import Library, names_of_kind
 from slipstick.schema.text import read_value
-from slipstick.units import rungs, show
+from slipstick.units import show, unit_rungs
 from slipstick_pages import model as live
 from slipstick_pages.grid import AnswerGrid, GridForm
 from slipstick_pages.model import RUNS, LiveModel, Slider, live_page, page_section
@@ -64,7 +64,10 @@ X, Y, N = Parameter("x", COUNT, 1.7), Parameter("y", COUNT, 0.6), Parameter("n",
 EVERYTHING: list[Expr] = [
     maximum(X, Y, X * Y) + minimum(X, N) - ceil(X / Y) * floor(N / X),
     ceil_log(N, 2) * log2(N) + ceil_log(N * 1000, 3) + sqrt(X + Y) + X**3 / Y**-2,
-    select(N, 8, X, Y) + raised(X, Y) + function_of_counts("exp", Y) + function_of_counts("log", N),
+    select(N, 8, X, Y)
+    + real_power(X, Y)
+    + function_of_counts("exp", Y)
+    + function_of_counts("log", N),
     function_of_counts("erlang_b", X, Parameter("servers", COUNT, 4.0)),
     function_of_counts("drop_stages", Y / (1 + X + Y), 2.0, 4.0, 3.0),
 ]
@@ -75,7 +78,7 @@ WITHOUT_FORM = {
     "retrying-service": "attempts with a time limit",
 }
 """Shipped models with what no closed form follows."""
-CASES = {name: name for name in names("activity") if name not in WITHOUT_FORM}
+CASES = {name: name for name in names_of_kind("activity") if name not in WITHOUT_FORM}
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +199,7 @@ def test_a_page_writes_quantities_as_the_terminal_does(
 ) -> None:
     dimension = Dimension.of(unit)
     written = engine.eval(
-        f"shown({value}, {json.dumps(unit)}, {json.dumps({unit: rungs(dimension)})})"
+        f"shown({value}, {json.dumps(unit)}, {json.dumps({unit: unit_rungs(dimension)})})"
     )
     assert written == show(value, dimension)
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
-from slipstick.schema.library import shipped
+from slipstick.schema.library import catalogue_folder
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
 from slipstick_measure.measurements import STATISTICS
 from tests.measure.data import at, run, table
 
-LUCIER = shipped() / "profiles" / "lucier-1988.yaml"
+LUCIER = catalogue_folder() / "profiles" / "lucier-1988.yaml"
 
 
 def test_the_published_check_of_the_assumptions() -> None:

@@ -18,7 +18,7 @@ from slipstick.method.methods import answered
 from slipstick.method.names import is_transient, names_of
 from slipstick.model.activity import delay, service
 from slipstick.model.system import grouped_model
-from slipstick.schema.inputs import built_with
+from slipstick.schema.inputs import build_once
 from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
 from slipstick.study.check import check_file
@@ -99,7 +99,7 @@ BRIEF = Simulation(cycles=400)
 def built(folder: Path, kind: str, text: str):  # type: ignore[no-untyped-def]
     path = folder / "model.yaml"
     path.write_text(f"{kind}: 1\n{text}")
-    return built_with(settings(model=str(path)), Library())[1]
+    return build_once(settings(model=str(path)), Library())[1]
 
 
 @pytest.mark.parametrize(

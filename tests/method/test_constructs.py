@@ -977,7 +977,7 @@ def test_a_chain_takes_exponential_limits_of_a_wait_only() -> None:
 
 def test_what_depends_on_the_state_is_said() -> None:
     with pytest.raises(NoAnswerError, match="depends on the state of the system"):
-        _ = attempt(served(), timeout=1.0).weighted
+        _ = attempt(served(), timeout=1.0).weighted_children
 
 
 def test_a_run_sees_bursts_though_they_are_rare() -> None:

@@ -13,14 +13,14 @@ from slipstick.method.methods import form_of
 from slipstick.method.names import is_transient, names_of, transient_value_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.schema.inputs import BuiltModel, build, resolve
-from slipstick.schema.library import Library, names
+from slipstick.schema.library import Library, names_of_kind
 from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
 from slipstick.units import parse
 from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, MARKOV_CHAIN, METHODS, NETWORK
 
 SHORT = Simulation(least=2, cycles=300)
-MODELS = [(kind, name) for kind in (ACTIVITY, NETWORK) for name in names(kind)]
+MODELS = [(kind, name) for kind in (ACTIVITY, NETWORK) for name in names_of_kind(kind)]
 
 
 def _built(name: str) -> BuiltModel:

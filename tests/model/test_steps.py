@@ -67,7 +67,7 @@ def test_a_dataclass_with_slots_states_as_well() -> None:
 def test_executions_of_children() -> None:
     one, other = delay(1.0, name="one"), delay(2.0, name="other")
     count = Parameter("count", COUNT, 2.5)
-    assert [number for number, _ in repeat(count, one).weighted] == [count]
+    assert [number for number, _ in repeat(count, one).weighted_children] == [count]
     assert choose((0.25, one), (0.75, other)).executions == (Number(0.25), Number(0.75))
     assert fork(one, other).executions == (Number(1.0), Number(1.0))
     assert pipeline([serial(one), serial(one, other, name="two")], items=2).executions == (

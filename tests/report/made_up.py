@@ -58,7 +58,7 @@ def sweep(
     points = {
         axis.path: (
             [str(each[1 + at]) for each in grid]
-            if axis.named
+            if axis.has_names
             else np.array([each[1 + at] for each in grid])
         )
         for at, axis in enumerate(axes)

@@ -21,9 +21,16 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import InputError
-from slipstick.files import whole_file, write_whole
+from slipstick.files import replacement_file, write_whole
 from slipstick.report import folder as folders
-from slipstick.report.folder import INPUTS, INTERRUPTED, READY, WORK, check_folder, written
+from slipstick.report.folder import (
+    INPUTS,
+    INTERRUPTED,
+    READY,
+    WORK,
+    check_folder,
+    manifest_and_changes,
+)
 from tests.killed import FOREIGN, NEW, OLD, outcomes, write_report
 
 WRITER = """
@@ -41,7 +48,7 @@ ROOT = Path(__file__).parents[2]
 
 def word_of(folder: Path) -> str:
     """Read the word that all files of a report hold, which is as it was written."""
-    manifest, stale = written(folder)
+    manifest, stale = manifest_and_changes(folder)
     assert not stale
     words = {(folder / name).read_text() for name in manifest["files"]}
     assert words == {manifest["command"]}
@@ -146,7 +153,7 @@ def test_a_kill_at_any_moment_leaves_a_report_that_is_whole_or_recognized(tmp_pa
         with writer(target, 1000 * turn) as process:
             time.sleep(moments.uniform(0, 0.01))
             process.send_signal(signal.SIGKILL)
-        assert written(target)[1] == [INTERRUPTED] or word_of(target)
+        assert manifest_and_changes(target)[1] == [INTERRUPTED] or word_of(target)
     write_report(target, "last")
     assert word_of(target) == "last"
     assert names_in(target) == {*OLD, INPUTS}
@@ -169,7 +176,7 @@ def test_two_writers_at_once_leave_the_report_of_one_of_them(tmp_path: Path) -> 
         for process in (one, other):
             process.kill()
     write_report(tmp_path / "unused", "0")
-    assert written(target)[1] == [INTERRUPTED] or word_of(target)
+    assert manifest_and_changes(target)[1] == [INTERRUPTED] or word_of(target)
 
 
 def test_a_second_run_waits_for_the_one_that_is_under_way(tmp_path: Path) -> None:
@@ -355,7 +362,7 @@ def test_a_manifest_lists_files_of_its_own_folder_only(tmp_path: Path) -> None:
 
 def test_a_pipe_in_the_place_of_the_manifest_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / INPUTS)
-    assert written(tmp_path) == ({}, [])
+    assert manifest_and_changes(tmp_path) == ({}, [])
     with pytest.raises(InputError, match="is a device"):
         write_report(tmp_path, "new")
 
@@ -458,7 +465,7 @@ def test_a_disk_that_fails_on_the_way_leaves_a_report_that_the_next_run_complete
     with pytest.raises(OSError, match=re.escape(words)) as raised:
         write_report(tmp_path / "report", "new", NEW)
     assert Path(raised.value.filename).parent == tmp_path / "report"
-    assert written(tmp_path / "report")[1] == [INTERRUPTED]
+    assert manifest_and_changes(tmp_path / "report")[1] == [INTERRUPTED]
     monkeypatch.undo()
     write_report(tmp_path / "report", "last", ("0.txt",))
     assert names_in(tmp_path / "report") == {"0.txt", INPUTS}
@@ -487,13 +494,13 @@ def test_a_single_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
 
 def write_a_part(path: Path) -> None:
     """Fail where the disk is full."""
-    with whole_file(path) as work:
+    with replacement_file(path) as work:
         work.write_text("ne")
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="full") as raised, whole_file(tmp_path / "page.html"):
+    with pytest.raises(OSError, match="full") as raised, replacement_file(tmp_path / "page.html"):
         raise OSError(errno.ENOSPC, "full")
     assert raised.value.filename == str(tmp_path / "page.html")
     with pytest.raises(FileNotFoundError) as raised:

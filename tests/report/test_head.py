@@ -10,7 +10,7 @@ import pytest
 from slipstick.answer import Answer, Value
 from slipstick.errors import SpecError
 from slipstick.report.formatting import TextTable
-from slipstick.report.head import decision, head_lines
+from slipstick.report.head import decision_table, head_lines
 from slipstick.results.words import Words
 from slipstick.study.check import check_reference
 from slipstick.study.run import prepare, run
@@ -176,7 +176,7 @@ def study_of(folder: Path, text: str) -> tuple[list[str], TextTable | None]:
     (folder / "program.yaml").write_text(ACTIVITY)
     (folder / "study.yaml").write_text(f"study: 1\n{text}")
     results = run(prepare(str(folder / "study.yaml")))
-    return head_lines(results, results.answer), decision(results, results.answer)
+    return head_lines(results, results.answer), decision_table(results, results.answer)
 
 
 def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> None:
@@ -296,9 +296,9 @@ def test_several_ranked_cases_stand_side_by_side(tmp_path: Path) -> None:
     lines = head_lines(results, prepared.spec.answer)
     assert lines[0].startswith("Today: 10 % less ")
     assert lines[1].startswith("Two db servers: 10 % less ")
-    table = decision(results, prepared.spec.answer)
+    table = decision_table(results, prepared.spec.answer)
     assert table is not None
-    assert table.head == ["time saved by", "today", "two db servers"]
+    assert table.titles == ["time saved by", "today", "two db servers"]
     assert all(row[1] and row[2] for row in table.rows)
 
 

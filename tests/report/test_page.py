@@ -10,7 +10,7 @@ import pytest
 
 from slipstick.answer import Value
 from slipstick.report.formatting import code, escape, question_section
-from slipstick.report.page import gallery, page, sweep_text
+from slipstick.report.page import gallery, report_in_markdown, sweep_text
 from slipstick.results.question import QuestionResult
 from slipstick.results.sweep import Axis
 from slipstick.results.words import NO_WORDS, Words
@@ -154,11 +154,11 @@ Asked: time, account[fault] of 3 cases of dvsm/diff-request; 1 sweep of 3 points
 
 
 def test_a_small_page_word_for_word() -> None:
-    assert page(SMALL_RESULTS, STUDY, PICTURES, "slipstick run demo") == PAGE
+    assert report_in_markdown(SMALL_RESULTS, STUDY, PICTURES, "slipstick run demo") == PAGE
 
 
 def test_what_was_found_comes_before_a_long_text(tmp_path: Path) -> None:
-    text = page(
+    text = report_in_markdown(
         replace(SMALL_RESULTS, text="What it is about. " * 20),
         STUDY,
         PICTURES,
@@ -215,7 +215,7 @@ def test_hostile_names_stay_text() -> None:
         versions={HOSTILE: HOSTILE},
         notes=(HOSTILE + "\nsecond line",),
     )
-    text = page(results, StudySpec(study=1), {}, HOSTILE)
+    text = report_in_markdown(results, StudySpec(study=1), {}, HOSTILE)
     outside_code = re.sub(r"``.*?``", "", text)
     assert "<script>" not in outside_code
     assert outside_code.count("&lt;script>") > 10
@@ -375,7 +375,7 @@ def test_paths_without_effect_are_named() -> None:
 
 def test_a_study_with_nothing_but_cases_has_no_empty_sections() -> None:
     bare = replace(SMALL_RESULTS, sweeps=(), questions={}, notes=(), hashes={}, versions={})
-    text = page(bare, StudySpec(study=1), {}, "slipstick run demo")
+    text = report_in_markdown(bare, StudySpec(study=1), {}, "slipstick run demo")
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == [
         "# A demonstration",
@@ -402,7 +402,7 @@ def test_each_pipeline_has_the_lines_on_its_limiting_stage_below_its_own_name() 
 @pytest.mark.parametrize("part", [0.9966, 1.0034])
 def test_a_case_is_not_said_to_be_once_as_fast(part: float) -> None:
     near = replace(SMALL_RESULTS.cases["faster"], values={"time": Value(1705 * US * part, "s")})
-    text = page(
+    text = report_in_markdown(
         replace(SMALL_RESULTS, cases={"base": BASE, "faster": near}),
         STUDY,
         PICTURES,
@@ -423,7 +423,7 @@ class _FarResult(QuestionResult):
 
 def test_a_doubt_that_the_head_states_with_a_noun_is_not_repeated() -> None:
     results = replace(SMALL_RESULTS, words=Words(member="thread"), questions={"far": _FarResult()})
-    text = page(results, STUDY, PICTURES, "slipstick run demo")
+    text = report_in_markdown(results, STUDY, PICTURES, "slipstick run demo")
     assert "64 threads are far" in text
     assert "64 processors are far" not in text
     assert "- something else" in text

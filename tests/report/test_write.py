@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from slipstick.errors import InputError
-from slipstick.report.folder import INPUTS, MOST_EARLIER, written
-from slipstick.report.write import HTML, missing_pictures, sure_names, write
+from slipstick.report.folder import INPUTS, MOST_EARLIER, manifest_and_changes
+from slipstick.report.write import HTML, certain_file_names, missing_pictures, write
 from tests.report.made_up import SMALL_RESULTS, STUDY
 
 FILES = [
@@ -113,14 +113,14 @@ def test_a_report_whose_inputs_are_longer_than_what_is_read_of_them_is_replaced(
     for _ in range(2):
         write(replace(SMALL_RESULTS, resolved=resolved), STUDY, tmp_path / "demo", COMMAND)
     assert (tmp_path / "demo" / INPUTS).stat().st_size > MOST_EARLIER
-    assert written(tmp_path / "demo")[1] == []
+    assert manifest_and_changes(tmp_path / "demo")[1] == []
 
 
 def test_a_page_is_listed_and_goes_when_it_is_not_wanted_any_more(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     write(SMALL_RESULTS, STUDY, folder, COMMAND, as_page=True)
     assert (folder / HTML).exists()
-    assert written(folder)[0]["files"][HTML] == "drawn"
+    assert manifest_and_changes(folder)[0]["files"][HTML] == "drawn"
     write(SMALL_RESULTS, STUDY, folder, COMMAND)
     assert not (folder / HTML).exists()
     (folder / HTML).write_text("of another program")
@@ -130,7 +130,9 @@ def test_a_page_is_listed_and_goes_when_it_is_not_wanted_any_more(tmp_path: Path
 
 def test_the_names_that_are_sure_are_written(tmp_path: Path) -> None:
     files = write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND, as_page=True)
-    assert {*sure_names(STUDY, as_page=True)} == {path.name for path in files} - {"details.md"}
+    assert {*certain_file_names(STUDY, as_page=True)} == {path.name for path in files} - {
+        "details.md"
+    }
 
 
 def test_an_interrupt_while_drawing_leaves_the_old_report_as_it_was(

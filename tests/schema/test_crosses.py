@@ -22,7 +22,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SlipstickError
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.schema.library import editor_schema, names
+from slipstick.schema.library import editor_schema, names_of_kind
 from slipstick.vocabulary import STATION_DISCIPLINES
 from tests.examples import sample
 from tests.samples import Sampler
@@ -176,7 +176,7 @@ def activities(step: str) -> Iterator[Document]:
     ]
     # Some steps need one more key than their schema requires, or another machine.
     station = {"servers": 1}
-    machines = (MACHINE, *names("machine"))
+    machines = (MACHINE, *names_of_kind("machine"))
     tried = ((machine, cycle) for machine in machines for cycle in cycles)
     good = ((m, cycle) for m, cycle in tried if valid(activity(station, cycle, machine=m)))
     machine, base = next(good, (MACHINE, cycles[0]))

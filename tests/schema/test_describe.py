@@ -8,7 +8,7 @@ from slipstick.api import load
 from slipstick.model.machine import Machine
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.machine import MachineSpec
-from slipstick.schema.kinds.quantity import entries, hardware_of, validate
+from slipstick.schema.kinds.quantity import build_hardware, described_values, validate
 from slipstick.schema.library import Library
 from slipstick_rates.files import TrendSpec
 from tests.specs import settings
@@ -21,7 +21,7 @@ def spec(name: str) -> MachineSpec:
 
 
 def test_a_value_goes_by_its_path_and_the_words_of_its_key() -> None:
-    found = {each.path: each for each in entries(spec("rs6000-43p-atm"))}
+    found = {each.path: each for each in described_values(spec("rs6000-43p-atm"))}
     assert list(found)[:4] == [
         "processors.count",
         "processors.speed",
@@ -33,7 +33,7 @@ def test_a_value_goes_by_its_path_and_the_words_of_its_key() -> None:
 
 
 def test_a_value_has_its_own_source_or_that_of_its_file_spelt_out() -> None:
-    found = {each.path: each.source for each in entries(spec("rs6000-43p-atm"))}
+    found = {each.path: each.source for each in described_values(spec("rs6000-43p-atm"))}
     assert found["memory.page"] == PBS
     assert found["processors.speed"] == "by definition, costs were measured on this machine"
     assert found["network.adapter"].startswith(
@@ -43,8 +43,8 @@ def test_a_value_has_its_own_source_or_that_of_its_file_spelt_out() -> None:
 
 
 def test_a_prefix_stands_before_every_path() -> None:
-    plain = [each.path for each in entries(spec("rs6000-43p-atm"))]
-    assert [each.path for each in entries(spec("rs6000-43p-atm"), "machine")] == [
+    plain = [each.path for each in described_values(spec("rs6000-43p-atm"))]
+    assert [each.path for each in described_values(spec("rs6000-43p-atm"), "machine")] == [
         f"machine.{path}" for path in plain
     ]
 
@@ -76,14 +76,14 @@ def test_an_inherited_value_keeps_the_source_of_its_own_file(tmp_path: Path) -> 
 def test_a_machine_loaded_in_python_is_the_one_of_a_scene() -> None:
     machine = load("machine/rs6000-43p-atm")
     assert isinstance(machine, Machine)
-    assert machine == hardware_of(spec("rs6000-43p-atm"), "rs6000-43p-atm")
+    assert machine == build_hardware(spec("rs6000-43p-atm"), "rs6000-43p-atm")
     assert str(machine.network.adapter) == "machine.network.adapter"
 
 
 def test_a_distribution_tells_the_source_of_its_values_by_the_keys_of_the_file() -> None:
     found = {
         each.path: each
-        for each in entries(validate(TrendSpec, Library().load("trend", "milestones")))
+        for each in described_values(validate(TrendSpec, Library().load("trend", "milestones")))
     }
     least = found["rates.wire.1.uncertain.from"]
     assert (least.given.value, least.given.assumed, least.source[:29]) == (

@@ -15,7 +15,7 @@ from slipstick.expression.nodes import TIME, Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.schema.kinds.activity import activity_data
-from slipstick.schema.library import names
+from slipstick.schema.library import names_of_kind
 from tests.closed_form import solve
 from tests.examples import examples
 from tests.strategies import models
@@ -50,7 +50,7 @@ def test_an_operation_answers_the_same_from_a_file(tmp_path: Path) -> None:
     assert list(there.share["time"].values()) == list(here.share["time"].values())
 
 
-@pytest.mark.parametrize("name", names("activity"))
+@pytest.mark.parametrize("name", names_of_kind("activity"))
 def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Path) -> None:
     """The choice among algorithms of a collective has formulas too long for one text."""
     model = load(f"activity/{name}")

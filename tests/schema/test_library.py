@@ -11,8 +11,8 @@ import pytest
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
-from slipstick.schema.library import MOST_EXTENDED, Library, find, names
-from slipstick.schema.text import Table, at, plain, value_mark
+from slipstick.schema.library import MOST_EXTENDED, Library, find, names_of_kind
+from slipstick.schema.text import Table, node_at, plain, value_mark
 from tests.specs import MACHINE, NETWORK, line, refused, valid
 
 
@@ -136,7 +136,7 @@ def test_a_broken_reference_hides_nothing_else(tmp_path: Path) -> None:
     assert refused(tmp_path, text) == [
         (
             "x.yaml:2:10: extends: there is no machine"
-            f" 'nowhere'{did_you_mean('nowhere', names('machine'))}"
+            f" 'nowhere'{did_you_mean('nowhere', names_of_kind('machine'))}"
         ),
         "x.yaml:4:16: memory.page: write a number with a unit, such as '4 KiB'; got 5",
         "x.yaml:5:1: procesors: unknown key; did you mean 'processors'?",
@@ -188,9 +188,9 @@ def test_an_own_folder_of_specs_comes_first(
     (folder / "atm-oc3.yaml").write_text(NETWORK)
     (folder / "mine.yaml").write_text(NETWORK)
     monkeypatch.chdir(tmp_path)
-    assert "mine" in names("network")
-    assert "fast-ethernet" in names("network")
-    assert names("network") == sorted(names("network"))
+    assert "mine" in names_of_kind("network")
+    assert "fast-ethernet" in names_of_kind("network")
+    assert names_of_kind("network") == sorted(names_of_kind("network"))
     assert find("network", "atm-oc3") == Path("specs/networks/atm-oc3.yaml")
     assert valid(tmp_path, MACHINE) == "machine"
 
@@ -212,7 +212,7 @@ def test_what_extends_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(MACHINE)
     (tmp_path / "x.yaml").write_text("machine: 1\nextends: base.yaml\n")
     _, tree = Library().open(tmp_path / "x.yaml")
-    assert at(tree, "extends") is None
+    assert node_at(tree, "extends") is None
     assert plain(tree) == plain(Library().open(tmp_path / "base.yaml")[1])
 
 

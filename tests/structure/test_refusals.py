@@ -27,7 +27,7 @@ from slipstick.model.steps import (
 )
 from slipstick.model.system import Model, Station, closed_model, no_rule_for_population
 from slipstick.structure.contention import Contention
-from slipstick.structure.lumping import lumped
+from slipstick.structure.lumping import lump_alike_resources
 from slipstick.structure.times import time
 from slipstick.structure.visits import Places, queues_of, visit_trees
 from slipstick.structure.work import most_at_once
@@ -104,7 +104,7 @@ def queues(activity: Activity) -> None:
 
 
 def lumping(activity: Activity) -> None:
-    lumped([choose((1.0, activity))], model(WORK))
+    lump_alike_resources([choose((1.0, activity))], model(WORK))
 
 
 REFUSED: list[tuple[Callable[[], object], tuple[str, str]]] = [
@@ -147,7 +147,7 @@ def test_facts_refuse_kinds_without_a_rule(
 
 def test_who_waits_at_a_meeting_follows_from_its_use() -> None:
     present = Contention(model(Meeting("meet"))).left_out({})
-    assert present.crowded["meet"].tolist() == [False]  # one group: all come to it alike
+    assert present.flags_by_resource["meet"].tolist() == [False]  # one group: all come to it alike
 
 
 def test_executions_that_depend_on_the_state_are_left_to_methods_with_states() -> None:

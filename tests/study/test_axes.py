@@ -42,7 +42,7 @@ def test_a_list_or_a_range_gives_its_values(
     tmp_path: Path, written: str, values: list[float]
 ) -> None:
     found = axis(tmp_path, written)
-    assert (found.unit, found.named) == ("1", False)
+    assert (found.unit, found.has_names) == ("1", False)
     assert found.values == pytest.approx(values, rel=1e-15)
 
 
@@ -72,7 +72,7 @@ def test_quantities_are_in_base_units_whatever_they_are_written_in(tmp_path: Pat
 
 def test_names_are_values_too(tmp_path: Path) -> None:
     found = axis(tmp_path, "[atm-oc3, {extends: atm-oc3, adapter: 1 us}]", "machine.network")
-    assert (found.named, found.values[0]) == (True, "atm-oc3")
+    assert (found.has_names, found.values[0]) == (True, "atm-oc3")
     assert found.values[1] == "{'extends': 'atm-oc3', 'adapter': '1 us'}"
     assert axis(tmp_path, "[rs6000-43p-atm]", "machine").values == ("rs6000-43p-atm",)
 

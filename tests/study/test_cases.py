@@ -10,8 +10,8 @@ from slipstick.schema.text import Scalar, Table, read_text
 from slipstick.study.cases import (
     LONGEST_USE_CHAIN,
     case_settings,
+    changed_settings_in_words,
     derived_titles,
-    difference_in_words,
 )
 from slipstick.study.check import check_reference
 from tests.specs import refused, study, valid
@@ -60,8 +60,11 @@ def test_only_what_differs_is_shown() -> None:
     tree = read_text(study("cases: {a: {parties: 3, replies: [1 B, 2 B]}}"), "x.yaml")
     assert isinstance(tree, Table)
     made = case_settings(tree)
-    assert difference_in_words(made["a"], made["base"]) == {"parties": "3", "replies": "[1 B, 2 B]"}
-    assert difference_in_words(made["base"], made["base"]) == {}
+    assert changed_settings_in_words(made["a"], made["base"]) == {
+        "parties": "3",
+        "replies": "[1 B, 2 B]",
+    }
+    assert changed_settings_in_words(made["base"], made["base"]) == {}
 
 
 @pytest.mark.parametrize(

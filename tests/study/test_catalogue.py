@@ -9,7 +9,7 @@ import pytest
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
-from slipstick.schema.library import KINDS, names
+from slipstick.schema.library import KINDS, names_of_kind
 from slipstick.study.catalogue import catalogue_entry, catalogue_lines, known_kinds
 from tests.specs import DESIGN
 
@@ -20,7 +20,7 @@ def test_everything_is_listed_with_its_title() -> None:
     assert [each.name for each in lines if each.kind == "program"] == list(PROGRAMS)
     assert [each.name for each in lines if each.kind == "law"] == list(LAWS)
     for kind in KINDS:
-        assert [each.name for each in catalogue_lines(kind)] == names(kind)
+        assert [each.name for each in catalogue_lines(kind)] == names_of_kind(kind)
     assert all(each.title for each in lines)
     assert (
         catalogue_lines("studies") == catalogue_lines("study")

@@ -25,10 +25,10 @@ from slipstick.errors import InputError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
-from slipstick.study.engine import _WORKER_PROGRAM, Engine, Limits, _solved_group
+from slipstick.study.engine import _WORKER_PROGRAM, Engine, Limits, _solve_group
 from slipstick.study.evaluator import evaluator
 from slipstick.study.journal import NAME, Journal, StoredPoints, _PointReader, stored_points
-from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solved
+from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solve_block
 from tests.processes import HANGS
 from tests.study.poison import poisoned
 
@@ -457,7 +457,7 @@ def test_a_replication_that_ends_its_process_costs_its_point(
     block = replace(
         block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED)
     )
-    monkeypatch.setattr("slipstick.study.engine.solved", _without_memory)
+    monkeypatch.setattr("slipstick.study.engine.solve_block", _without_memory)
     with Engine("threads", 2) as engine:
         (found,) = engine.solve([block])
     assert found.failed == {0: "takes more memory than there is"}
@@ -465,7 +465,7 @@ def test_a_replication_that_ends_its_process_costs_its_point(
 
 def _without_memory(block: Block) -> SolvedBlock:
     if isinstance(block, PointBlock):
-        return solved(block)
+        return solve_block(block)
     raise MemoryError
 
 
@@ -473,7 +473,7 @@ def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         InputError, match=r"a worker on \S+ has numpy \S+ for 0.1; install the same on all"
     ):
-        _solved_group(blocks(1), Limits(), False, {**engine_versions(), "numpy": "0.1"}, 1.0)
+        _solve_group(blocks(1), Limits(), False, {**engine_versions(), "numpy": "0.1"}, 1.0)
     monkeypatch.setattr("slipstick.study.engine._START_TIME", 0.0)
     with (
         Engine("processes") as engine,

@@ -11,12 +11,12 @@ from sympy.polys.rings import PolyElement
 from slipstick.cli.main import main
 from slipstick.method.closed_form import ClosedForm
 from slipstick.program import PROGRAMS
-from slipstick.schema.library import names
+from slipstick.schema.library import names_of_kind
 from slipstick_equations import symbols as symbolic
 from slipstick_equations.symbols import MOST_TERMS
 
-NETWORKS = tuple(names("queueing-network"))
-MODELS = (*names("activity"), *NETWORKS, *PROGRAMS)
+NETWORKS = tuple(names_of_kind("queueing-network"))
+MODELS = (*names_of_kind("activity"), *NETWORKS, *PROGRAMS)
 NEEDS_INPUTS = (
     *("needs sequential", "key 'counts' is missing", "there are no phases"),
     "depends on the state of the system, which only markov-chain and simulation follow",

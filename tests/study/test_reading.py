@@ -11,7 +11,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
-from slipstick.schema.inputs import build, built_with, resolve
+from slipstick.schema.inputs import build, build_once, resolve
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
@@ -40,15 +40,15 @@ def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_t
     (tmp_path / "s.yaml").write_text(TECHNOLOGIES)
     prepared = prepare(str(tmp_path / "s.yaml"))
     library, cases = prepared.context.library, prepared.context.cases
-    built = {name: built_with(settings, library)[1] for name, settings in cases.items()}
+    built = {name: build_once(settings, library)[1] for name, settings in cases.items()}
     assert built["base"].shape is built["changed"].shape
     assert built["faster"].shape is not built["base"].shape, "it has prefetched faults"
     assert built["other"].shape is not built["base"].shape
     for name, each in built.items():
         alone = build(resolve(cases[name], Library()))
         assert each.model == alone.model, name
-        assert each.free == alone.free == frozenset(alone.model.parameters), name
-        assert list(each.shape.names(None)) == list(alone.shape.names(None)), name
+        assert each.free_paths == alone.free_paths == frozenset(alone.model.parameters), name
+        assert list(each.shape.answer_names(None)) == list(alone.shape.answer_names(None)), name
 
 
 @pytest.mark.parametrize(

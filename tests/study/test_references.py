@@ -10,7 +10,7 @@ import pytest
 from slipstick import load
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.schema.library import KINDS, Library, shipped
+from slipstick.schema.library import KINDS, Library, catalogue_folder
 from slipstick.study.catalogue import catalogue_entry
 from slipstick.study.check import check_reference
 
@@ -35,7 +35,7 @@ OTHER = "study: 1\ntitle: t\nbase: {model: ../activities/tour.yaml}\n"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Start in a folder that holds a copy of the shipped specs two folders down."""
-    shutil.copytree(shipped(), tmp_path / "one" / "copy")
+    shutil.copytree(catalogue_folder(), tmp_path / "one" / "copy")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -101,7 +101,7 @@ def test_two_files_of_one_name_have_a_hash_each(
 ) -> None:
     base = tmp_path / "models" / "deeper" / "mine.yaml"
     base.parent.mkdir(parents=True)
-    base.write_text((shipped() / "activities" / "lock-and-bus.yaml").read_text())
+    base.write_text((catalogue_folder() / "activities" / "lock-and-bus.yaml").read_text())
     (tmp_path / "models" / "mine.yaml").write_text(
         "activity: 1\nextends: deeper/mine.yaml\ntitle: mine\n"
     )
@@ -142,7 +142,7 @@ def test_the_model_of_a_fit_is_looked_up_at_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (shipped() / "fitted" / "serving-vllm.yaml").read_text()
+    text = (catalogue_folder() / "fitted" / "serving-vllm.yaml").read_text()
     line = text.splitlines().index("model: serving-step") + 1
     fit = tmp_path / "fit.yaml"
     fit.write_text(text.replace("model: serving-step", "model: serving-stp"))

@@ -17,7 +17,7 @@ from slipstick.report.formatting import question_section
 from slipstick.results.study import tidy_columns
 from slipstick.results.words import Words
 from slipstick.schema.kinds.study import StudySpec
-from slipstick.schema.library import Library, shipped
+from slipstick.schema.library import Library, catalogue_folder
 from slipstick.schema.text import Mark, Table
 from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
@@ -392,7 +392,7 @@ def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:
 
 
 def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives() -> None:
-    study = yaml.safe_load((shipped() / "studies" / "dvsm-today.yaml").read_text())
+    study = yaml.safe_load((catalogue_folder() / "studies" / "dvsm-today.yaml").read_text())
     stated = {
         case["technology.processors"]
         for case in study["cases"].values()

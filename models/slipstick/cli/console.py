@@ -107,15 +107,15 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
     def completions_of(
         _context: click.Context, _parameter: click.Parameter, typed_text: str
     ) -> list[CompletionItem]:
-        from slipstick.schema.library import KINDS, names, spec_names
+        from slipstick.schema.library import KINDS, names_of_kind, spec_names
 
         kind_of_name, slash, _ = typed_text.partition("/")
         if kind == "kind":
             catalogue_names = [*KINDS, "program", "law"]
         elif kind in KINDS:
-            catalogue_names = names(kind)
+            catalogue_names = names_of_kind(kind)
         elif kind == "spec" and slash and kind_of_name in KINDS:
-            catalogue_names = [f"{kind_of_name}/{name}" for name in names(kind_of_name)]
+            catalogue_names = [f"{kind_of_name}/{name}" for name in names_of_kind(kind_of_name)]
         else:
             from slipstick.schema.inputs import model_names
 

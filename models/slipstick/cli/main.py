@@ -178,10 +178,10 @@ def status(folder: Path, as_json: bool) -> int:
     Examples:
       slipstick status reports/dvsm-what-if
     """
-    from slipstick.report.folder import written
+    from slipstick.report.folder import manifest_and_changes
     from slipstick.study.journal import stored_points
 
-    (report, damaged_files), stored_results = written(folder), stored_points(folder)
+    (report, damaged_files), stored_results = manifest_and_changes(folder), stored_points(folder)
     # A run that was killed before its first report has left only its points.
     command = str(report.get("command") or stored_results.run_description.get("command", ""))
     if not command:
@@ -540,7 +540,7 @@ def run(
     """
     from slipstick.report.folder import check_folder
     from slipstick.report.formatting import with_noun
-    from slipstick.report.write import HTML, missing_pictures, sure_names, write
+    from slipstick.report.write import HTML, certain_file_names, missing_pictures, write
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
@@ -553,7 +553,7 @@ def run(
     )
     prepared = prepare(study, nodes_of(changes))
     # Whatever can be refused is refused before hours of solving.
-    check_folder(folder, sure_names(prepared.spec, as_page), force)
+    check_folder(folder, certain_file_names(prepared.spec, as_page), force)
     check_writable(folder)
     for note in prepared.simulated:
         echo(f"note: {note}", err=True)
@@ -686,7 +686,7 @@ def solve(
     """  # noqa: E501
     import numpy  # noqa: F401  # needed in any case, so it is there before modules that could wait for it
 
-    from slipstick.schema.inputs import built_with, solve_settings
+    from slipstick.schema.inputs import build_once, solve_settings
     from slipstick.schema.library import Library
     from slipstick.schema.text import read_value
 
@@ -700,7 +700,7 @@ def solve(
     method_names = [name.strip() for name in methods.split(",")] if methods else [None]
     library = Library()
     if timeline is not None:  # first, for it may be refused, and costs less than most answers
-        _, built_model = built_with(settings, library)
+        _, built_model = build_once(settings, library)
         FUNCTIONS["file of a timeline"](built_model.timeline(), timeline, built_model.name)
         click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
     answers, built_model = solve_settings(settings, library, method_names, values)
@@ -899,9 +899,9 @@ def _portable_path(path: str) -> str:
     """Return the name of a file without folders of this machine: the name of a shipped study; for
     another absolute path, the path from the current folder or its last part.
     """
-    from slipstick.schema.library import KINDS, shipped
+    from slipstick.schema.library import KINDS, catalogue_folder
 
-    studies_folder = shipped() / KINDS["study"].folder
+    studies_folder = catalogue_folder() / KINDS["study"].folder
     if path.endswith(".yaml") and Path(path).resolve().parent == studies_folder.resolve():
         return Path(path).stem
     if not os.path.isabs(path):
@@ -975,12 +975,12 @@ def _print_results(results: Results, wanted_names: Sequence[str], in_full: bool)
     those that the head does not answer in full.
     """
     from slipstick.report.formatting import INTERVALS, wrapped
-    from slipstick.report.head import questions_cut
+    from slipstick.report.head import questions_not_fully_answered
 
     _print_head(results)
     if results.cases:
         _print_cases(results.cases, wanted_names)
-    shown_names = {*results.questions} if in_full else questions_cut(results)
+    shown_names = {*results.questions} if in_full else questions_not_fully_answered(results)
     for name, question in results.questions.items():
         if name in shown_names and (question_text := question.text()):
             echo(f"\n{question_text}")
@@ -991,10 +991,10 @@ def _print_results(results: Results, wanted_names: Sequence[str], in_full: bool)
 def _print_head(results: Results) -> None:
     """Print the head of the report: the question, its answer, and the alternatives."""
     from slipstick.report.formatting import terminal_blocks
-    from slipstick.report.head import decision, head_lines
+    from slipstick.report.head import decision_table, head_lines
 
     lines = [f"- {line}" for line in head_lines(results, results.answer)]
-    alternatives = decision(results, results.answer)
+    alternatives = decision_table(results, results.answer)
     echo(terminal_blocks([results.title, lines, *([alternatives] if alternatives else [])], "  "))
 
 

@@ -86,7 +86,7 @@ class Comparison:
         )
         return self.is_true(left_values, right_values)
 
-    def everywhere(self, left: Array, right: Array) -> bool:
+    def holds_everywhere(self, left: Array, right: Array) -> bool:
         """Return whether the condition holds at all points, given the values of the two sides
         [points].
         """
@@ -167,7 +167,7 @@ _FIXED_ARITY_FUNCTIONS: tuple[Callable[..., Expr], ...] = (
         special.exp,
         special.exprel,
         special.log,
-        special.raised,
+        special.real_power,
         special.erlang_b,
         special.engset,
         special.poisson,
@@ -182,7 +182,7 @@ _FUNCTIONS: dict[
     "max": (nodes.maximum, 0),
     "min": (nodes.minimum, 0),
     **{
-        function.__name__.replace("raised", "pow"): (function, function.__code__.co_argcount)
+        function.__name__.replace("real_power", "pow"): (function, function.__code__.co_argcount)
         for function in _FIXED_ARITY_FUNCTIONS
     },
 }
@@ -223,7 +223,7 @@ def read_expression(
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
     reader = _FormulaReader(text, names, quantity, allow_times=answers, answers=answers)
-    parsed_part = reader.sum(0)
+    parsed_part = reader.parse_sum(0)
     reader.close(None)
     return parsed_part.expr
 
@@ -260,9 +260,9 @@ def read_condition(
     ['1 <= parts', 'parts < 8']
     """
     reader = _FormulaReader(text, names, quantity, allow_times=True, answers=answers)
-    comparisons = reader.chain()
+    comparisons = reader.parse_comparisons()
     while reader.accept("and"):
-        comparisons += reader.chain()
+        comparisons += reader.parse_comparisons()
     reader.close(None)
     return tuple(comparisons)
 
@@ -305,12 +305,12 @@ class _FormulaReader:
         self._allows_times = allow_times
         self._parsed_by_name: dict[str, _ParsedPart] = {}
 
-    def chain(self) -> list[Comparison]:
+    def parse_comparisons(self) -> list[Comparison]:
         """Parse comparisons that follow one another, such as ``1 <= parts < 8``."""
         comparisons = []
-        left_part = self.sum(0)
+        left_part = self.parse_sum(0)
         while relation := self.accept(*RELATIONS):
-            right_part = self.sum(0)
+            right_part = self.parse_sum(0)
             comparisons.append(
                 self._result_at(relation, compare, left_part.expr, relation.text, right_part.expr)
             )
@@ -321,14 +321,14 @@ class _FormulaReader:
             )
         return comparisons
 
-    def sum(self, depth: int) -> _ParsedPart:
+    def parse_sum(self, depth: int) -> _ParsedPart:
         """Parse terms joined by plus and minus."""
-        terms = [self._product(depth)]
+        terms = [self._parse_product(depth)]
         while sign := self.accept("+", "-"):
             next_token = self._current_token
             if (sign.text, next_token.text) == ("+", "-") and next_token.column == sign.column + 1:
                 raise FormulaError("a range is written LOW..HIGH, not with '+-'", sign.column)
-            next_term = self._product(depth)
+            next_term = self._parse_product(depth)
             if sign.text == "-":
                 terms = [
                     self._applied_part(
@@ -343,19 +343,19 @@ class _FormulaReader:
             terms.append(next_term)
         return self._sum_of_terms(self._current_token, terms)
 
-    def _product(self, depth: int) -> _ParsedPart:
+    def _parse_product(self, depth: int) -> _ParsedPart:
         """Parse factors joined by multiplication and division."""
-        product = self._signed(depth)
+        product = self._parse_signed(depth)
         while sign := self.accept("*", "/"):
             product = self._applied_part(
                 sign,
                 operator.mul if sign.text == "*" else operator.truediv,
                 product,
-                self._unit_below(sign, product) or self._signed(depth),
+                self._parse_unit_below(sign, product) or self._parse_signed(depth),
             )
         return product
 
-    def _unit_below(self, sign: _FormulaToken, dividend: _ParsedPart) -> _ParsedPart | None:
+    def _parse_unit_below(self, sign: _FormulaToken, dividend: _ParsedPart) -> _ParsedPart | None:
         """Parse a unit of time after a slash, as in ``4000 /s``, where no parameter has that name;
         None for anything else.
         """
@@ -374,22 +374,22 @@ class _FormulaReader:
         self._next()
         return _ParsedPart(Number(value, dimension))
 
-    def _signed(self, depth: int) -> _ParsedPart:
+    def _parse_signed(self, depth: int) -> _ParsedPart:
         """Parse a factor with an optional sign."""
         sign = self.accept("+", "-")
         if not sign:
-            return self._power(depth)
-        operand = self._signed(_check_limit(_NESTING, depth + 1, sign))
+            return self._parse_power(depth)
+        operand = self._parse_signed(_check_limit(_NESTING, depth + 1, sign))
         return operand if sign.text == "+" else self._applied_part(sign, operator.neg, operand)
 
-    def _power(self, depth: int) -> _ParsedPart:
+    def _parse_power(self, depth: int) -> _ParsedPart:
         """Parse an operand with an optional exponent."""
-        base = self._atom(depth)
+        base = self._parse_atom(depth)
         sign = self.accept("**")
         if not sign:
             return base
         exponent_token = self._current_token
-        exponent = self._signed(_check_limit(_NESTING, depth + 1, sign)).expr
+        exponent = self._parse_signed(_check_limit(_NESTING, depth + 1, sign)).expr
         # A power with a parameter in it would have no dimension.
         if not (
             isinstance(exponent, Number)
@@ -406,31 +406,31 @@ class _FormulaReader:
             )
         return self._applied_part(sign, lambda expr: expr ** int(exponent.value), base)
 
-    def _atom(self, depth: int) -> _ParsedPart:
+    def _parse_atom(self, depth: int) -> _ParsedPart:
         """Parse a number, a name, a call or a formula in parentheses."""
         token = self._next()
         if token.kind == "number":
-            return self._number(token)
+            return self._constant_of_number(token)
         if token.kind == "name" or (token.kind == "call" and token.text not in _FUNCTIONS):
-            return self._name(token)
+            return self._expr_of_name(token)
         if token.kind == "call":
-            return self._call(token, depth)
+            return self._parse_call(token, depth)
         if token.text != "(":
             found_text = short(token.text) if token.text else "the end"
             raise FormulaError(
                 f"a number, a name or '(' is wanted here, got {found_text}", token.column
             )
-        inner_part = self.sum(_check_limit(_NESTING, depth + 1, token))
+        inner_part = self.parse_sum(_check_limit(_NESTING, depth + 1, token))
         self.close(token)
         return inner_part
 
-    def _call(self, function_token: _FormulaToken, depth: int) -> _ParsedPart:
+    def _parse_call(self, function_token: _FormulaToken, depth: int) -> _ParsedPart:
         """Parse the arguments of a function, and apply the function."""
         opening_bracket = self._next()
         inner_depth = _check_limit(_NESTING, depth + 1, function_token)
-        operands = [self.sum(inner_depth)] if self._current_token.text != ")" else []
+        operands = [self.parse_sum(inner_depth)] if self._current_token.text != ")" else []
         while operands and self.accept(","):
-            operands.append(self.sum(inner_depth))
+            operands.append(self.parse_sum(inner_depth))
         self.close(opening_bracket)
         function, operand_count = _FUNCTIONS[function_token.text]
         if len(operands) != (operand_count or max(1, len(operands))):
@@ -441,7 +441,7 @@ class _FormulaReader:
             )
         return self._applied_part(function_token, function, *operands)
 
-    def _name(self, token: _FormulaToken) -> _ParsedPart:
+    def _expr_of_name(self, token: _FormulaToken) -> _ParsedPart:
         """Return the expression that a name stands for; raise for an unknown name."""
         if token.text not in self._parsed_by_name:
             expr = self._expr_by_name.get(token.text)
@@ -460,14 +460,14 @@ class _FormulaReader:
                     ],
                 )
                 if "did you mean" not in suggestion:
-                    suggestion = self._as_unit(token.text) or suggestion
+                    suggestion = self._unit_spelling(token.text) or suggestion
                 raise FormulaError(
                     f"there is no {noun} {short(token.text)}{suggestion}", token.column
                 )
             self._parsed_by_name[token.text] = _within_limits(token, _part_of_expr(expr))
         return self._parsed_by_name[token.text]
 
-    def _as_unit(self, name: str) -> str:
+    def _unit_spelling(self, name: str) -> str:
         """Return the correct spelling of the unit that a name may stand for, as the end of a
         message; empty if it stands for none.
         """
@@ -478,7 +478,7 @@ class _FormulaReader:
             return f"; the unit is written {unit}" if separator and " " not in unit else ""
         return ""
 
-    def _number(self, token: _FormulaToken) -> _ParsedPart:
+    def _constant_of_number(self, token: _FormulaToken) -> _ParsedPart:
         """Return the constant of a number."""
         value, dimension = self._result_at(token, self._quantity, token.text)
         if dimension.time_power and not self._allows_times:

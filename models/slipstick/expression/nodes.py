@@ -565,10 +565,10 @@ def parameters_among(nodes: Iterable[Expr]) -> tuple[Parameter, ...]:
 
 def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
     """Return an expression in which parameters are replaced by expressions, by name."""
-    return substituted(tuple(walk(root)), replacements)
+    return substitute_in_walk(tuple(walk(root)), replacements)
 
 
-def substituted(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
+def substitute_in_walk(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
     """Replace parameters by expressions in the last node of a list that `walk` returned."""
     rebuilt_by_node: dict[int, Expr] = {}
     for node in nodes:
@@ -576,11 +576,11 @@ def substituted(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr
     return rebuilt_by_node[id(nodes[-1])]
 
 
-def only_booked(root: Expr, labels: Collection[str]) -> Expr:
+def keep_booked(root: Expr, labels: Collection[str]) -> Expr:
     """Replace each booked part by zero, except those with the given labels.
 
     >>> time = Booked("work", Parameter("a")) + Booked("wait", Parameter("b"))
-    >>> only_booked(time, ["work"])
+    >>> keep_booked(time, ["work"])
     a
     """
     rebuilt_by_node: dict[int, Expr] = {}

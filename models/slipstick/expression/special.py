@@ -28,11 +28,11 @@ def log(operand: Like) -> Expr:
     return function_of_counts("log", operand)
 
 
-def raised(base: Like, exponent: Like) -> Expr:
+def real_power(base: Like, exponent: Like) -> Expr:
     """Raise a plain number of at least 0 to a power that is a plain number; ``x ** 3`` is for whole
     powers of quantities.
 
-    >>> raised(2, 0.5)
+    >>> real_power(2, 0.5)
     pow(2, 0.5)
     """
     return function_of_counts("pow", base, exponent)

@@ -165,12 +165,13 @@ class CollectiveAlgorithm:
         )
 
 
-def _rounds(ranks: Expr) -> Expr:
+def _tree_rounds(ranks: Expr) -> Expr:
     """Return the rounds of a tree: ceil(log2 p)."""
     return ceil_log(ranks, 2)
 
 
-def _rounds_of_ring(ranks: Expr) -> Expr:
+def _ring_rounds(ranks: Expr) -> Expr:
+    """Return the rounds of a ring: p - 1."""
     return ranks - 1
 
 
@@ -183,7 +184,7 @@ def _figures_by_tree(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, 
     """Return rounds, bytes moved and bytes combined where the whole vector passes down a tree, up
     it, or both.
     """
-    rounds = _rounds(ranks)
+    rounds = _tree_rounds(ranks)
     return passes * rounds, (passes * rounds) * size, rounds * size
 
 
@@ -197,10 +198,10 @@ def _figures_by_parts(
     return rounds(ranks), passes * moved_bytes, moved_bytes
 
 
-def _extra_ranks(ranks: Expr) -> Expr:
-    """Return 1 where ranks are left over beside a power of two, else 0."""
+def _has_extra_ranks(ranks: Expr) -> Expr:
+    """Return 1 if the number of ranks is not a power of two, else 0."""
     # ceil(log2 p) exceeds floor(log2 p) by 1 except at powers of two.
-    return _rounds(ranks) - floor(log2(ranks))
+    return _tree_rounds(ranks) - floor(log2(ranks))
 
 
 def _figures_by_doubling(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
@@ -208,11 +209,11 @@ def _figures_by_doubling(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     whole vector in each round, with ranks at distances 1, 2, 4 and so on.
     """
     levels = floor(log2(ranks))
-    extra_ranks = _extra_ranks(ranks)
+    has_extra_ranks = _has_extra_ranks(ranks)
     # Ranks beyond a power of two send their vector to a partner first and receive the result last:
     # two more rounds.
-    rounds = levels + 2 * extra_ranks
-    return rounds, rounds * size, (levels + extra_ranks) * size
+    rounds = levels + 2 * has_extra_ranks
+    return rounds, rounds * size, (levels + has_extra_ranks) * size
 
 
 def _figures_by_rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
@@ -220,9 +221,13 @@ def _figures_by_rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr
     gather or allgather; ranks beyond a power of two pass the vector once or twice.
     """
     moved_bytes = _bytes_of_others(ranks, size)
-    extra_ranks = _extra_ranks(ranks)
-    rounds = 2 * floor(log2(ranks)) + passes * extra_ranks
-    return rounds, 2 * moved_bytes + (passes * extra_ranks) * size, moved_bytes + extra_ranks * size
+    has_extra_ranks = _has_extra_ranks(ranks)
+    rounds = 2 * floor(log2(ranks)) + passes * has_extra_ranks
+    return (
+        rounds,
+        2 * moved_bytes + (passes * has_extra_ranks) * size,
+        moved_bytes + has_extra_ranks * size,
+    )
 
 
 def _figures_by_switch(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
@@ -247,13 +252,13 @@ ALGORITHMS = (
     CollectiveAlgorithm(
         "broadcast",
         "recursive-doubling",
-        partial(_figures_by_parts, lambda p: 2 * _rounds(p), 2),
+        partial(_figures_by_parts, lambda p: 2 * _tree_rounds(p), 2),
         0.010006,
     ),
     CollectiveAlgorithm(
         "broadcast",
         "ring",
-        partial(_figures_by_parts, lambda p: _rounds(p) + _rounds_of_ring(p), 2),
+        partial(_figures_by_parts, lambda p: _tree_rounds(p) + _ring_rounds(p), 2),
         0.010008,
     ),
     CollectiveAlgorithm("reduce", "tree", partial(_figures_by_tree, 1), 0.019803),
@@ -278,7 +283,7 @@ ALGORITHMS = (
     CollectiveAlgorithm(
         "allreduce",
         "ring",
-        partial(_figures_by_parts, lambda p: 2 * _rounds_of_ring(p), 2),
+        partial(_figures_by_parts, lambda p: 2 * _ring_rounds(p), 2),
         0.01051,
         order=RING,
     ),
@@ -289,34 +294,34 @@ ALGORITHMS = (
     CollectiveAlgorithm(
         "allgather",
         "recursive-doubling",
-        partial(_figures_by_parts, _rounds, 1),
+        partial(_figures_by_parts, _tree_rounds, 1),
         0.005003,
         order=PARTS,
     ),
     CollectiveAlgorithm(
-        "allgather", "ring", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005005, order=RING
+        "allgather", "ring", partial(_figures_by_parts, _ring_rounds, 1), 0.005005, order=RING
     ),
     CollectiveAlgorithm(
-        "reduce-scatter", "recursive-halving", partial(_figures_by_parts, _rounds, 1), 0.005503
+        "reduce-scatter", "recursive-halving", partial(_figures_by_parts, _tree_rounds, 1), 0.005503
     ),
     CollectiveAlgorithm(
-        "reduce-scatter", "ring", partial(_figures_by_parts, _rounds_of_ring, 1), 0.005505
+        "reduce-scatter", "ring", partial(_figures_by_parts, _ring_rounds, 1), 0.005505
     ),
     CollectiveAlgorithm(
         "alltoall",
         BRUCK,
-        lambda p, n: (_rounds(p), _rounds(p) * (n / 2), n),
+        lambda p, n: (_tree_rounds(p), _tree_rounds(p) * (n / 2), n),
         0.009003,
         order=NEAR_FIRST,
     ),
     CollectiveAlgorithm(
         "alltoall",
         "pairwise",
-        partial(_figures_by_parts, _rounds_of_ring, 1),
+        partial(_figures_by_parts, _ring_rounds, 1),
         0.005005,
         order=PARTS,
     ),
-    CollectiveAlgorithm("barrier", "dissemination", lambda p, n: (_rounds(p), 0 * n, n), 3e-6),
+    CollectiveAlgorithm("barrier", "dissemination", lambda p, n: (_tree_rounds(p), 0 * n, n), 3e-6),
 )
 """The algorithms, those of one operation side by side."""
 

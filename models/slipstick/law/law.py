@@ -14,7 +14,7 @@ from slipstick.arguments import LARGEST, described
 from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.formula import Comparison, read_condition
-from slipstick.expression.nodes import Dimension, Expr, Parameter, substituted, walk
+from slipstick.expression.nodes import Dimension, Expr, Parameter, substitute_in_walk, walk
 from slipstick.extensions import Registry
 from slipstick.late import Array, np
 
@@ -168,14 +168,14 @@ class Law:
         self._check_names(values)
         # Conditions of expressions cannot be checked before they have values.
         if any(isinstance(value, Expr) for value in values.values()):
-            return substituted(self._nodes, values)
-        if any(map(_is_of_sympy, values.values())):
+            return substitute_in_walk(self._nodes, values)
+        if any(map(_is_sympy_expression, values.values())):
             from slipstick.expression.symbolic import sympy, to_sympy
 
             return to_sympy(
                 self.right,
                 {
-                    name: value if _is_of_sympy(value) else sympy.Number(value)
+                    name: value if _is_sympy_expression(value) else sympy.Number(value)
                     for name, value in values.items()
                 },
             )
@@ -240,6 +240,8 @@ class Law:
         )
 
     def _check_names(self, values: Mapping[str, Any]) -> None:
+        """Raise for a missing or unknown symbol, and for a value that is no number or"
+        " expression."""
         symbol_names = [symbol.name for symbol in self.symbols]
         for name in values:
             if name not in symbol_names:
@@ -248,7 +250,7 @@ class Law:
                 )
         missing_symbols = [symbol for symbol in self.symbols if symbol.name not in values]
         for name, value in values.items():
-            if not (isinstance(value, Expr) or _is_numeric(value) or _is_of_sympy(value)):
+            if not (isinstance(value, Expr) or _is_numeric(value) or _is_sympy_expression(value)):
                 raise ModelError(
                     f"law {self.name}: {name} must be a number, an array of numbers or an"
                     f" expression, got {described(value)}"
@@ -270,7 +272,7 @@ class Law:
             sides[1::2],
             strict=True,
         ):
-            self._check_condition(condition, condition.everywhere(left, right), values)
+            self._check_condition(condition, condition.holds_everywhere(left, right), values)
 
     def _check_condition(
         self, condition: Comparison, holds: bool, values: Mapping[str, Array | float]
@@ -321,8 +323,8 @@ _KENDALL = {
 
 @cache
 def _compiled_tape(law: Law) -> Tape:
-    """Compile a law together with the two sides of each condition, which often hold the same
-    parts.
+    """Return the compiled right-hand side of a law with the two sides of each condition, because
+    they often share parts.
     """
     from slipstick.expression.tape import Tape
 
@@ -372,7 +374,7 @@ def _law_named(name: str) -> Law:
     return LAWS[name]
 
 
-def _is_of_sympy(value: object) -> bool:
+def _is_sympy_expression(value: object) -> bool:
     """Return whether a value is an expression of SymPy, which need not be installed."""
     # An expression of SymPy can exist only after SymPy was imported, so it is not imported here.
     sympy = sys.modules.get("sympy")

@@ -753,7 +753,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     pieces : the places of the points, and their solution; together all places from 0 on. A later
         piece replaces what an earlier one says of the same place
     """
-    from slipstick.results.sweep import joined_columns
+    from slipstick.results.sweep import join_columns
 
     point_count = 1 + max(int(np.max(point_indexes)) for point_indexes, _ in pieces)
     first_solution = pieces[0][1]
@@ -771,7 +771,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
             solution.exact,
         )
     columns_by_table: dict[str, Any] = {
-        table_name: joined_columns(
+        table_name: join_columns(
             point_count,
             ((point_indexes, getattr(solution, table_name)) for point_indexes, solution in pieces),
         )
@@ -781,7 +781,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         pipeline_name for _, solution in pieces for pipeline_name in solution.stages
     )
     stages = {
-        pipeline_name: joined_columns(
+        pipeline_name: join_columns(
             point_count,
             (
                 (point_indexes, solution.stages.get(pipeline_name, {}))

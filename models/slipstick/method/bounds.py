@@ -22,7 +22,7 @@ from slipstick.model.system import (
     TaskPool,
     is_processor,
 )
-from slipstick.structure.contention import ComputedCounts, Saturation, without_points
+from slipstick.structure.contention import ComputedCounts, Saturation, without_values_at
 from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.times import time
 from slipstick.structure.work import demands, held_times
@@ -136,7 +136,7 @@ class CompiledBounds(CompiledModel):
             high_columns |= {"throughput": throughput_bounds["high"]}
         reason_by_point = {**self._saturation.reasons(values), **self._counts.reasons(values)}
         deadlocks = self._deadlocks.reasons(values)
-        low_columns["time"] = without_points(low_columns["time"], reason_by_point)
+        low_columns["time"] = without_values_at(low_columns["time"], reason_by_point)
         return Solution(
             model=self.model.name,
             method=BOUNDS,

@@ -85,7 +85,7 @@ from slipstick.model.system import (
     PhasedPopulation,
     SuperstepPopulation,
 )
-from slipstick.structure.contention import ComputedCounts, Contention, Saturation, without_points
+from slipstick.structure.contention import ComputedCounts, Contention, Saturation, without_values_at
 from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.times import time
 from slipstick.structure.work import ParallelWork, demands
@@ -199,7 +199,7 @@ class ClosedForm(CompiledModel):
             if point_counts and len(time_column) == 1
             else time_column
         )
-        return without_points(time, self._reason_by_point(values))
+        return without_values_at(time, self._reason_by_point(values))
 
     def _reason_by_point(self, values: Values) -> dict[int, str]:
         """Return why a point has no answer, by its number."""
@@ -228,7 +228,7 @@ class ClosedForm(CompiledModel):
             return super().slopes(values, parameter_names, wanted_columns)
         known_values = selected_values(values, self._time_tape.parameters)
         time, slope_by_parameter = self._time_tape.slopes(known_values, parameter_names)
-        time = without_points(_nan_where_negative(time), self._reason_by_point(values))
+        time = without_values_at(_nan_where_negative(time), self._reason_by_point(values))
         return {self.quantity: (time, slope_by_parameter)}
 
     def takes(self, values: Values) -> Flags:
@@ -254,7 +254,7 @@ class ClosedForm(CompiledModel):
         time = _nan_where_negative(time_slopes.value)
         reason_by_point = self._reason_by_point(values)
         deadlock_notes = self._deadlocks.reasons(values)
-        time = without_points(time, reason_by_point)
+        time = without_values_at(time, reason_by_point)
         single_values = (
             self._single_processor.values(values, time_slopes.value, population)
             if self._single_processor

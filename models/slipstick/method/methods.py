@@ -393,7 +393,9 @@ def answered(
         )
         if needed_answers and not needed_answers[0].failed:
             missing_values = [
-                name for name, state in states(model, first_answer, values).items() if state.way
+                name
+                for name, state in states(model, first_answer, values).items()
+                if state.way_to_value
             ]
             method_note = f"by {needed_method}, because {', '.join(missing_values)} was asked for"
             answers = tuple(

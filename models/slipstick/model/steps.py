@@ -309,7 +309,7 @@ class Activity(ModelPart):
         return ()
 
     @property
-    def weighted(self) -> tuple[tuple[Expr, Activity], ...]:
+    def weighted_children(self) -> tuple[tuple[Expr, Activity], ...]:
         """The children, each with its mean number of executions.
 
         Raises
@@ -325,7 +325,7 @@ class Activity(ModelPart):
         return tuple(zip(known_executions, self.children, strict=True))
 
     @property
-    def weighted_by_state(self) -> tuple[tuple[Expr, Activity], ...]:
+    def children_with_least_executions(self) -> tuple[tuple[Expr, Activity], ...]:
         """The children, each with a lower bound on its mean number of executions: 0 where that
         depends on the state.
         """

@@ -30,7 +30,7 @@ from slipstick.arguments import (
     whole,
 )
 from slipstick.display import html_table
-from slipstick.errors import ModelError, NoAnswerError, did_you_mean, noting_part
+from slipstick.errors import ModelError, NoAnswerError, did_you_mean, note_part
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     COUNT,
@@ -50,7 +50,7 @@ from slipstick.expression.nodes import (
     total,
     zero,
 )
-from slipstick.expression.special import raised
+from slipstick.expression.special import real_power
 from slipstick.expression.tape import Tape
 from slipstick.extensions import FUNCTIONS
 from slipstick.late import NDArray, np
@@ -874,7 +874,7 @@ def factors_with_faster_processors(
     {'software': 1 / p, 'protocol': pow(1 + b, 0 - log2(p))}
     """
     p = as_expr(processors)
-    partial_gain = 1 / p if benefit is None else raised(1 + as_expr(benefit), 0 - log2(p))
+    partial_gain = 1 / p if benefit is None else real_power(1 + as_expr(benefit), 0 - log2(p))
     gain_by_class = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, partial_gain)}
     return {
         **factors,
@@ -1589,7 +1589,7 @@ class Model:
         node_by_name: dict[tuple[str, str], Activity] = {}
         nodes = list(each_once(self.bodies))
         for node in nodes:
-            with noting_part(node):
+            with note_part(node):
                 self.check_uses(node)
             if isinstance(node, Step | Pipeline):
                 noun = f"{type(node).__name__.lower()}s"
@@ -1951,7 +1951,7 @@ def _check_think_time(model: Model) -> None:
         other_activities += later_parts if later_parts else (body,)
     for node in each_once(other_activities):
         if isinstance(node, Step) and node.think:
-            with noting_part(node):
+            with note_part(node):
                 raise ModelError(
                     f"step {node.name} has think: true; think time must be the first step of a"
                     " cycle"
@@ -1968,7 +1968,7 @@ def _check_replies(model: Model) -> None:
         _check_replies_inside(body, ())
     for node in each_once(model.bodies):
         if isinstance(node, Hold) and has_reply(node):
-            with noting_part(node):
+            with note_part(node):
                 _check_hold_with_reply(model, node)
 
 
@@ -1990,7 +1990,7 @@ def _check_hold_with_reply(model: Model, node: Hold) -> None:
 def _check_replies_inside(node: Activity, enclosing: tuple[Activity, ...]) -> None:
     """Raise for a reply that cannot stand where it does, among the nodes that enclose it."""
     if isinstance(node, EarlyReply):
-        with noting_part(node):
+        with note_part(node):
             _check_reply(node, enclosing)
     for child in node.children:
         _check_replies_inside(child, (*enclosing, node))

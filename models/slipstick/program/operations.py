@@ -17,6 +17,7 @@ as the longer of the two, Williams, Waterman and Patterson, Communications of th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import (
@@ -60,6 +61,13 @@ class Collective:
     ranks: Expr
     algorithm: str
     combine: Expr | None
+
+
+class TimedActivity(NamedTuple):
+    """An activity, and its time without contention [s]."""
+
+    activity: Activity
+    time: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +242,7 @@ class MachineOperations:
             if algorithm == LEVELS:
                 way_out = "give machine.node" if node is None else "leave placement out"
                 raise ModelError(f"{operation} works in levels over nodes; {way_out}")
-            return _fastest(self._allowed_algorithms(task, placement or "network"))[0]
+            return _fastest(self._allowed_algorithms(task, placement or "network")).activity
         # Ranks may vary along a sweep, so the choice is an expression: probability 1 of the one or
         # the other.
         fits_in_node = select(ranks, node.processors, 1, 0)
@@ -242,16 +250,16 @@ class MachineOperations:
             replace(task, algorithm=BEST) if algorithm == LEVELS else task, "node"
         )
         return choose(
-            (fits_in_node, _fastest(inside_node)[0]),
+            (fits_in_node, _fastest(inside_node).activity),
             (1 - fits_in_node, self._collective_of_nodes(task, node)),
         )
 
     def _collective_of_nodes(self, task: Collective, node: Node) -> Activity:
-        """Return a collective operation of the ranks of several nodes, by an algorithm that ignores
-        the nodes or one in levels, as the network's library does.
+        """Return a collective operation of the ranks of several nodes: by the algorithm of the
+        library, by one that ignores nodes, or by one that works in levels.
         """
         if task.algorithm == LEVELS:
-            return self._collective_in_levels(task, node)[0]
+            return self._collective_in_levels(task, node).activity
         library_rules = LIBRARIES.get(node.collectives, {}).get(task.operation)
         if task.algorithm == BEST and library_rules:
             return self._chosen_by_library(task, node, library_rules)
@@ -262,14 +270,14 @@ class MachineOperations:
             task, "network", messages_at_once
         )
         if task.algorithm != BEST or node.collectives == FLAT:
-            return _fastest(flat_algorithms)[0]
-        fastest = _fastest([*flat_algorithms, self._collective_in_levels(task, node)])[0]
+            return _fastest(flat_algorithms).activity
+        fastest = _fastest([*flat_algorithms, self._collective_in_levels(task, node)]).activity
         if node.collectives == LEVELS:
             return fastest
         # By default a library is taken to work in levels only where each processor has an adapter.
         adapter_for_each = select(node.processors, node.adapters, 1, 0)
         return choose(
-            (adapter_for_each, fastest), (1 - adapter_for_each, _fastest(flat_algorithms)[0])
+            (adapter_for_each, fastest), (1 - adapter_for_each, _fastest(flat_algorithms).activity)
         )
 
     def _chosen_by_library(
@@ -288,8 +296,8 @@ class MachineOperations:
         return activity
 
     def _collective_over_nodes(self, task: Collective, node: Node, rule: LibraryRule) -> Activity:
-        """Return an algorithm over ranks that fill one node after the other, by the order in which
-        a rank meets the others.
+        """Return the activity of an algorithm over ranks that fill one node after the other; it
+        depends on the order in which a rank meets the others.
         """
         algorithm = next(
             candidate
@@ -302,7 +310,9 @@ class MachineOperations:
         message_size = sent_bytes / maximum(1, round_count)
         order = rule.order or algorithm.order
         if order == SHIFT:
-            activity = renamed_operations._shifted(round_count, message_size, task.ranks, node)
+            activity = renamed_operations._shifted_rounds(
+                round_count, message_size, task.ranks, node
+            )
         elif order == RING:
             activity = repeat(round_count, renamed_operations._round_of_ring(message_size, node))
         else:
@@ -318,8 +328,9 @@ class MachineOperations:
             "combine", combined_bytes * task.combine, "application"
         )
 
-    def _shifted(self, rounds: Expr, size: Expr, ranks: Expr, node: Node) -> Activity:
-        """Return rounds in which each rank sends to the one at the same distance, which grows.
+    def _shifted_rounds(self, rounds: Expr, size: Expr, ranks: Expr, node: Node) -> Activity:
+        """Return the activity of rounds in which each rank sends to the rank at a distance that is
+        the same for all ranks, and larger in each round.
 
         At distance d of two nodes with g ranks each, d messages cross the adapters of a node and
         g - d its memory, at the same time; the longer of both counts. With the times a and b of one
@@ -392,11 +403,13 @@ class MachineOperations:
         )
         mean_time = (1 - between_part) * inside_time + between_part * between_time
         link_step = self._renamed("link")._wire_step(self.machine.network, size, None)
-        return _longest((mean_link, mean_time), (link_step, link_step.time))[0]
+        return _longest(
+            TimedActivity(mean_link, mean_time), TimedActivity(link_step, link_step.time)
+        ).activity
 
-    def _collective_in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
+    def _collective_in_levels(self, task: Collective, node: Node) -> TimedActivity:
         """Return a collective operation that works inside nodes and between nodes at the same time,
-        on different pieces of the vector, with its time [s].
+        on different pieces of the vector.
 
         The pieces are taken as infinitely small: the longer level waits for an operation of the
         other without bytes. That is a lower limit, and the sum of both levels, without overlap, an
@@ -420,12 +433,15 @@ class MachineOperations:
                 task if between_operations is with_bytes else task_without_bytes, node
             )
             overlaps.append(
-                (inside_nodes[0] >> between_nodes[0], inside_nodes[1] + between_nodes[1])
+                TimedActivity(
+                    inside_nodes.activity >> between_nodes.activity,
+                    inside_nodes.time + between_nodes.time,
+                )
             )
         return _longest(*overlaps)
 
-    def _part_inside_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
-        """Return the part of a collective operation inside the nodes, with its time [s]."""
+    def _part_inside_nodes(self, task: Collective, node: Node) -> TimedActivity:
+        """Return the part of a collective operation inside the nodes."""
         node_processors = node.processors
         node_task = replace(task, ranks=node_processors, algorithm=BEST)
         if task.operation == "alltoall":
@@ -445,7 +461,7 @@ class MachineOperations:
             # what crosses between nodes.
             for operation in ("reduce-scatter", "allgather")
         ]
-        halves_in_turn = (
+        halves_in_turn = TimedActivity(
             then(*(step for step, _ in steps_and_times)),
             total((time for _, time in steps_and_times), TIME),
         )
@@ -454,9 +470,9 @@ class MachineOperations:
         )
         return _fastest([halves_in_turn, *in_switch])
 
-    def _part_between_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
-        """Return the part of a collective operation between nodes, with its time [s]: as many
-        processors of a node as it has adapters exchange their parts of the vector with other nodes.
+    def _part_between_nodes(self, task: Collective, node: Node) -> TimedActivity:
+        """Return the part of a collective operation between nodes: as many processors of a node as
+        it has adapters exchange their parts of the vector with other nodes.
         """
         node_processors = node.processors
         node_count = ceil(task.ranks / node.processors)
@@ -476,6 +492,7 @@ class MachineOperations:
         )
 
     def _renamed(self, name: str) -> MachineOperations:
+        """Return the same operations with a further part of the names of their steps."""
         return replace(self, name=f"{self.name}.{name}")
 
     def _allowed_algorithms(
@@ -484,9 +501,9 @@ class MachineOperations:
         placement: str,
         messages_at_once: Expr | None = None,
         in_switch: bool | None = None,
-    ) -> list[tuple[Activity, Expr]]:
+    ) -> list[TimedActivity]:
         """List the algorithms that a task allows and the library of the network has, as activities
-        with their times [s].
+        with their times.
         """
         network = self._network_at(placement)
         candidates = _algorithms_of(task.operation)
@@ -526,9 +543,9 @@ class MachineOperations:
         task: Collective,
         placement: str,
         messages_at_once: Expr | None,
-    ) -> list[tuple[Activity, Expr]]:
-        """List the activities of an algorithm with their times [s]: for a ring one for each
-        protocol of the library, for other algorithms a single one.
+    ) -> list[TimedActivity]:
+        """List the activities of an algorithm with their times: for a ring, one for each protocol
+        of the library; for other algorithms, a single one.
         """
         protocols = self._network_at(placement).ring_protocols if algorithm.name == RING else ()
         if not protocols:
@@ -547,8 +564,8 @@ class MachineOperations:
         task: Collective,
         placement: str,
         messages_at_once: Expr | None,
-    ) -> tuple[Activity, Expr]:
-        """Return a ring by one of the protocols of its library, with its time [s].
+    ) -> TimedActivity:
+        """Return a ring by one of the protocols of its library.
 
         Source: the model of NCCL's own choice, github.com/NVIDIA/nccl, src/graph/tuning.cc, 2026: a
         protocol has a base latency, one of each step, and a rate. It errs as the study collectives
@@ -562,10 +579,11 @@ class MachineOperations:
         activity, time = operations._algorithm_activity(
             algorithm, task, placement, messages_at_once
         )
-        rounds = as_expr(algorithm.figures(task.ranks, task.size)[0])
-        added = protocol.start * minimum(1, rounds) + protocol.step * rounds
-        added_delay = self._delay_step("added", added, "software")
-        return added_delay >> activity, time + added_delay.time
+        messages, _, _ = algorithm.figures(task.ranks, task.size)
+        rounds = as_expr(messages)
+        added_time = protocol.start * minimum(1, rounds) + protocol.step * rounds
+        added_delay = self._delay_step("added", added_time, "software")
+        return TimedActivity(added_delay >> activity, time + added_delay.time)
 
     def _operations_on(self, network: Network, placement: str) -> MachineOperations:
         """Return the operations on another network between nodes or inside them."""
@@ -581,8 +599,8 @@ class MachineOperations:
         task: Collective,
         placement: str,
         messages_at_once: Expr | None,
-    ) -> tuple[Activity, Expr]:
-        """Return an algorithm as an activity, and its time [s]."""
+    ) -> TimedActivity:
+        """Return an algorithm as an activity with its time."""
         operations = self._renamed(algorithm.name)
         messages, moved_bytes, combined_bytes = algorithm.figures(task.ranks, task.size)
         rounds = as_expr(messages)
@@ -596,13 +614,13 @@ class MachineOperations:
         operation_activity = repeat(rounds, then(*message_steps))
         time = rounds * total((step.time for step in message_steps), TIME)
         if task.combine is None or not algorithm.combines:
-            return operation_activity, time
+            return TimedActivity(operation_activity, time)
         reduction = operations._delay_step("combine", combined_bytes * task.combine, "application")
-        return operation_activity >> reduction, time + reduction.time
+        return TimedActivity(operation_activity >> reduction, time + reduction.time)
 
     def _switch_activity(
         self, algorithm: CollectiveAlgorithm, rounds: Expr, byte_count: Expr, placement: str
-    ) -> tuple[Activity, Expr]:
+    ) -> TimedActivity:
         """Return an operation that switches execute: messages without bytes, then the bytes at the
         rate of the reduction.
         """
@@ -619,7 +637,7 @@ class MachineOperations:
         transfer_delay = self._delay_step("moved", byte_count * switch_reduction.per_byte, "wire")
         operation_activity = start_delay >> repeat(rounds, then(*message_steps)) >> transfer_delay
         time = rounds * total((step.time for step in message_steps), TIME)
-        return operation_activity, start_delay.time + time + transfer_delay.time
+        return TimedActivity(operation_activity, start_delay.time + time + transfer_delay.time)
 
     def _network_at(self, placement: str) -> Network:
         if placement != "node":
@@ -638,7 +656,7 @@ class MachineOperations:
         """
         network = self._network_at(placement)
         switches = Number(1.0) if placement == "switch" else network.switches
-        adapter_latency, switch_latency = latency(network, 1, switches)
+        adapter_latency, switch_latency = hardware_latency(network, 1, switches)
         # Both ends pay for software, and only software goes with the speed of the processors.
         software_steps = [
             ("protocol", 2 * protocol_time(network, size) / self.machine.speed, "protocol")
@@ -656,6 +674,8 @@ class MachineOperations:
         ]
 
     def _wire_step(self, network: Network, size: Expr, messages_at_once: Expr | None) -> Step:
+        """Return the step of a message on the wire, where messages queue if they share the"
+        " medium."""
         seconds = wire_time(network, size)
         if messages_at_once is not None:
             # Messages that cross an adapter together share its bandwidth equally.
@@ -681,12 +701,13 @@ class MachineOperations:
         return delay(seconds, name=name, component=self.component, technology=technology)
 
     def _require_given(self, value: Expr | None, path: str) -> Expr:
+        """Return a quantity of the machine; raise if the machine does not give it."""
         if value is None:
-            *keys, last = path.removeprefix("machine.").split(".")
-            written = f"{{{': {'.join([*keys, last])}: ...{'}' * (len(keys) + 1)}"
+            *keys, last_key = path.removeprefix("machine.").split(".")
+            example_text = f"{{{': {'.join([*keys, last_key])}: ...{'}' * (len(keys) + 1)}"
             raise ModelError(
                 f"{self.name} needs {path}, which this machine does not give; add it, as in"
-                f" machine: {{extends: NAME, {written[1:]}"
+                f" machine: {{extends: NAME, {example_text[1:]}"
             )
         return value
 
@@ -711,36 +732,33 @@ def _algorithms_of(operation: str) -> list[CollectiveAlgorithm]:
     return [algorithm for algorithm in ALGORITHMS if algorithm.operation == operation]
 
 
-def _fastest(activities_and_times: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
-    """Return the fastest of several activities with its time, as a choice with the probabilities 0
-    and 1; of equal ones the first.
+def _fastest(candidates: list[TimedActivity]) -> TimedActivity:
+    """Return the fastest of several activities, as a choice with the probabilities 0 and 1; of
+    equally fast ones, the first.
     """
-    if len(activities_and_times) == 1:
-        return activities_and_times[0]
+    if len(candidates) == 1:
+        return candidates[0]
     # The fastest may change with the parameters of a sweep, so the choice stays an expression.
     choose_options = []
-    for index, (activity, time) in enumerate(activities_and_times):
-        beats_earlier = [
-            select(earlier_time, time, 0, 1) for _, earlier_time in activities_and_times[:index]
-        ]
-        beats_later = [
-            select(time, later_time, 1, 0) for _, later_time in activities_and_times[index + 1 :]
-        ]
+    for index, (activity, time) in enumerate(candidates):
+        beats_earlier = [select(earlier.time, time, 0, 1) for earlier in candidates[:index]]
+        beats_later = [select(time, later.time, 1, 0) for later in candidates[index + 1 :]]
         is_fastest: Expr = Number(1.0)
         for is_better in (*beats_earlier, *beats_later):
             is_fastest = is_fastest * is_better
         choose_options.append((is_fastest, activity))
-    return choose(*choose_options), minimum(*(time for _, time in activities_and_times))
+    return TimedActivity(
+        choose(*choose_options), minimum(*(candidate.time for candidate in candidates))
+    )
 
 
-def _longest(
-    first_with_time: tuple[Activity, Expr], second_with_time: tuple[Activity, Expr]
-) -> tuple[Activity, Expr]:
-    """Return the longer of two overlapping activities, with its time; the other adds none."""
-    first_is_shorter = select(first_with_time[1], second_with_time[1], 1, 0)
-    return choose(
-        (first_is_shorter, second_with_time[0]), (1 - first_is_shorter, first_with_time[0])
-    ), maximum(first_with_time[1], second_with_time[1])
+def _longest(first: TimedActivity, second: TimedActivity) -> TimedActivity:
+    """Return the longer of two overlapping activities; the shorter one adds no time."""
+    first_is_shorter = select(first.time, second.time, 1, 0)
+    return TimedActivity(
+        choose((first_is_shorter, second.activity), (1 - first_is_shorter, first.activity)),
+        maximum(first.time, second.time),
+    )
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:
@@ -748,19 +766,19 @@ def protocol_time(network: Network, size: Expr) -> Expr:
     largest_range, *shorter_ranges = reversed(network.ranges)
     # From the largest range down, each choice encloses the next: the first range that holds the
     # size decides.
-    time_by_range = _line_time(network, size, largest_range.total)
+    time_by_range = _protocol_time_in_range(network, size, largest_range.total)
     for message_range in shorter_ranges:
         assert message_range.up_to is not None
         time_by_range = select(
             size + network.protocol_added,
             message_range.up_to,
-            _line_time(network, size, message_range.total),
+            _protocol_time_in_range(network, size, message_range.total),
             time_by_range,
         )
     return time_by_range
 
 
-def _line_time(network: Network, size: Expr, line: LinearCost) -> Expr:
+def _protocol_time_in_range(network: Network, size: Expr, line: LinearCost) -> Expr:
     """Return the protocol time of a message by the linear cost of one range of sizes [s]."""
     line_time = PROTOCOL_TIME(
         fixed=line.fixed, per_byte=line.per_byte, size=size, added=network.protocol_added
@@ -776,7 +794,7 @@ def wire_time(network: Network, size: Expr) -> Expr:
     return seconds
 
 
-def latency(
+def hardware_latency(
     network: Network, messages: Like = 1, switches: Expr | None = None
 ) -> tuple[Expr, Expr]:
     """Return the hardware latency of messages in turn: two adapters each, and the switches between

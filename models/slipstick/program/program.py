@@ -145,7 +145,9 @@ class Program:
     def inputs_on(
         self, machine: Machine | SharedMemory, **values: InputValue | float
     ) -> InputValues:
-        """Check the inputs given, and add the defaults of the others; see `on`."""
+        """Return the values of all inputs: the given ones, checked, and the defaults of the others;
+        see `on`.
+        """
         if not isinstance(machine, self.machine):
             machine_kind = (
                 "a machine" if self.machine is Machine else "a machine with shared memory"
@@ -213,7 +215,7 @@ def value_of(inputs: InputValues, name: str) -> Expr:
 
 def number(inputs: InputValues, name: str) -> float:
     """Return the number of an input that determines the structure of the model; raise ModelError
-    for a formula, whose number is not known yet.
+    for a formula, because its number is known only when points are solved.
     """
     return structural_number(value_of(inputs, name), name)
 
@@ -258,7 +260,7 @@ _ATTRIBUTE_BY_PATH = {
 
 
 def checked_input(program_input: Input, value: InputValue | float) -> InputValue:
-    """Check the value of an input; a number becomes a parameter.
+    """Return the value of an input if it is allowed; a number becomes a parameter.
 
     Raises
     ------

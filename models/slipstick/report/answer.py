@@ -100,7 +100,7 @@ _PROBABILITY = re.compile(
 _MOST_UNDECIDED = 3
 """Waits and utilizations that are named as undecided at most."""
 
-SHOWN_UNASKED = 1.0
+MOST_SECONDS_OF_SHARES = 1.0
 """Estimated processor time up to which a screen has shares without `--all` [s]."""
 
 Entries = Mapping[str, "DescribedValue"]
@@ -353,7 +353,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         if name.partition("[")[0] in _USUAL_VALUES and not _is_response_time(answer, name)
     ]
     values_in_words = [
-        words.measured(name, value_amount(name, value.value, value.unit, value.ends))
+        words.value_with_amount(name, value_amount(name, value.value, value.unit, value.ends))
         # The answer to the question comes first; without a question the usual values, else any.
         for name in (asked_names or usual_names or ranked_names)[:_MOST_NAMED]
         if (value := answer.values.get(name)) is not None and value.value is not None
@@ -499,7 +499,7 @@ def _value_table(answer: Answer, most_rows: int | None) -> str:
         (name for name, value in answer.named_values.items() if not _station_match(name, value)),
         key=_importance,
     )
-    rows = _merged_rows(
+    rows = _merge_rows(
         [name, _amount_text(answer.values[name])]
         for name in value_names
         if not _PROBABILITY.fullmatch(name) and name not in answer.asked
@@ -515,7 +515,7 @@ def _requested_values(answer: Answer) -> str:
         if asked_value.state == ANSWERED
     ]
     pair_lines = [
-        wrapped(f"{name}: {asked_value.state}: {asked_value.way}", _INDENT)
+        wrapped(f"{name}: {asked_value.state}: {asked_value.way_to_value}", _INDENT)
         for name, asked_value in answer.asked.items()
         if asked_value.state != ANSWERED
     ]
@@ -540,7 +540,7 @@ def _value_text(answer: Answer, name: str) -> str:
 _NAME_WITH_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
 
-def _merged_rows(rows: Iterable[list[str]]) -> list[list[str]]:
+def _merge_rows(rows: Iterable[list[str]]) -> list[list[str]]:
     """Merge rows whose names differ only in a number and whose other cells are equal, such as
     ``memory-0 to 255``.
     """
@@ -633,7 +633,7 @@ def _account_table(
     ]
     # One label would repeat the time itself.
     return (
-        _first_rows([title, "time", "part"], _merged_rows(rows), [1, 2], most_rows)
+        _first_rows([title, "time", "part"], _merge_rows(rows), [1, 2], most_rows)
         if len(rows) > 1
         else ""
     )
@@ -657,7 +657,7 @@ def _step_table(answer: Answer) -> str:
     hidden_count = len(answer.steps) - len(time_by_step)
     remark = f"\nand {with_noun(hidden_count, 'step')} without any time" if hidden_count else ""
     return (
-        plain_table(column_titles, _merged_rows(rows), [1, 2, 3]) + remark if len(rows) > 1 else ""
+        plain_table(column_titles, _merge_rows(rows), [1, 2, 3]) + remark if len(rows) > 1 else ""
     )
 
 
@@ -666,7 +666,10 @@ def _shares_remark(answer: Answer) -> str:
     does not.
     """
     deferred_shares = answer.share
-    if not isinstance(deferred_shares, DeferredShares) or deferred_shares.seconds <= SHOWN_UNASKED:
+    if (
+        not isinstance(deferred_shares, DeferredShares)
+        or deferred_shares.seconds <= MOST_SECONDS_OF_SHARES
+    ):
         return ""
     return f"shares (about {deferred_shares.seconds:,.0f} s of processor time)"
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import InputError
-from slipstick.files import keep_owner, locked, store
+from slipstick.files import flush_to_disk, keep_owner, lock_folder
 
 INPUTS = "inputs.yaml"
 """The manifest: what the report was made from, and its files."""
@@ -88,12 +88,12 @@ def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
                 # All contents reach the disk before the rename that declares the report complete,
                 # so that a loss of power cannot leave a complete report of empty files.
                 for path in (*work_folder.iterdir(), work_folder):
-                    store(path)
+                    flush_to_disk(path)
                 assert read_manifest(
                     work_folder
                 )  # else the next run would not know the files as its own
                 os.replace(work_folder / INPUTS, work_folder / READY)
-                store(work_folder)
+                flush_to_disk(work_folder)
             except BaseException:
                 _remove_files(work_folder)
                 raise
@@ -201,7 +201,7 @@ def _locked_folder(work_folder: Path) -> Iterator[None]:
         with suppress(FileExistsError):
             work_folder.mkdir()
         with suppress(FileNotFoundError):  # the run that was waited for has removed it
-            folder_handle = locked(work_folder, wait=True)
+            folder_handle = lock_folder(work_folder, wait=True)
             # The lock may be that of a folder which another run has removed and made anew since.
             if folder_handle is None or os.path.samestat(
                 os.fstat(folder_handle), work_folder.lstat()
@@ -239,10 +239,10 @@ def _move_report(work_folder: Path, report_folder: Path, force: bool) -> None:
     for name in earlier_hashes.keys() - new_hashes.keys():
         if _is_unchanged(report_folder / name, earlier_hashes[name]):
             (report_folder / name).unlink()
-    store(report_folder)
+    flush_to_disk(report_folder)
     # The manifest comes last: until then a reader sees that the report was interrupted.
     _move_file(work_folder / READY, report_folder / INPUTS)
-    store(report_folder)
+    flush_to_disk(report_folder)
 
 
 def _move_file(new_file: Path, old_file: Path) -> None:
@@ -278,7 +278,7 @@ def digest(path: Path) -> str:
     return "drawn" if path.suffix in _DRAWN_ENDINGS else sha256(path.read_bytes()).hexdigest()
 
 
-def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
+def manifest_and_changes(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
     """Return the manifest of a report, and a line of text for each file that differs from the
     manifest.
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.answer import HELD
 from slipstick.expression.nodes import Dimension
-from slipstick.results.words import SHARES, Words, is_plural, spelt
-from slipstick.units import choose, show
+from slipstick.results.words import SHARES, Words, as_words, is_plural
+from slipstick.units import choose_unit, show
 
 if TYPE_CHECKING:
     from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
@@ -82,7 +82,7 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     >>> quantity(0.2947, "s", ends=(0.2934, 0.3024)), quantity(None, "1/s", ends=(None, 5.0))
     ('294.7 (293.4 to 302.4) ms', 'at most 5 /s')
     """
-    low, high = map(finite, ends)
+    low, high = map(finite_or_none, ends)
     # An estimate whose interval is unknown must not look exact.
     if value is not None and inf in ends:
         return f"{show(value, Dimension.of(unit), digits)} ({UNKNOWN})"
@@ -97,7 +97,7 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
             f" {show(known_numbers[0], Dimension.of(unit), digits)}"
         )
     # The value and both ends share one prefix, so that they can be compared at a glance.
-    unit_name, factor = choose([high if value is None else value], Dimension.of(unit))
+    unit_name, factor = choose_unit([high if value is None else value], Dimension.of(unit))
     text = bracketed(*(_number_text(number, factor, digits) for number in (value, low, high)))
     return f"{text} {unit_name.removeprefix('1')}".rstrip()
 
@@ -172,26 +172,29 @@ def _rate_of_class(path: str, amount: str) -> str:
     number, _, rate_unit = amount.rpartition(" ")
     class_match = _ARRIVALS.fullmatch(path)
     return (
-        f"{number} {spelt(class_match[1])} {_TIME_SPANS[rate_unit]}"
+        f"{number} {as_words(class_match[1])} {_TIME_SPANS[rate_unit]}"
         if class_match and rate_unit in _TIME_SPANS
         else ""
     )
 
 
-def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
-    """Write a setting as a phrase of its meaning and its amount.
+def setting_phrase(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
+    """Write a phrase for a setting, with its meaning and its amount.
 
     >>> words = Words(
     ...     {}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"}
     ... )
-    >>> setting("parameters.edge", 386, "1", words), setting("parameters.far", 2e-7, "s", words)
+    >>> (
+    ...     setting_phrase("parameters.edge", 386, "1", words),
+    ...     setting_phrase("parameters.far", 2e-7, "s", words),
+    ... )
     ('386 cells along an edge', 'a latency of a read of 200 ns')
     >>> (
-    ...     setting("stations.app.servers", 5, "1", words),
-    ...     setting("stations.app.servers", 1, "1", words),
+    ...     setting_phrase("stations.app.servers", 5, "1", words),
+    ...     setting_phrase("stations.app.servers", 1, "1", words),
     ... )
     ('5 app servers', '1 app server')
-    >>> setting("classes.users.population", 44, "1", words)
+    >>> setting_phrase("classes.users.population", 44, "1", words)
     '44 users'
     """
     amount = setting_amount(path, value, unit, words, ends)
@@ -224,24 +227,24 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
 
 
-def bounded(
+def limit_phrase(
     path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, is_lower: bool
 ) -> str:
-    """Write a setting that is a lower or an upper limit, as a phrase of its meaning and its amount.
+    """Write a phrase for a setting that is a lower or an upper limit, with its meaning and amount.
 
     >>> words = Words(
     ...     {}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"}
     ... )
-    >>> bounded("parameters.edge", 386, "1", words, is_lower=True)
+    >>> limit_phrase("parameters.edge", 386, "1", words, is_lower=True)
     'with at least 386 cells along an edge'
-    >>> bounded("parameters.far", 2e-7, "s", words, is_lower=False)
+    >>> limit_phrase("parameters.far", 2e-7, "s", words, is_lower=False)
     'if the latency of a read is at most 200 ns'
     """
-    setting_text = setting(path, value, unit, words, ends)
+    setting_text = setting_phrase(path, value, unit, words, ends)
     amount = setting_amount(path, value, unit, words, ends)
     if rate_text := _rate_of_class(path, amount):
         return f"with at {'least' if is_lower else 'most'} {rate_text}"
-    limit_text = bounded_amount(path, value, unit, words, ends, is_lower=is_lower)
+    limit_text = limit_amount(path, value, unit, words, ends, is_lower=is_lower)
     # The amount of a quantity stands at the end, that of things that are counted before them.
     if setting_text.endswith(f" of {amount}"):
         meaning = words.quantity(path)
@@ -253,7 +256,7 @@ def bounded(
     return f"with {text_before}{limit_text}{text_after}"
 
 
-def bounded_amount(
+def limit_amount(
     path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS, *, is_lower: bool
 ) -> str:
     """Write the amount of a setting that is a lower or an upper limit, without its name."""
@@ -261,10 +264,10 @@ def bounded_amount(
     return f"at {'least' if is_lower else 'most'} {amount}"
 
 
-def joined(phrases: Sequence[str], conjunction: str = "and") -> str:
+def join_phrases(phrases: Sequence[str], conjunction: str = "and") -> str:
     """Join phrases with commas, and the last two with a conjunction.
 
-    >>> joined(["a", "b", "c"]), joined(["a"])
+    >>> join_phrases(["a", "b", "c"]), join_phrases(["a"])
     ('a, b and c', 'a')
     """
     if len(phrases) < 2:
@@ -286,10 +289,10 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def finite(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     """Return a finite number; None for NaN and infinities.
 
-    >>> finite(float("nan")), finite(2.0)
+    >>> finite_or_none(float("nan")), finite_or_none(2.0)
     (None, 2.0)
     """
     return value if value is not None and isfinite(value) else None
@@ -339,15 +342,15 @@ def as_number(value: float | None, unit: str, ends: Ends) -> str:
     return NOTHING if value is None else f"{value:g}"
 
 
-def fraction(value: float | None) -> str:
+def three_digits(value: float | None) -> str:
     """Write a ratio, such as an elasticity, to three digits."""
     return NOTHING if value is None else f"{value:.3g}"
 
 
-def plain(value: float, digits: int = 4) -> str:
+def plain_decimal(value: float, digits: int = 4) -> str:
     """Write a number to some significant digits without a power of ten.
 
-    >>> plain(20651234.5), plain(8e6), plain(12.5)
+    >>> plain_decimal(20651234.5), plain_decimal(8e6), plain_decimal(12.5)
     ('20650000', '8000000', '12.5')
     """
     text = f"{value:.{digits}g}"
@@ -363,13 +366,13 @@ def with_noun(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
-def overlap(first_ends: Ends, second_ends: Ends) -> bool:
+def do_overlap(first_ends: Ends, second_ends: Ends) -> bool:
     """Return whether two intervals overlap, so that the order of their values is undecided.
 
     >>> (
-    ...     overlap((1.0, 2.0), (1.5, 3.0)),
-    ...     overlap((1.0, 2.0), (2.5, 3.0)),
-    ...     overlap((1.0, 2.0), NO_ENDS),
+    ...     do_overlap((1.0, 2.0), (1.5, 3.0)),
+    ...     do_overlap((1.0, 2.0), (2.5, 3.0)),
+    ...     do_overlap((1.0, 2.0), NO_ENDS),
     ... )
     (True, False, False)
     """
@@ -534,7 +537,7 @@ def common_and_differing_columns(
     if len(differing_columns) < 2:
         return "", filled_columns or list(range(len(titles)))
     common_cells = [f"{titles[column]} ({cells_by_column[column][0]})" for column in equal_columns]
-    sentence = f"{COMMON_BEGINNING}{joined(common_cells, 'and')}." if common_cells else ""
+    sentence = f"{COMMON_BEGINNING}{join_phrases(common_cells, 'and')}." if common_cells else ""
     return sentence, differing_columns
 
 
@@ -566,7 +569,8 @@ def _fitting_tables(
             for row in rows
         ]
         note_list = "\n".join(
-            f"- {titles[widest_column]} {number}: {text}" for number, text in notes.listed.items()
+            f"- {titles[widest_column]} {number}: {text}"
+            for number, text in notes.text_by_number.items()
         )
         return [*_fitting_tables(titles, marked_rows, number_columns), note_list]
     transposed = [
@@ -583,7 +587,7 @@ def _fitting_tables(
         <= PAGE_WIDTH
     ):
         return [transposed_table]
-    column_groups = folds(_column_widths(titles, rows), PAGE_WIDTH - 4, 3)
+    column_groups = column_groups_of(_column_widths(titles, rows), PAGE_WIDTH - 4, 3)
     if len(column_groups) == 1:
         return [table]
     tables = []
@@ -608,7 +612,7 @@ def losses_sentence(left_out: Mapping[str, str]) -> str:
     return f"left out by the import: {losses_text}"
 
 
-def folds(widths: Sequence[int], width: int, gap: int) -> list[list[int]]:
+def column_groups_of(widths: Sequence[int], width: int, gap: int) -> list[list[int]]:
     """Distribute columns among several tables of limited width, each of which begins with the first
     column.
 
@@ -617,7 +621,7 @@ def folds(widths: Sequence[int], width: int, gap: int) -> list[list[int]]:
     widths : of each column
     width, gap : of a whole table, and between two of its columns
 
-    >>> folds([10, 20, 20, 20], 55, 2)
+    >>> column_groups_of([10, 20, 20, 20], 55, 2)
     [[0, 1, 2], [0, 3]]
     """
     column_groups: list[list[int]] = [[0]]
@@ -701,7 +705,10 @@ def plain_table(
     ]
     if (
         sum(least_widths) > free_width
-        and len(column_groups := folds(column_widths, free_width + 2 * (len(titles) - 1), 2)) > 1
+        and len(
+            column_groups := column_groups_of(column_widths, free_width + 2 * (len(titles) - 1), 2)
+        )
+        > 1
     ):
         tables = []
         for column_group in column_groups:
@@ -883,8 +890,8 @@ def _cell_text(column: ResultColumn, row: int) -> str:
     value = column.cells[row]
     assert not isinstance(value, str)
     if column.written is None:
-        return quantity(finite(value), unit, ends=(low, high))
-    return column.written(finite(value), unit, (low, high))
+        return quantity(finite_or_none(value), unit, ends=(low, high))
+    return column.written(finite_or_none(value), unit, (low, high))
 
 
 def result_table(table: ResultTable, common_words: Mapping[str, str] = NOTHING_SAID) -> str:
@@ -948,9 +955,9 @@ class TextTable(NamedTuple):
     numbers.
     """
 
-    head: Sequence[str]
+    titles: Sequence[str]
     rows: Sequence[Sequence[str]]
-    right: Iterable[int] = ()
+    number_columns: Iterable[int] = ()
 
 
 TextBlock = str | Sequence[str] | TextTable
@@ -961,9 +968,9 @@ def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
     """Yield blocks of text as Markdown for a page."""
     for block in blocks:
         if isinstance(block, TextTable):
-            titles = list(map(escape, block.head))
+            titles = list(map(escape, block.titles))
             rows = [list(map(escape, row)) for row in block.rows]
-            yield markdown_table(titles, rows, block.right)
+            yield markdown_table(titles, rows, block.number_columns)
         else:
             yield (
                 escape(block)
@@ -1003,10 +1010,10 @@ class Notes:
     def text(self) -> str:
         """All notes with their numbers, as text for the terminal."""
         return "\n".join(
-            wrapped(f"[{number}] {note}", "    ") for number, note in self.listed.items()
+            wrapped(f"[{number}] {note}", "    ") for number, note in self.text_by_number.items()
         )
 
     @property
-    def listed(self) -> Mapping[int, str]:
+    def text_by_number(self) -> Mapping[int, str]:
         """All notes by their numbers."""
         return {number: text for text, number in self._numbers.items()}

@@ -16,12 +16,12 @@ from slipstick.report.formatting import (
     NOTHING,
     TextTable,
     capital,
-    joined,
+    do_overlap,
+    join_phrases,
     losses_sentence,
-    overlap,
     percent,
-    plain,
-    setting,
+    plain_decimal,
+    setting_phrase,
     value_amount,
     with_article,
     with_noun,
@@ -106,9 +106,10 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     ]
 
 
-def questions_cut(results: Results) -> set[str]:
-    """Return the names of the questions that the head answers not at all or in part: those without
-    a headline, those whose headline leaves out answers, and those whose lines exceed the room.
+def questions_not_fully_answered(results: Results) -> set[str]:
+    """Return the names of the questions that the head answers only in part or not at all: those
+    without a headline, those whose headline leaves out answers, and those for whose lines the head
+    has no room.
     """
     names_and_lines = _lines_of_questions(results, *_verdict(results))
     names_not_answered = {
@@ -164,7 +165,7 @@ def _verdict(results: Results) -> tuple[QuestionResult | None, TitleAnswer]:
     return None, _NO_VERDICT
 
 
-def decision(results: Results, value_names: Sequence[str]) -> TextTable | None:
+def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | None:
     """Return the table of alternatives of the first question that has one, else that of the
     cases.
     """
@@ -219,7 +220,7 @@ def _not_examined_lines(results: Results) -> Iterator[str]:
         words = results.words
         yield (
             f"this was searched for in one case only, {words.case(case_names[0])}, not in"
-            f" {joined(list(map(words.case, left_out)), 'or')}"
+            f" {join_phrases(list(map(words.case, left_out)), 'or')}"
         )
 
 
@@ -236,10 +237,9 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     cases_and_reasons = [
         case_and_reason for case_and_reason in best_by_question if case_and_reason is not None
     ]
-    name_and_cases = _comparable_cases(results, value_names)
-    if not name_and_cases or len(name_and_cases[1]) < 2:
+    value_name, ranked_cases = _comparable_cases(results, value_names) or ("", [])
+    if len(ranked_cases) < 2:
         return
-    value_name, ranked_cases = name_and_cases
     if not results.questions and _WHICH.match(results.title):
         cases_and_reasons = [(ranked_cases[0][0], "")]
     if len({case for case, _ in cases_and_reasons}) != 1:
@@ -292,14 +292,18 @@ def _comparable_cases(
         and not answer_of_case.failed
         and _do_same_work(results, base, case, value_name)
     ]
-    more_is_better = _is_more_better(value_name)
-    ranked_cases = sorted(
-        [(base, base_answer), *comparable_cases],
-        key=lambda case_and_answer: (
-            (case_and_answer[1].find(value_name) or 0.0) * (-1 if more_is_better else 1)
-        ),
-    )
-    return value_name, ranked_cases
+    return value_name, _rank_cases([(base, base_answer), *comparable_cases], value_name)
+
+
+def _rank_cases(cases: Sequence[tuple[str, Answer]], value_name: str) -> list[tuple[str, Answer]]:
+    """Return cases with their answers in the order of a value, best first."""
+    sign = -1 if _is_more_better(value_name) else 1
+
+    def signed_value(case_and_answer: tuple[str, Answer]) -> float:
+        _, answer_of_case = case_and_answer
+        return sign * (answer_of_case.find(value_name) or 0.0)
+
+    return sorted(cases, key=signed_value)
 
 
 def _do_same_work(results: Results, base: str, case: str, value_name: str) -> bool:
@@ -378,12 +382,14 @@ def _base_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
     value_name = _first_answered_value(base_answer, value_names)
     opening = words.case(case) if len(results.cases) > 1 else ""
     if given_values := list(_searched_values(results, base_answer)):
-        opening = f"{opening or 'as'}{' as' if opening else ''} given ({joined(given_values)})"
+        opening = (
+            f"{opening or 'as'}{' as' if opening else ''} given ({join_phrases(given_values)})"
+        )
     opening = f"{opening}: " if opening else ""
     if base_answer.failed or not value_name:
         yield f"{opening}no answer: {base_answer.refusal}"
         return
-    line = f"{opening}{words.measured(value_name, _value_text(base_answer, value_name))}"
+    line = f"{opening}{words.value_with_amount(value_name, _value_text(base_answer, value_name))}"
     total_time = sum(base_answer.account.values())
     if len(base_answer.account) > 1 and total_time > 0:
         parts_by_time = sorted(
@@ -395,7 +401,7 @@ def _base_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
             for index, (label, seconds) in enumerate(parts_by_time[:3])
             if seconds >= _LEAST_SHARE * total_time
         ]
-        line += f"; {with_article(words.member)} spends {joined(shares_in_words)}"
+        line += f"; {with_article(words.member)} spends {join_phrases(shares_in_words)}"
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
     yield line
@@ -405,8 +411,8 @@ _MOST_SEARCHED = 3
 
 
 def _searched_values(results: Results, answer: Answer) -> Iterator[str]:
-    """Yield the first case's values of the quantities that questions search, to keep its answer
-    apart from that at the values found; nothing for many quantities.
+    """Yield the values that the first case has for the quantities that questions search, because
+    its answer is not that at the values found; nothing if there are many quantities.
     """
     paths = dict.fromkeys(
         path for question in results.questions.values() for path in question.searched()
@@ -415,17 +421,16 @@ def _searched_values(results: Results, answer: Answer) -> Iterator[str]:
         for path in paths:
             if entry := answer.described.get(path):
                 given_quantity = entry.given
-                yield setting(
+                yield setting_phrase(
                     path, given_quantity.value, str(given_quantity.dimension), results.words
                 )
 
 
 def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
     """Yield sentences that compare the cases of the same work with the first case, best first."""
-    name_and_cases = _comparable_cases(results, value_names)
-    if name_and_cases is None or len(name_and_cases[1]) < 2:
+    value_name, ranked_cases = _comparable_cases(results, value_names) or ("", [])
+    if len(ranked_cases) < 2:
         return
-    value_name, ranked_cases = name_and_cases
     words = results.words
     base, base_answer = next(iter(results.cases.items()))
     ratio_clauses = [
@@ -433,7 +438,7 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
         for case, case_answer in ranked_cases
         if case != base
     ]
-    yield f"compared with {words.case(base)}: {joined(ratio_clauses)}"
+    yield f"compared with {words.case(base)}: {join_phrases(ratio_clauses)}"
 
 
 def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
@@ -462,7 +467,7 @@ def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator
     ]
     if _WHICH.match(results.title) and not results.questions:
         yield from _extreme_line([(base, base_answer), *unlike_cases], value_name, words)
-    yield words.measured(value_name, joined(values_by_case))
+    yield words.value_with_amount(value_name, join_phrases(values_by_case))
 
 
 def _extreme_line(
@@ -471,16 +476,9 @@ def _extreme_line(
     """Yield a sentence on the case with the best value, which a title with "which" asks for, if its
     interval is apart from that of the next.
     """
-    is_more_better = _is_more_better(value_name)
-    ranked_cases = sorted(
-        cases,
-        key=lambda case_and_answer: (
-            (case_and_answer[1].find(value_name) or 0.0) * (-1 if is_more_better else 1)
-        ),
-    )
-    (first_case, first_answer), (_, second_answer), *_ = ranked_cases
+    (first_case, first_answer), (_, second_answer), *_ = _rank_cases(cases, value_name)
     if not _order_doubt(first_answer, second_answer, value_name):
-        degree = "highest" if is_more_better else "lowest"
+        degree = "highest" if _is_more_better(value_name) else "lowest"
         if words.value(value_name).startswith("time"):
             degree = "shortest"
         yield (
@@ -514,8 +512,8 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
             continue
         line = (
             f"{words.case(case)}:"
-            f" {words.measured(value_name, _value_text(case_answer, value_name))} instead of"
-            f" {_value_text(base_answer, value_name)}"
+            f" {words.value_with_amount(value_name, _value_text(case_answer, value_name))} instead"
+            f" of {_value_text(base_answer, value_name)}"
         )
         doubt = _order_doubt(base_answer, case_answer, value_name)
         if base_value and not doubt:
@@ -525,8 +523,8 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
 
 
 def _order_doubt(first_answer: Answer, second_answer: Answer, value_name: str) -> str:
-    """Return the words that mark the order of two answers as undecided, or nothing; where both have
-    draws of the same uncertain settings, the draws decide.
+    """Return a remark that the order of two answers is undecided; empty if it is decided. If both
+    answers have draws of the same uncertain settings, the draws decide.
     """
     if value_name in first_answer.draws and first_answer.draws.keys() == second_answer.draws.keys():
         # Answers at the same draws are compared draw by draw: common uncertainty, which makes
@@ -541,7 +539,7 @@ def _order_doubt(first_answer: Answer, second_answer: Answer, value_name: str) -
         )
     return (
         " (undecided)"
-        if overlap(first_answer.ends(value_name), second_answer.ends(value_name))
+        if do_overlap(first_answer.ends(value_name), second_answer.ends(value_name))
         else ""
     )
 
@@ -557,17 +555,17 @@ def _ratio_clause(
     ratio = (case_answer.find(value_name) or 0.0) / (base_answer.find(value_name) or 1.0)
     doubt = _order_doubt(base_answer, case_answer, value_name)
     # To three digits there is no difference.
-    if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
+    if "1" in (plain_decimal(ratio, 3), plain_decimal(1 / ratio, 3)):
         nearness = "exactly" if ratio == 1 else "about"
         return f"{case} {nearness} {'as fast' if value_name == 'time' else 'the same'}"
     if value_name == "time":
         comparison = (
-            f"{plain(1 / ratio, 3)} times as fast"
+            f"{plain_decimal(1 / ratio, 3)} times as fast"
             if ratio < 1
-            else f"{plain(ratio, 3)} times as long"
+            else f"{plain_decimal(ratio, 3)} times as long"
         )
         return f"{case} {comparison}{doubt}"
-    return f"{case} {plain(ratio, 3)} times the {words.value(value_name)}{doubt}"
+    return f"{case} {plain_decimal(ratio, 3)} times the {words.value(value_name)}{doubt}"
 
 
 def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> Iterator[str]:
@@ -576,7 +574,12 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     """
     words = results.words
     value_name = next((name_asked for name_asked in value_names if name_asked in sweep.columns), "")
-    if not value_name or len(sweep.axes) != 1 or sweep.axes[0].named or len(set(sweep.cases)) > 1:
+    if (
+        not value_name
+        or len(sweep.axes) != 1
+        or sweep.axes[0].has_names
+        or len(set(sweep.cases)) > 1
+    ):
         return
     axis = sweep.axes[0]
     column = sweep.columns[value_name]
@@ -592,7 +595,7 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
 
     def setting_at(row: int) -> str:
         """Return the setting of the axis at a row of the sweep in words."""
-        return setting(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
+        return setting_phrase(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
 
     more_is_better = _is_more_better(value_name)
     # Of a rate more is better, of a time less.
@@ -646,7 +649,9 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
             method for method, _ in dict.fromkeys(methods_and_exactness)
         )
         # In the order of their first use, without repetition.
-        methods = joined([_method_words(method) for method in (first_method, *further_methods)])
+        methods = join_phrases(
+            [_method_words(method) for method in (first_method, *further_methods)]
+        )
         exactness_clause = f"by {methods}, without approximation"
         if questions_with_estimates:
             exactness_clause = (
@@ -723,7 +728,7 @@ def _method_clauses(
         else:
             yield "all answers are simulated and have intervals"
     else:
-        method_counts = joined(
+        method_counts = join_phrases(
             [
                 f"{count} by {_method_words(method)}"
                 if len(count_by_method) > 1

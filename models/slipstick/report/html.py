@@ -105,7 +105,7 @@ def _rendered_html(markdown: str, folder: Path) -> str:
     )
     if printed_lines(markdown) <= PAGE_LINES:
         return report_html
-    return "".join(_foldable(section) for section in re.split("(?=<h2>)", report_html))
+    return "".join(_foldable_section(section) for section in re.split("(?=<h2>)", report_html))
 
 
 def _picture_html(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
@@ -123,7 +123,7 @@ def _picture_html(renderer: Any, tokens: Sequence[Any], index: int, options: Any
     return link_text if in_link else f'<a href="{escape(source)}">{link_text}</a>'
 
 
-def _foldable(section: str) -> str:
+def _foldable_section(section: str) -> str:
     """Return a section as HTML that unfolds on a click; the sections on the study and its inputs
     stay open.
     """

@@ -34,7 +34,7 @@ from slipstick.report.formatting import (
     section,
     with_noun,
 )
-from slipstick.report.head import computed_by, decision, head_lines
+from slipstick.report.head import computed_by, decision_table, head_lines
 from slipstick.report.shorten import ABOUT
 from slipstick.results.question import ResultColumn, sweep_table
 from slipstick.results.study import Results, case_table
@@ -73,7 +73,7 @@ def sweep_text(
         "" if is_short else _outside_text(sweep),
         result_table(sweep_table(sweep, column_names), common_words)
         if is_short
-        else _extremes(sweep, column_names),
+        else _extremes_table(sweep, column_names),
         _stages_text(sweep),
         f"Without effect: {', '.join(map(code, sweep.idle))}." if sweep.idle else "",
         # Tables of few points name failures in their rows.
@@ -96,7 +96,7 @@ def _outside_text(sweep: Sweep) -> str:
 
 
 def _axis_text(axis: Axis) -> str:
-    if len(axis.values) <= 4 or axis.named:
+    if len(axis.values) <= 4 or axis.has_names:
         return (
             f"{code(axis.path)}:"
             f" {', '.join(escape(axis_value(value, axis.unit)) for value in axis.values)}"
@@ -135,9 +135,9 @@ def _sweep_parts(sweep: Sweep) -> list[_SweepPart]:
     ]
 
 
-def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
-    """Write a table of the first and the last point of each part of a sweep, and where each value
-    is least and greatest.
+def _extremes_table(sweep: Sweep, names: Sequence[str]) -> str:
+    """Write a table with a value at four points of each part of a sweep: the first, the last, that
+    of the least and that of the greatest value.
     """
     rows = []
     sweep_parts = _sweep_parts(sweep)
@@ -232,6 +232,7 @@ def _stages_text(sweep: Sweep) -> str:
 
 
 def _run_texts(sweep: Sweep, stages: Sequence[str], rows: Sequence[int]) -> list[str]:
+    """Return a phrase for each run of neighbouring rows with the same limiting stage."""
     run_texts = []
     axis = sweep.axes[-1]
     for stage, run in groupby(rows, key=lambda index: stages[index]):
@@ -248,6 +249,7 @@ def _run_texts(sweep: Sweep, stages: Sequence[str], rows: Sequence[int]) -> list
 
 
 def _failures_text(sweep: Sweep) -> str:
+    """Write how many points have no answer, and why the first of them has none."""
     if not sweep.failed:
         return ""
     index, reason = next(iter(sweep.failed.items()))
@@ -273,7 +275,7 @@ _TAKEOVERS = (
 )
 
 
-def page(
+def report_in_markdown(
     results: Results,
     study: StudySpec,
     pictures: Mapping[str, Sequence[str]],
@@ -295,7 +297,7 @@ def page(
     first_picture, *further_pictures = [*study.pictures, None]
     common_words = _common_method(results)
     sentences = head_lines(results, study.answer)
-    alternatives = decision(results, study.answer)
+    alternatives = decision_table(results, study.answer)
     source = f"Source: {escape(results.source)}" if results.source else ""
     blocks = [
         f"# {escape(results.title or results.name)}",
@@ -359,8 +361,8 @@ def _claim(line: str) -> str:
 
 
 def _common_method(results: Results) -> Mapping[str, str]:
-    """Return method and exactness if all cases and points have the same, because the head then
-    states them once; None otherwise.
+    """Return the method and the exactness that all cases and points have in common, which the head
+    states once; an empty mapping if they differ.
     """
     if len(methods_and_exactness := computed_by(results)) != 1:
         return NOTHING_SAID
@@ -401,7 +403,7 @@ def _cases_section(
     )
     note_list = "\n".join(
         f"{f'{number}.' if note_columns else '-'} {escape(text)}"
-        for number, text in notes.listed.items()
+        for number, text in notes.text_by_number.items()
     )
     return section("Cases", [result_table(page_table, common_words), note_list])
 
@@ -549,7 +551,7 @@ def gallery(folders: Sequence[Path]) -> str:
     for folder in folders:
         path = folder / "report.md"
         if path.is_file():
-            # A report begins with its title and its findings, see `page`.
+            # A report begins with its title and its findings, see `report_in_markdown`.
             title, findings, *paragraphs = path.read_text("utf-8").split("\n\n")
             picture = next(
                 (paragraph for paragraph in paragraphs if paragraph.startswith("[![")), ""

@@ -14,7 +14,7 @@ from slipstick.extensions import FUNCTIONS
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import with_noun
 from slipstick.report.html import PageSection, report_page
-from slipstick.report.page import page
+from slipstick.report.page import report_in_markdown
 from slipstick.report.shorten import DETAILS, first_page
 from slipstick.results.question import TidyColumn, as_data, tidy_cells
 from slipstick.results.study import Results, tidy_columns
@@ -107,7 +107,7 @@ def report_of(results: Results, folder: Path, as_page: bool) -> list[Path]:
     return write(results, results.spec, folder, f"slipstick run {results.name}", as_page)
 
 
-def sure_names(study: StudySpec, as_page: bool) -> list[str]:
+def certain_file_names(study: StudySpec, as_page: bool) -> list[str]:
     """List the files that the report of a study will certainly contain, before it is solved.
 
     Parameters
@@ -144,7 +144,7 @@ def _write_files(work_folder: Path, results: Results, study: StudySpec, command:
             for column_name in column_names
         }
         _write_table(column_by_name, work_folder / name)
-    full_page = page(results, study, pictures, command, missing_pictures(study))
+    full_page = report_in_markdown(results, study, pictures, command, missing_pictures(study))
     first_page_text = first_page(full_page)
     details_by_name = {DETAILS: full_page} if first_page_text != full_page else {}
     for name, text in {PAGE: first_page_text, **details_by_name}.items():

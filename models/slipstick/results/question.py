@@ -34,7 +34,7 @@ class ResultColumn:
     unit : base unit of numbers; empty for words; several if each row has its own
     ends : both ends of intervals or bands, row by row; a row without one has None or NaN
     title : on the page and in the terminal; the name by default
-    written : how the page writes a number with its unit and its interval; as a quantity by default
+    written : writes a number with its unit and its interval for the page; as a quantity by default
     place : it says what a row is about, not what was found there
     on_page, in_file : where it is shown
     """
@@ -50,7 +50,7 @@ class ResultColumn:
     in_file: bool = True
 
     @classmethod
-    def of(
+    def from_values(
         cls, name: str, values: Iterable[Value | None], unit: str, **column_fields: Any
     ) -> ResultColumn:
         """Build a column from values with their intervals; a missing value leaves an empty cell,
@@ -75,9 +75,9 @@ class ResultColumn:
         unit = self.unit if isinstance(self.unit, str) else self.unit[row]
         return Value(_finite(self.cells[row]), unit, low, high)
 
-    def columns(self) -> Iterator[tuple[str, Sequence[Cell] | Array]]:
-        """Yield the column as columns of results.csv, with the ends of intervals if any row has an
-        interval.
+    def file_columns(self) -> Iterator[tuple[str, Sequence[Cell] | Array]]:
+        """Yield the columns of results.csv for this column: the cells, and the ends of intervals if
+        any row has an interval.
         """
         yield self.head, self.cells
         if not isinstance(self.unit, str):
@@ -131,7 +131,7 @@ class ResultTable:
         columns: dict[str, Any] = {"sweep": [self.name] * len(self)}
         for column in self.columns:
             if column.in_file:
-                columns |= dict(column.columns())
+                columns |= dict(column.file_columns())
         provenance_columns = self.provenance.columns(self.failed) if self.provenance else {}
         return {
             **columns,
@@ -153,20 +153,20 @@ class ResultTable:
                 elif (value := column.value(row)) != Value(None, value.unit):
                     values[column.name] = value
             failed = self.failed.get(row)
-            provenance_fields = self.provenance.at(row)
+            provenance_fields = self.provenance.answer_fields(row)
             # A row without an answer is not exact, whatever its method would have been.
             provenance_fields["exact"] &= not failed
             yield Answer(self.name, values=values, point=point, failed=failed, **provenance_fields)
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
-    """Build the table of a sweep's points from its axes and those of the named values that it
-    has.
+    """Build the table of the points of a sweep, with the values of its axes and those of the named
+    values that the sweep has.
     """
     columns = [ResultColumn("case", sweep.cases, place=True)]
     columns += [
         ResultColumn(
-            axis.path, sweep.points[axis.path], "" if axis.named else axis.unit, place=True
+            axis.path, sweep.points[axis.path], "" if axis.has_names else axis.unit, place=True
         )
         for axis in sweep.axes
     ]
@@ -201,7 +201,7 @@ def tidy_cells(values: Iterable[Any]) -> TidyColumn:
 Decision = tuple[Sequence[str], Sequence[Sequence[str]]]
 """Titles of the columns of a table of texts, and its rows."""
 
-MOST_SAID = 3
+MOST_FURTHER_CASES = 3
 """Further cases in the sentence of a question at the head of a report."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -98,8 +98,8 @@ class Timeline:
         return self.components.get(span.label, span.label)
 
     def active(self) -> list[tuple[float, int]]:
-        """Return the number of members at useful work as steps: (time from which it holds [s],
-        number).
+        """Return the number of members at useful work over time: a list of pairs of a time [s] and
+        the number from this time on.
 
         >>> both = (
         ...     TimelineInterval(0, 0, "busy", 0.0, 2.0),
@@ -403,11 +403,36 @@ def tidy_columns(results: Results, value_names: Sequence[str]) -> dict[str, Tidy
                 (leading_names if question.leading_columns and name.endswith("]") else added_names)[
                     name
                 ] = None
+    names_present = {name for block in blocks for name in block}
+    ordered_names = _ordered_columns(results, names, names_present, leading_names, added_names)
+    return {
+        name: tidy_cells(
+            [cell for block in blocks for cell in block.get(name, [None] * len(block["case"]))]
+        )
+        for name in ordered_names
+    }
+
+
+def _ordered_columns(
+    results: Results,
+    names: Sequence[str],
+    names_present: Collection[str],
+    leading_names: Iterable[str],
+    added_names: Iterable[str],
+) -> list[str]:
+    """List the columns of the tidy table in their order, each once.
+
+    Parameters
+    ----------
+    results : of a study
+    names : the values asked for
+    names_present : the columns that any block of rows has
+    leading_names, added_names : columns of questions that stand before the axes, and at the end
+    """
     sweep_axes = (axis for sweep in results.sweeps for axis in sweep.axes)
     axis_columns = (
-        axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in sweep_axes
+        axis.path if axis.has_names else f"{axis.path} [{axis.unit}]" for axis in sweep_axes
     )
-    names_present = {name for block in blocks for name in block}
     ends_and_columns = (
         (end, f"{end}{name} [{results.unit(name)}]")
         for name in names
@@ -419,22 +444,15 @@ def tidy_columns(results: Results, value_names: Sequence[str]) -> dict[str, Tidy
     limit_columns = (f"limit[{name}]" for name in results.pipelines)
     provenance_columns = [*Provenance([], []).columns()]
     provenance_columns += [name for name in ("error", LEFT_OUT) if name in names_present]
-    ordered_names = dict.fromkeys(
-        [
-            "sweep",
-            "case",
-            *leading_names,
-            *axis_columns,
-            *value_columns,
-            *limit_columns,
-            *provenance_columns,
-            "failed",
-            *added_names,
-        ]
-    )
-    return {
-        name: tidy_cells(
-            [cell for block in blocks for cell in block.get(name, [None] * len(block["case"]))]
-        )
-        for name in ordered_names
-    }
+    ordered_names = [
+        "sweep",
+        "case",
+        *leading_names,
+        *axis_columns,
+        *value_columns,
+        *limit_columns,
+        *provenance_columns,
+        "failed",
+        *added_names,
+    ]
+    return list(dict.fromkeys(ordered_names))

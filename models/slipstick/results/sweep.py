@@ -27,7 +27,7 @@ class Axis:
     values: tuple[float | str, ...]
 
     @property
-    def named(self) -> bool:
+    def has_names(self) -> bool:
         """Return whether the values are names rather than numbers."""
         return any(isinstance(value, str) for value in self.values)
 
@@ -135,7 +135,7 @@ class Provenance:
         return cls(methods, [answer.exact for answer in answers], outside, errors, left_out, checks)
 
     @classmethod
-    def joined(
+    def join(
         cls, point_count: int, rows_and_provenances: Iterable[tuple[NDArray[np.intp], Provenance]]
     ) -> Provenance:
         """Build the provenance of all points from that of groups of points.
@@ -176,7 +176,7 @@ class Provenance:
             dict(sorted(check_by_point.items())),
         )
 
-    def at(self, row: int) -> dict[str, Any]:
+    def answer_fields(self, row: int) -> dict[str, Any]:
         """Return the provenance of one point as the fields of an answer."""
         method_fields = {"method": self.methods[row], "exact": bool(self.exact[row])}
         doubt_fields = {"bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
@@ -189,7 +189,7 @@ class Provenance:
         }
 
     @property
-    def together(self) -> dict[str, Any]:
+    def common_answer_fields(self) -> dict[str, Any]:
         """Return the provenance of all points as the fields of one answer. Its error is the first
         error of any point.
         """
@@ -240,9 +240,9 @@ class Provenance:
             columns[LEFT_OUT] = [", ".join(self.left_out.get(row, ())) or None for row in rows]
         return columns
 
-    def shown(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns on methods that a table has to show; none where `common` says the same
-        of all points.
+    def columns_to_show(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
+        """Return the columns on methods that a table must show; none if `common` describes all
+        points.
         """
         if self.common:
             return {}
@@ -269,7 +269,7 @@ class Provenance:
         return f"by {method}, {'exact' if exact else 'not exact'}{check_text}"
 
 
-def joined_columns(
+def join_columns(
     point_count: int, rows_and_columns: Iterable[tuple[Any, Mapping[str, Array]]]
 ) -> dict[str, Array]:
     """Join the columns of groups of points; NaN where a group lacks a column [points].
@@ -304,7 +304,7 @@ class PointTable:
     limits: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @staticmethod
-    def joined(
+    def join(
         point_count: int, rows_and_tables: Iterable[tuple[NDArray[np.intp], PointTable]]
     ) -> PointTable:
         """Join tables of groups of points.
@@ -324,10 +324,8 @@ class PointTable:
                 for row, stage in zip(rows.tolist(), stages, strict=True):
                     column[row] = stage
         return PointTable(
-            joined_columns(point_count, ((rows, table.columns) for rows, table in table_list)),
-            Provenance.joined(
-                point_count, ((rows, table.provenance) for rows, table in table_list)
-            ),
+            join_columns(point_count, ((rows, table.columns) for rows, table in table_list)),
+            Provenance.join(point_count, ((rows, table.provenance) for rows, table in table_list)),
             reason_by_row,
             limits,
         )

@@ -151,10 +151,10 @@ _OPERATOR_WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 _POPULATION_PATH = "population.processors"  # whatever its members are called
 
 
-def spelt(name: str) -> str:
+def as_words(name: str) -> str:
     """Write a name as words, with blanks for its hyphens and underscores.
 
-    >>> spelt("half-as-long"), spelt("items_per_page"), spelt("only-1997")
+    >>> as_words("half-as-long"), as_words("items_per_page"), as_words("only-1997")
     ('half as long', 'items per page', 'only 1997')
     """
     return re.sub(r"(?<=[A-Za-z])-(?=[A-Za-z]|(?:19|20)\d\d\b)|_", " ", name)
@@ -223,9 +223,12 @@ class Words:
     '99 % of requests are answered within 300 ms and efficiency is at least 80 %'
     >>> words.condition("efficiency >= 0.5 * own.efficiency")
     'efficiency is at least 0.5 times the efficiency as given'
-    >>> words.measured("phase_time_quantile[prompt,0.95]", "34 ms"), words.value("time[gold]")
+    >>> (
+    ...     words.value_with_amount("phase_time_quantile[prompt,0.95]", "34 ms"),
+    ...     words.value("time[gold]"),
+    ... )
     ('95 % of customers end the phase prompt within 34 ms', 'time of gold')
-    >>> words.reached("time[gold]", "3 s"), words.reached("processors_lost[lock]", "2")
+    >>> words.value_clause("time[gold]", "3 s"), words.value_clause("processors_lost[lock]", "2")
     ('the time of gold is 3 s', 'the processors lost to lock are 2')
     """
 
@@ -239,16 +242,16 @@ class Words:
 
     def case(self, name: str) -> str:
         """Return the title of a case, or its name in words."""
-        return self.titles.get(name) or spelt(name)
+        return self.titles.get(name) or as_words(name)
 
-    def taken(self, name: str) -> str:
+    def axis_value_title(self, name: str) -> str:
         """Return the name under which a report shows a value of an axis: the title of a spec, or
         the value itself.
 
         >>> (
-        ...     Words(specs={"ksr-1": "KSR-1"}).taken("ksr-1"),
-        ...     Words().taken("mcs"),
-        ...     Words().taken("tree"),
+        ...     Words(specs={"ksr-1": "KSR-1"}).axis_value_title("ksr-1"),
+        ...     Words().axis_value_title("mcs"),
+        ...     Words().axis_value_title("tree"),
         ... )
         ('KSR-1', 'MCS', 'tree')
         """
@@ -261,7 +264,7 @@ class Words:
         if path == _POPULATION_PATH:
             return self.members
         if class_match := _CLASS_AT_STATION_PATH.fullmatch(path):
-            station, quantity, customers = map(spelt, class_match.groups())
+            station, quantity, customers = map(as_words, class_match.groups())
             phrase = _PHRASES_AT_STATIONS.get(quantity, f"{quantity} of {{}} at {{}}")
             return phrase.format(customers, station)
         # The name of a range is a label for the program; the quantity is the same in all ranges.
@@ -271,26 +274,32 @@ class Words:
         last_key = keys[-1]
         owner = keys[-2] if len(keys) > 1 else ""
         if owner == "technology":
-            factor_phrase = f"factor on the time of the class {spelt(last_key)}"
+            factor_phrase = f"factor on the time of the class {as_words(last_key)}"
             return _TECHNOLOGY_PHRASES.get(last_key, factor_phrase)
         if owner and last_key in _PHRASES_OF_KEYS:
             # A part that is named after its quantity, such as ``server.servers``, is said once.
             if owner in (last_key, last_key[:-1]):
-                return spelt(last_key)
+                return as_words(last_key)
             both_plural = last_key == "servers" and is_plural(owner)
             return ("number of {}" if both_plural else _PHRASES_OF_KEYS[last_key]).format(
-                spelt(owner)
+                as_words(owner)
             )
-        return spelt(last_key) if not owner else f"{spelt(last_key)} of {spelt(owner)}"
+        return as_words(last_key) if not owner else f"{as_words(last_key)} of {as_words(owner)}"
 
-    def assigned(self, path: str, value: str) -> str:
+    def quantity_with_value(self, path: str, value: str) -> str:
         """Return a phrase for a quantity with its value, such as ``16 processors`` or ``hold 3
         ms``.
 
         >>> words = Words()
-        >>> words.assigned("parameters.processors", "16"), words.assigned("processors", "1")
+        >>> (
+        ...     words.quantity_with_value("parameters.processors", "16"),
+        ...     words.quantity_with_value("processors", "1"),
+        ... )
         ('16 processors', '1 processor')
-        >>> words.assigned("hold", "3 ms"), words.assigned("resources.threads.permits", "4")
+        >>> (
+        ...     words.quantity_with_value("hold", "3 ms"),
+        ...     words.quantity_with_value("resources.threads.permits", "4"),
+        ... )
         ('hold 3 ms', '4 permits of threads')
         """
         quantity = self.quantity(path).removeprefix("number of ")
@@ -319,7 +328,7 @@ class Words:
     def resource(self, name: str) -> str:
         """Return the name of a resource with its noun, such as ``the lock table``."""
         noun = self.nouns.get(name, "").removeprefix("a ").removeprefix("an ")
-        return f"the {noun} {spelt(name)}" if noun else spelt(name)
+        return f"the {noun} {as_words(name)}" if noun else as_words(name)
 
     def member_count(self, number: float) -> str:
         """Return a number of members of the population, with their noun."""
@@ -356,23 +365,27 @@ class Words:
                 else ("1 customer", "is")
             )
             return _PHRASES_OF_NUMBER_VALUES[value_kind].format(
-                customers=customers_text, are=verb, station=spelt(first_label)
+                customers=customers_text, are=verb, station=as_words(first_label)
             )
         if comma:
             phrase = _PHRASES_OF_CLASS_VALUES.get(
-                value_kind, f"{spelt(value_kind)} of {{customers}} at {{station}}"
+                value_kind, f"{as_words(value_kind)} of {{customers}} at {{station}}"
             )
-            return phrase.format(customers=spelt(first_label), station=spelt(second_label))
+            return phrase.format(customers=as_words(first_label), station=as_words(second_label))
         if value_kind in _PHRASES_OF_VALUES:
             return (
                 _PHRASES_OF_VALUES[value_kind]
-                .format(spelt(label_text))
+                .format(as_words(label_text))
                 .removesuffix(" of ")
                 .strip()
             )
-        return f"{spelt(value_kind)} of {spelt(label_text)}" if label_text else spelt(value_kind)
+        return (
+            f"{as_words(value_kind)} of {as_words(label_text)}"
+            if label_text
+            else as_words(value_kind)
+        )
 
-    def measured(self, name: str, amount: str) -> str:
+    def value_with_amount(self, name: str, amount: str) -> str:
         """Return a phrase for a value with its amount, such as ``time of gold 3 s``."""
         value_kind, _, label_end = name.partition("[")
         if value_kind.endswith("_quantile"):
@@ -381,10 +394,10 @@ class Words:
             )
         return f"{self.value(name)} {amount}"
 
-    def reached(self, name: str, amount: str) -> str:
+    def value_clause(self, name: str, amount: str) -> str:
         """Return a clause for a value with its amount, such as ``the time of gold is 3 s``."""
         if name.partition("[")[0].endswith("_quantile"):
-            return self.measured(name, amount)
+            return self.value_with_amount(name, amount)
         noun = self.value(name)
         return f"the {noun} {'are' if is_plural(noun.partition(' ')[0]) else 'is'} {amount}"
 
@@ -394,9 +407,9 @@ class Words:
         """
         class_label, _, fraction = label.rpartition(",")
         if value_kind in _ENDING_PHRASES:
-            ending_phrase = _ENDING_PHRASES[value_kind].format(spelt(class_label))
+            ending_phrase = _ENDING_PHRASES[value_kind].format(as_words(class_label))
         elif class_label or value_kind == "response_time_quantile":
-            ending_phrase = f"{spelt(class_label) or 'customers'} are answered"
+            ending_phrase = f"{as_words(class_label) or 'customers'} are answered"
         else:
             ending_phrase = "runs end" if self.member == "processor" else f"{self.members} end"
         return f"{100 * float(fraction):g} % of {ending_phrase}"
@@ -406,10 +419,10 @@ class Words:
         table``.
         """
         wait_kind, colon, name = label.partition(":")
-        phrase = _PHRASES_OF_WAITS.get(spelt(wait_kind)) if colon else None
+        phrase = _PHRASES_OF_WAITS.get(as_words(wait_kind)) if colon else None
         if phrase is not None:
-            return phrase.format(spelt(name))
-        return _PHRASES_OF_COMPONENTS.get(label, spelt(label))
+            return phrase.format(as_words(name))
+        return _PHRASES_OF_COMPONENTS.get(label, as_words(label))
 
     def condition(self, text: str) -> str:
         """Return a condition on answers as a clause."""
@@ -419,6 +432,7 @@ class Words:
         return " and ".join(clauses)
 
     def _clause(self, text: str) -> str:
+        """Return one comparison of a condition as a clause."""
         # A single comparison with a number can be written with its unit or in percent; longer
         # conditions are replaced term by term.
         if comparison := _COMPARISON.fullmatch(text):
@@ -438,6 +452,7 @@ class Words:
         return clause
 
     def _words_of_term(self, term_match: re.Match[str]) -> str:
+        """Return the phrase for one term of a condition: a value, a quantity or an operator."""
         # A path of two keys looks like a value of a case.
         if term_match["case"] == "parameters":
             return self.quantity(term_match[0])

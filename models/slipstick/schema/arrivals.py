@@ -36,8 +36,8 @@ from slipstick.schema.text import (
     Node,
     Scalar,
     Table,
-    at,
     from_plain,
+    node_at,
     plain,
     replace,
 )
@@ -51,8 +51,8 @@ def with_data(tree: Table, library: SpecFiles) -> Node:
 
 
 def with_traces(tree: Node, library: SpecFiles) -> Node:
-    """Replace the files of arrival times that classes, chains or groups name by their numbers; each
-    is in the folder of the file that names it.
+    """Return a tree in which the files of arrival times that classes, chains or groups name are
+    replaced by their numbers. Each file is in the folder of the file that names it.
 
     Parameters
     ----------
@@ -64,55 +64,58 @@ def with_traces(tree: Node, library: SpecFiles) -> Node:
     SpecError : a file is not there, or does not say when customers arrive
     """
     for section in ("classes", "chains", "groups", "population"):
-        section_table = at(tree, [section])
+        section_table = node_at(tree, [section])
         entry_paths = (
             [[entry_name] for entry_name in section_table.entries]
             if isinstance(section_table, Table)
             else []
         )
         for entry_path in [[]] if section == "population" else entry_paths:
-            trace_path = [section, *entry_path, "trace"]
-            trace_node = at(tree, trace_path)
-            file_node = at(tree, [*trace_path, "file"])
-            if (
-                not isinstance(trace_node, Table)
-                or not isinstance(file_node, Scalar)
-                or not isinstance(file_node.value, str)
-            ):
-                continue
-            nodes_by_key = {key: entry.node for key, entry in trace_node.entries.items()}
-            value_by_key = {
-                key: node.value for key, node in nodes_by_key.items() if isinstance(node, Scalar)
-            }
-            unfit_keys = [
-                key
-                for key, value in value_by_key.items()
-                if not isinstance(value, str) or key == "gaps"
-            ]
-            if unfit_keys or value_by_key.get("of", "times") not in _TRACE_KINDS:
-                continue  # what is wrong with the keys is told when they are checked
-            file_path = library.measurement_file(file_node.text, file_node.mark)
-            gaps = _parse_gaps(
-                file_path, {key: str(value) for key, value in value_by_key.items()}, file_node.mark
-            )
-            library.keep_hash(file_path)
-            mean_gap = math.fsum(gaps) / len(gaps)
-            # Relative to their mean, so that the rate of arrivals can vary.
-            gap_text = " ".join(repr(gap / mean_gap) for gap in gaps)
-            tree = replace(tree, trace_path, from_plain({"gaps": gap_text}, trace_node.mark))
-            # The trace gives the rate of arrivals where the file states none.
-            if at(tree, [section, *entry_path, "arrivals"]) is None:
-                tree = replace(
-                    tree,
-                    [section, *entry_path, "arrivals"],
-                    from_plain(f"{1 / mean_gap!r} /s", file_node.mark),
-                )
+            tree = _with_trace_at(tree, [section, *entry_path], library)
+    return tree
+
+
+def _with_trace_at(tree: Node, entry_path: list[str], library: SpecFiles) -> Node:
+    """Return a tree in which the trace of one class, chain or group has its numbers in place of its
+    file; the tree itself if there is no such trace, or if its keys are wrong.
+    """
+    trace_path = [*entry_path, "trace"]
+    trace_node = node_at(tree, trace_path)
+    file_node = node_at(tree, [*trace_path, "file"])
+    if (
+        not isinstance(trace_node, Table)
+        or not isinstance(file_node, Scalar)
+        or not isinstance(file_node.value, str)
+    ):
+        return tree
+    nodes_by_key = {key: entry.node for key, entry in trace_node.entries.items()}
+    value_by_key = {
+        key: node.value for key, node in nodes_by_key.items() if isinstance(node, Scalar)
+    }
+    unfit_keys = [
+        key for key, value in value_by_key.items() if not isinstance(value, str) or key == "gaps"
+    ]
+    if unfit_keys or value_by_key.get("of", "times") not in _TRACE_KINDS:
+        return tree  # wrong keys are reported when they are checked
+    file_path = library.measurement_file(file_node.text, file_node.mark)
+    gaps = _parse_gaps(
+        file_path, {key: str(value) for key, value in value_by_key.items()}, file_node.mark
+    )
+    library.keep_hash(file_path)
+    mean_gap = math.fsum(gaps) / len(gaps)
+    # Relative to their mean, so that the rate of arrivals can vary.
+    gap_text = " ".join(repr(gap / mean_gap) for gap in gaps)
+    tree = replace(tree, trace_path, from_plain({"gaps": gap_text}, trace_node.mark))
+    # The trace gives the rate of arrivals where the file states none.
+    rate_path = [*entry_path, "arrivals"]
+    if node_at(tree, rate_path) is None:
+        tree = replace(tree, rate_path, from_plain(f"{1 / mean_gap!r} /s", file_node.mark))
     return tree
 
 
 def with_samples(tree: Node, library: SpecFiles) -> Node:
-    """Replace the files of measured times that distributions name by their numbers; each is in the
-    folder of the file that names it.
+    """Return a tree in which the files of measured times that distributions name are replaced by
+    their numbers. Each file is in the folder of the file that names it.
 
     Parameters
     ----------
@@ -124,8 +127,8 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
     SpecError : a file is not there, or holds no times
     """
     for samples_path in list(_sample_paths(tree, ())):
-        samples_node = at(tree, samples_path)
-        file_node = at(tree, [*samples_path, "file"])
+        samples_node = node_at(tree, samples_path)
+        file_node = node_at(tree, [*samples_path, "file"])
         if not isinstance(samples_node, Table) or not isinstance(file_node, Scalar):
             continue
         value_by_key = {
@@ -135,7 +138,7 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
             not all(isinstance(text, str) for text in value_by_key.values())
             or "values" in value_by_key
         ):
-            continue  # what is wrong with the keys is told when they are checked
+            continue  # wrong keys are reported when they are checked
         file_path = library.measurement_file(file_node.text, file_node.mark)
         text_by_key = {key: str(text) for key, text in value_by_key.items()}
         numbered_times = numbered_times_in(file_path, text_by_key, file_node.mark, "samples.file")
@@ -158,7 +161,7 @@ def _sample_paths(node: Node, path: tuple[str | int, ...]) -> Iterator[tuple[str
             yield from _sample_paths(item, (*path, index))
     elif isinstance(node, Table):
         for key, entry in node.entries.items():
-            if key == "samples" and at(entry.node, ["file"]) is not None:
+            if key == "samples" and node_at(entry.node, ["file"]) is not None:
                 yield (*path, key)
             else:
                 yield from _sample_paths(entry.node, (*path, key))

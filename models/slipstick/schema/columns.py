@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from slipstick.errors import UnitError, UnknownNameError, short
@@ -49,26 +49,15 @@ def numbered_times_in(
     if not rows:
         raise file_error("has no lines with numbers")
     numbered_cells = list(_split_numbered_cells(rows))
+    first_cells = numbered_cells[0][1]
     unit = text_by_key.get("unit", "")
     column_index = 0
     # A first line without a number, or a named column, is a line of names.
-    if _parse_number(numbered_cells[0][1][0]) is None or "column" in text_by_key:
-        heading_matches = [_NAME_AND_UNIT.fullmatch(heading) for heading in numbered_cells[0][1]]
-        column_names = [
-            heading_match["name"].strip() if heading_match else name
-            for heading_match, name in zip(heading_matches, numbered_cells[0][1], strict=True)
-        ]
-        if text_by_key.get("column", column_names[0]) not in column_names:
-            raise file_error(str(UnknownNameError("column", text_by_key["column"], column_names)))
-        if len(column_names) > 1 and "column" not in text_by_key:
-            raise file_error(
-                f"has the columns {', '.join(map(short, column_names))}; name one as column"
-            )
-        column_index = column_names.index(text_by_key.get("column", column_names[0]))
-        heading_match = heading_matches[column_index]
-        unit = unit or (heading_match["unit"] if heading_match else "")
+    if _parse_number(first_cells[0]) is None or "column" in text_by_key:
+        column_index, heading_unit = _find_column(first_cells, text_by_key, file_error)
+        unit = unit or heading_unit
         numbered_cells = numbered_cells[1:]
-    elif len(numbered_cells[0][1]) > 1:
+    elif len(first_cells) > 1:
         raise file_error("has several columns and no line of names; keep the one of the times")
     if not unit:
         raise file_error("does not say the unit of its times; give unit, such as ms")
@@ -86,6 +75,29 @@ def numbered_times_in(
             )
         numbered_times.append((line_number, value * seconds_per_unit))
     return numbered_times
+
+
+def _find_column(
+    headings: list[str], text_by_key: dict[str, str], file_error: Callable[[str], Exception]
+) -> tuple[int, str]:
+    """Return the index of the column with the times among the headings of a table, and the unit in
+    its heading; empty without a unit.
+    """
+    heading_matches = [_NAME_AND_UNIT.fullmatch(heading) for heading in headings]
+    column_names = [
+        heading_match["name"].strip() if heading_match else name
+        for heading_match, name in zip(heading_matches, headings, strict=True)
+    ]
+    column_name = text_by_key.get("column", column_names[0])
+    if column_name not in column_names:
+        raise file_error(str(UnknownNameError("column", column_name, column_names)))
+    if len(column_names) > 1 and "column" not in text_by_key:
+        raise file_error(
+            f"has the columns {', '.join(map(short, column_names))}; name one as column"
+        )
+    column_index = column_names.index(column_name)
+    heading_match = heading_matches[column_index]
+    return column_index, heading_match["unit"] if heading_match else ""
 
 
 def _split_numbered_cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:

@@ -40,9 +40,9 @@ from slipstick.schema.kinds.quantity import (
     Given,
     Quantity,
     Spec,
-    entries,
-    factors,
+    described_values,
     parameters_of,
+    technology_factors,
     validate,
     with_sources,
 )
@@ -52,9 +52,9 @@ from slipstick.schema.library import (
     Library,
     is_file_name,
     kind_of,
-    kinds_called,
-    model_words,
-    names,
+    kinds_with_name,
+    model_description,
+    names_of_kind,
     spec_model,
     unknown_name,
 )
@@ -66,11 +66,11 @@ from slipstick.schema.text import (
     NodePath,
     Scalar,
     Table,
-    at,
     canonical,
     from_plain,
     join,
     leaves,
+    node_at,
     node_text,
     plain,
     problem,
@@ -261,7 +261,7 @@ class Inputs:
     library : what was read
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
-    data : that programs read, by the name or file that it is asked for by
+    data : what programs read, such as counts, by the name or file that names it in the inputs
     uncertain : values that are not known exactly
     """
 
@@ -276,32 +276,32 @@ class Inputs:
     uncertain: UncertainValues = field(default_factory=UncertainValues)
 
     @cached_property
-    def checked(self) -> Any:
+    def checked_spec(self) -> Any:
         """The checked inputs, as an object of the pydantic model `form`; raises SpecError with all
         problems. Its fields depend on the model, so that its type is not known statically.
         """
         return validate(self.form, self.tree, self.library.once)
 
-    def given(self, path: str) -> Given | None:
+    def given_quantity(self, path: str) -> Given | None:
         """Return the checked quantity at a path, its default included; None for a value that is not
         a number.
         """
         canonical_path = canonical(self.tree, path)
         section = split(canonical_path)[0]
-        described_values = chain(
-            entries(getattr(self.checked, section, None), section),
+        section_values = chain(
+            described_values(getattr(self.checked_spec, section, None), section),
             _default_inputs(self, {}).values(),
         )
         return next(
             (
                 value.given
-                for value in described_values
+                for value in section_values
                 if _canonical_path(value, self.tree) == canonical_path
             ),
             None,
         )
 
-    def apart(self, paths: Iterable[str], other_paths: Iterable[str]) -> bool:
+    def can_check_separately(self, paths: Iterable[str], other_paths: Iterable[str]) -> bool:
         """Return whether two groups of paths can be checked separately, because they lie in
         different sections and no rule covers several sections.
         """
@@ -325,7 +325,7 @@ class Inputs:
         return PROGRAMS[self.name].source if self.name in PROGRAMS else self._text_of_key("source")
 
     def _text_of_key(self, key: str) -> str:
-        node = at(self.tree, [key])
+        node = node_at(self.tree, [key])
         return str(plain(node)) if node is not None else ""
 
     def with_value(self, path: str, value_node: Node) -> Inputs:
@@ -337,11 +337,11 @@ class Inputs:
         )
         if not self.data:
             return changed_inputs
-        from slipstick.schema.programs import data_named
+        from slipstick.schema.programs import load_named_data
 
         # A new value may name other data.
         return replace(
-            changed_inputs, data=data_named(self.name, changed_inputs.tree, self.library)
+            changed_inputs, data=load_named_data(self.name, changed_inputs.tree, self.library)
         )
 
 
@@ -398,7 +398,7 @@ def _inputs_of_model(settings: Settings, library: Library) -> Inputs:
     """
     model_node = settings.get("model") or _program_of_workload(settings, library)
     value_settings = {path: node for path, node in settings.items() if path not in REFERENCES}
-    if isinstance(model_node, Table) and model_words(
+    if isinstance(model_node, Table) and model_description(
         model_kind := kind_of(model_node)
     ):  # written in place
         return _file_inputs(
@@ -439,12 +439,17 @@ def model_names() -> list[str]:
     """List the names of everything that can be solved."""
     return [
         *PROGRAMS,
-        *(name for spec_kind in KINDS if model_words(spec_kind) for name in names(spec_kind)),
+        *(
+            name
+            for spec_kind in KINDS
+            if model_description(spec_kind)
+            for name in names_of_kind(spec_kind)
+        ),
         *(f"law/{name}" for name in LAWS),
     ]
 
 
-def with_technology(
+def apply_technology(
     tree: Table,
     model_name: str,
     input_names: Sequence[str],
@@ -452,8 +457,8 @@ def with_technology(
     value_settings: Settings,
     library: Library,
 ) -> tuple[Table, tuple[str, ...]]:
-    """Set values in a tree of inputs: first those of a technology, then those set by their own
-    paths, which replace them.
+    """Return a tree of inputs in which values are set, and notes on what a technology sets without
+    effect. Values set by their own paths replace those of the technology.
     """
     new_tree = _with_values(tree, value_settings, library)
     if TECHNOLOGY not in settings:
@@ -470,9 +475,9 @@ def _kind_of_file(reference: str, model_node: Node, library: Library) -> str:
     the name has no file.
     """
     if not is_file_name(reference):
-        return next(filter(model_words, kinds_called(reference)), "")
+        return next(filter(model_description, kinds_with_name(reference)), "")
     file_kind = library.kind(reference, model_node.mark)
-    return file_kind if model_words(file_kind) else "activity"
+    return file_kind if model_description(file_kind) else "activity"
 
 
 def _file_inputs(
@@ -483,9 +488,9 @@ def _file_inputs(
     value_settings: Settings,
     library: Library,
 ) -> Inputs:
-    _refuse_reference_setting("workload", model_words(model_kind), settings)
+    _refuse_reference_setting("workload", model_description(model_kind), settings)
     if model_kind != "activity":
-        _refuse_technology(model_words(model_kind), settings)
+        _refuse_technology(model_description(model_kind), settings)
     _refuse_partial_parameters(tree, value_settings)
     if "machine" in settings:
         tree = Table(
@@ -496,7 +501,7 @@ def _file_inputs(
             tree.mark,
         )
     # The machine comes first, because a technology changes values of it.
-    new_tree, notes = with_technology(tree, name, (), settings, value_settings, library)
+    new_tree, notes = apply_technology(tree, name, (), settings, value_settings, library)
     return Inputs(
         model_kind, name, new_tree, spec_model(model_kind, new_tree), library, notes=notes
     )
@@ -507,7 +512,7 @@ def _refuse_partial_parameters(tree: Table, value_settings: Settings) -> None:
     were meant to change.
     """
     new_parameters = value_settings.get(_PARAMETERS)
-    model_parameters = at(tree, [_PARAMETERS])
+    model_parameters = node_at(tree, [_PARAMETERS])
     if not isinstance(new_parameters, Table) or not isinstance(model_parameters, Table):
         return
     missing_names = [
@@ -618,6 +623,7 @@ def refuse_mistyped(key: str, settings: Settings) -> None:
 
 
 def _with_values(tree: Table, value_settings: Settings, library: Library) -> Table:
+    """Return a tree of inputs with values set at their paths."""
     # The whole before its parts, in whatever order they come: a network, then its adapter.
     for path, node in sorted(value_settings.items(), key=lambda item: len(split(item[0]))):
         _refuse_other_year(tree, path, node)
@@ -626,8 +632,8 @@ def _with_values(tree: Table, value_settings: Settings, library: Library) -> Tab
 
 
 def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library) -> Table:
-    """Set the value at a path; a new network or node of the machine may be a name or extend another
-    one, which is read.
+    """Return a tree of inputs with a value set at a path. A new network or node of the machine may
+    be the name of one, or extend one, which is then read.
     """
     keys = split(path)
     if not keys:
@@ -642,14 +648,14 @@ def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library)
         )
     try:
         _refuse_unknown_parameter(tree, keys)
-        changed_tree = replaced(tree, path, _as_parameter(value_node, at(tree, keys), keys))
+        changed_tree = replaced(tree, path, _as_parameter(value_node, node_at(tree, keys), keys))
     except UnknownNameError as error:
         raise input_problem(value_node, path, str(error)) from None
     assert isinstance(changed_tree, Table)
     if path in ("machine.network", "machine.node.network") and isinstance(
         value_node, Scalar | Table
     ):
-        machine = at(changed_tree, ["machine"])
+        machine = node_at(changed_tree, ["machine"])
         assert isinstance(machine, Table)
         resolved_tree = replaced(changed_tree, ["machine"], library.resolve("machine", machine))
         assert isinstance(resolved_tree, Table)
@@ -660,7 +666,7 @@ def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library)
 def _refuse_unknown_parameter(tree: Table, keys: Sequence[str]) -> None:
     """Raise if a parameter is not defined by its file, because setting it would have no effect."""
     if keys[:1] == ("parameters",) and len(keys) == 2:
-        parameters = at(tree, ["parameters"])
+        parameters = node_at(tree, ["parameters"])
         if isinstance(parameters, Table) and keys[1] not in parameters.entries:
             raise UnknownNameError("parameter", keys[1], list(parameters.entries))
 
@@ -669,7 +675,7 @@ def _refuse_other_year(tree: Table, path: str, value_node: Node) -> None:
     """Raise if a machine that tells its year gets another one, because the year alone changes no
     quantity of it.
     """
-    year_node = at(tree, ["machine", "year"]) if path == "machine.year" else None
+    year_node = node_at(tree, ["machine", "year"]) if path == "machine.year" else None
     if isinstance(year_node, Scalar) and plain(year_node) != plain(value_node):
         raise input_problem(
             value_node,
@@ -703,8 +709,8 @@ def _as_parameter(value_node: Node, replaced_node: Node | None, keys: Sequence[s
 
 
 def _with_unit(value_node: Node, replaced_node: Node | None) -> Node:
-    """Add the unit of the replaced parameter to a number in base units, because the field of a
-    parameter accepts any dimension.
+    """Return a new value; a number in base units gets the unit of the parameter that it replaces,
+    because the field of a parameter accepts any dimension.
     """
     replaced_value = (
         replaced_node.entries["value"].node
@@ -757,7 +763,7 @@ class ModelShape:
     model: Subject
     _names: dict[str | None, AnswerNames] = field(default_factory=dict)
 
-    def names(self, method: str | None) -> AnswerNames:
+    def answer_names(self, method: str | None) -> AnswerNames:
         """List the values that answers can have."""
         from slipstick.method.names import names_of
 
@@ -786,39 +792,39 @@ class BuiltModel:
     name : of the model
     sample : the structure of a part of the model, or of all of it, with the parameters of the model
         and some of its names
-    own : gives the model without the factors
-    shaped : gives its structure, which may be that of another case as well
+    build_unscaled : builds the model without the factors
+    build_shape : builds its structure, which other cases may share
     parameters : every number of the inputs, by path
     entries : what the specs say of each
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
     factors : of the times of each technology class
-    shapeless : inputs that another value of needs no other model, where the model is computed from
-        them and where it is not
+    paths_without_shape : inputs that do not determine the structure of the model, whether or not
+        its times are computed from them
     uncertain : values that are not known exactly; those that the inputs have are their middles
     """
 
     name: str
     sample: ModelShape
-    own: Callable[[], Subject]
-    shaped: Callable[[], ModelShape]
+    build_unscaled: Callable[[], Subject]
+    build_shape: Callable[[], ModelShape]
     parameters: Mapping[str, Parameter]
     entries: Mapping[str, DescribedValue]
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
     factors: Mapping[str, Expr] = field(default_factory=dict)
-    shapeless: frozenset[str] = frozenset()
+    paths_without_shape: frozenset[str] = frozenset()
     uncertain: UncertainValues = field(default_factory=UncertainValues)
 
     @cached_property
     def shape(self) -> ModelShape:
         """The structure of the model."""
-        return self.shaped()
+        return self.build_shape()
 
     @cached_property
     def model(self) -> Subject:
         """The system, the network, or the law."""
-        unscaled_model = self.own()
+        unscaled_model = self.build_unscaled()
         return (
             scaled_model(unscaled_model, self.factors)
             if isinstance(unscaled_model, Model)
@@ -826,7 +832,7 @@ class BuiltModel:
         )
 
     @cached_property
-    def free(self) -> frozenset[str]:
+    def free_paths(self) -> frozenset[str]:
         """The paths that can be varied without building the model anew: the parameters of its
         sample, and the factors of its technology.
         """
@@ -835,13 +841,13 @@ class BuiltModel:
         )
         return self.sample.parameters | {parameter.name for parameter in parameters(*used_factors)}
 
-    def computed_from(self, paths: Collection[str]) -> bool:
-        """Return whether all paths are `free`."""
-        return self.free.issuperset(paths)
+    def are_free(self, paths: Collection[str]) -> bool:
+        """Return whether all paths are among the `free_paths`."""
+        return self.free_paths.issuperset(paths)
 
     def can_vary(self, paths: Iterable[str]) -> bool:
-        """Return whether all paths are `free` or have no effect on the model."""
-        return self.computed_from({*paths} - (self.shapeless & self.parameters.keys()))
+        """Return whether all paths are among the `free_paths` or have no effect on the model."""
+        return self.are_free({*paths} - (self.paths_without_shape & self.parameters.keys()))
 
     def timeline(self, cycles: int = 3, events: int = 20_000) -> Timeline:
         """Simulate the first cycles of the model, and record what every processor does at each
@@ -858,19 +864,19 @@ class BuiltModel:
         )
 
 
-def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
-    """Resolve settings and build their model, or return what equal settings gave before; models
-    that differ in free numbers alone share one built structure.
+def build_once(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
+    """Return the inputs and the model of settings, from memory if equal settings were solved
+    before. Models that differ in free numbers alone share one built structure.
 
     Raises
     ------
     SpecError : everything that is wrong, each at its line
     """
-    inputs = resolved_with(settings, library)
+    inputs = resolve_once(settings, library)
     return inputs, library.once(("model", id(inputs)), lambda: build(inputs), inputs)
 
 
-def resolved_with(settings: Settings, library: Library) -> Inputs:
+def resolve_once(settings: Settings, library: Library) -> Inputs:
     """Return the inputs that settings resolve to, from memory where equal settings were resolved
     before; raises SpecError as `resolve` does.
     """
@@ -890,7 +896,7 @@ def build(inputs: Inputs) -> BuiltModel:
     ------
     SpecError : everything that is wrong, each at its line
     """
-    checked_inputs = inputs.checked
+    checked_inputs = inputs.checked_spec
     described_by_path = _described_entries(inputs, checked_inputs)
     parameter_by_path = _parameters_by_path(inputs, described_by_path)
     build_model, build_part = _model_builders(inputs, checked_inputs, parameter_by_path)
@@ -900,7 +906,7 @@ def build(inputs: Inputs) -> BuiltModel:
     shapeless_inputs = frozenset[str]()
     if inputs.kind == "program":
         build_shape, sample = _shape_of_program(inputs, described_by_path, build_model, build_part)
-        factor_by_class = factors(checked_inputs.technology, parameter_by_path)
+        factor_by_class = technology_factors(checked_inputs.technology, parameter_by_path)
         shapeless_inputs = frozenset(
             program_input.name
             for program_input in PROGRAMS[inputs.name].inputs
@@ -1062,23 +1068,23 @@ def _notes_of_machine(
 
 
 def check_requirements(
-    inputs: Inputs, built: BuiltModel, case: tuple[Node, NodePath] | None = None
+    inputs: Inputs, built_model: BuiltModel, case: tuple[Node, NodePath] | None = None
 ) -> None:
     """Raise if the model's own values break one of its requirements, such as that it fits its
     machine.
 
     Parameters
     ----------
-    inputs, built : the model, and what was built of it
+    inputs, built_model : the model, and what was built of it
     case : the file and the path of the case of a study that has the values; None: the model itself
 
     Raises
     ------
     SpecError : every requirement that does not hold, at the case, or where it is written
     """
-    model = built.sample.model
+    model = built_model.sample.model
     if inputs.kind == "activity" and isinstance(model, Model) and model.requires:
-        values = {name: parameter.value for name, parameter in built.parameters.items()}
+        values = {name: parameter.value for name, parameter in built_model.parameters.items()}
         problems = [
             problem(
                 *(case or (inputs.tree, ("requires", require.name, "that"))), require.message(sides)
@@ -1095,7 +1101,7 @@ _FACTOR_PREFIX = f"{TECHNOLOGY}."
 
 
 def _shaping_key(inputs: Inputs, paths: Collection[str]) -> Hashable:
-    """Return all inputs of a program that are not numbers, as a key of its shape; technologies are
+    """Return a key of the shape of a program: all its inputs that are not numbers. Technologies are
     left out, because they only multiply times.
     """
     sections = (
@@ -1130,16 +1136,16 @@ def _shared_shape(
     number_by_path: Mapping[str, float],
     build_model: Callable[[], Subject],
 ) -> ModelShape:
-    """Return the shape of an earlier program that differs only in numbers from which times are
-    computed; else build the model and its shape.
+    """Return the shape of an earlier program if it differs only in numbers from which times are
+    computed; otherwise build the model and return its shape.
     """
     shaping_values = {
         path: number
         for path, number in number_by_path.items()
         if not path.startswith(_FACTOR_PREFIX)
     }
-    # What shapes the first of them shapes the others: only those with the same values of it are
-    # looked at.
+    # The numbers that shape the first program also shape the others: only programs with the same
+    # values of them are compared.
     first_shaping_values = {
         path: value
         for path, value in shaping_values.items()
@@ -1179,16 +1185,16 @@ _LIST_INDEX = re.compile(r"\.[0-9]")
 
 
 def _described_entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
-    """Describe each quantity of the inputs by path; a part that several inputs share, such as a
-    machine, is described once.
+    """Return a description of each quantity of the inputs, by path. A part that several inputs
+    share, such as a machine, is described once.
     """
     if isinstance(spec, Described):  # what it says of itself holds for its parts
-        return _described_by_name(inputs, spec, "", "")
+        return _described_by_path(inputs, spec, "", "")
     described: dict[str, DescribedValue] = {}
     for name, field_info in type(spec).model_fields.items():
         section = getattr(spec, name)
         describe_section = partial(
-            _described_by_name, inputs, section, name, field_info.description or ""
+            _described_by_path, inputs, section, name, field_info.description or ""
         )
         described |= (
             inputs.library.once(("entries", name, id(section)), describe_section, section)
@@ -1198,10 +1204,13 @@ def _described_entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedVa
     return described
 
 
-def _described_by_name(
+def _described_by_path(
     inputs: Inputs, section: object, path: str, meaning: str
 ) -> dict[str, DescribedValue]:
-    described = with_sources(entries(section, path, meaning), inputs.tree, inputs.library.sources)
+    """Describe each quantity of a section of the inputs, by its path."""
+    described = with_sources(
+        described_values(section, path, meaning), inputs.tree, inputs.library.sources
+    )
     named_values = ((_canonical_path(value, inputs.tree), value) for value in described)
     return {
         path: value if path == value.path else replace(value, path=path)
@@ -1280,7 +1289,7 @@ def build_workload(reference: Node, library: Library) -> BuiltModel:
 
     Raises
     ------
-    SpecError : it fits none; what is wrong on the one where the least is
+    SpecError : it fits none; the error is that of the machine with the fewest problems
     """
     from slipstick.schema.programs import machines_for_workload
 
@@ -1320,10 +1329,10 @@ def solve_settings(
     from slipstick.method.methods import answered
     from slipstick.method.names import group_names
 
-    inputs, built = built_with(settings, library)
-    model = built.model
-    options = built.options
-    available_names = built.shape.names(None) if values else ()
+    inputs, built_model = build_once(settings, library)
+    model = built_model.model
+    options = built_model.options
+    available_names = built_model.shape.answer_names(None) if values else ()
     names_of_groups = group_names(model)
     for name in values:
         hint = hint_of_group_names(name, names_of_groups)
@@ -1331,34 +1340,44 @@ def solve_settings(
             hint = hint or hint_of_known_name(name, names_of_groups, available_names)
             raise UnknownNameError("value of an answer", name, list(available_names), hint)
     model_notes = model.notes if isinstance(model, Model) else ()
-    given_by_path = given_values(settings, inputs, built)
-    common_notes = (*built.notes, *model_notes, *_settings_without_effect(settings, inputs, built))
+    given_by_path = given_values(settings, inputs, built_model)
+    common_notes = (
+        *built_model.notes,
+        *model_notes,
+        *_settings_without_effect(settings, inputs, built_model),
+    )
     answers = (
         replace(
             answer,
             given=given_by_path,
             notes=(*common_notes, *answer.notes),
-            described=built.entries,
+            described=built_model.entries,
             subject=model,
         )
         for method in methods
         for answer in answered(
-            model, built.parameters, method or options.method, options.simulation, values=values
+            model,
+            built_model.parameters,
+            method or options.method,
+            options.simulation,
+            values=values,
         )
     )
-    return tuple(answers), built
+    return tuple(answers), built_model
 
 
-def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
+def given_values(
+    settings: Settings, inputs: Inputs, built_model: BuiltModel
+) -> dict[str, float | str]:
     """Return the settings except the name of the model: numbers in base units, other values and
     ranges as written.
     """
     value_by_path: dict[str, float | str] = {}
     for path, node in settings.items():
-        if (canonical_path := canonical(inputs.tree, path)) in built.entries:
+        if (canonical_path := canonical(inputs.tree, path)) in built_model.entries:
             text = node.text if isinstance(node, Scalar) else ""
             value_by_path[canonical_path] = (
-                text if ".." in text else built.entries[canonical_path].given.value
+                text if ".." in text else built_model.entries[canonical_path].given.value
             )
         elif path != "model":
             value_by_path[path] = node_text(node)
@@ -1381,16 +1400,20 @@ of it has them.
 """
 
 
-def _settings_without_effect(settings: Settings, inputs: Inputs, built: BuiltModel) -> list[str]:
+def _settings_without_effect(
+    settings: Settings, inputs: Inputs, built_model: BuiltModel
+) -> list[str]:
     """List the settings of a shared-memory machine that nothing in the model depends on."""
-    if not isinstance(built.model, Model) or not any(
-        path.startswith("machine.interconnect.") for path in built.entries
+    if not isinstance(built_model.model, Model) or not any(
+        path.startswith("machine.interconnect.") for path in built_model.entries
     ):
         return []
     paths = (canonical(inputs.tree, path) for path in settings)
     return [
         f"{path} has no effect on this model"
         for path in paths
-        if path in built.entries and path.startswith(MACHINE) and path not in built.free
+        if path in built_model.entries
+        and path.startswith(MACHINE)
+        and path not in built_model.free_paths
         if path.removeprefix(MACHINE) not in _READ_WHILE_BUILDING
     ]

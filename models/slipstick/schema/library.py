@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, create_model
 
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
-from slipstick.extensions import FUNCTIONS, Registry, SpecKind, imported
+from slipstick.extensions import FUNCTIONS, Registry, SpecKind, import_object
 from slipstick.limits import ANNOUNCE
 from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, problems_of
 from slipstick.schema.spec_files import ONLY_SHARED, is_shared_memory
@@ -31,11 +31,11 @@ from slipstick.schema.text import (
     Node,
     Scalar,
     Table,
-    at,
     file_text,
     join,
     merge,
     nearest_file,
+    node_at,
     read_file,
     read_text,
     replace,
@@ -77,7 +77,7 @@ LONGEST_NAME = 100
 
 
 def _read_shipped(path: Path) -> Node:
-    """Read a shipped spec. Most models stand on several, which are parsed once in a process."""
+    """Read a shipped spec. Most models refer to several specs, which a process parses only once."""
     return _parse_text(file_text(path), shown_name(path))
 
 
@@ -87,7 +87,7 @@ def _parse_text(text: str, name: str) -> Node:
 
 
 @cache
-def shipped() -> Path:
+def catalogue_folder() -> Path:
     """Return the folder of the shipped specs: beside the code if installed, at the root of a
     checkout.
     """
@@ -96,7 +96,7 @@ def shipped() -> Path:
     return installed if installed.is_dir() else package.parent.parent / "specs"
 
 
-def names(spec_kind: str) -> list[str]:
+def names_of_kind(spec_kind: str) -> list[str]:
     """List the names of all specs of a kind, sorted; the user's own specs are among them, and take
     precedence when a name is looked up.
     """
@@ -106,7 +106,7 @@ def names(spec_kind: str) -> list[str]:
 
 def spec_names() -> list[str]:
     """List the names of the specs of all kinds."""
-    return list(dict.fromkeys(name for spec_kind in KINDS for name in names(spec_kind)))
+    return list(dict.fromkeys(name for spec_kind in KINDS for name in names_of_kind(spec_kind)))
 
 
 def find(spec_kind: str, reference: str, folder: Path | None = None) -> Path:
@@ -127,7 +127,7 @@ def find(spec_kind: str, reference: str, folder: Path | None = None) -> Path:
         return Path(reference) if reference == STANDARD_INPUT else (folder or Path()) / reference
     if catalogue_path := _catalogue_path(spec_kind, reference):
         return catalogue_path
-    raise unknown_name(spec_kind, reference.removeprefix(f"{spec_kind}/"), names(spec_kind))
+    raise unknown_name(spec_kind, reference.removeprefix(f"{spec_kind}/"), names_of_kind(spec_kind))
 
 
 _USE_TEXTS = {
@@ -142,8 +142,8 @@ _USE_TEXTS = {
 
 
 def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> UnknownNameError:
-    """Return the error for a name that no spec of a kind has; it tells of which other kind the name
-    is, or which law may be meant.
+    """Return the error for a name that no spec of a kind has. The message says which other kind has
+    a spec of that name, or which name or law may be meant.
 
     >>> print(unknown_name("study", "lock-and-bus", []))
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
@@ -190,10 +190,12 @@ def _kinds_of_other_names(name: str, known_names: Sequence[str]) -> dict[str, st
         for known_name in known_names
     }
     kind_by_name = dict.fromkeys(LAWS, "law") | dict.fromkeys(
-        imported("slipstick.program:PROGRAMS"), "program"
+        import_object("slipstick.program:PROGRAMS"), "program"
     )
     kind_by_name |= {
-        own_name: spec_kind for spec_kind in reversed([*KINDS]) for own_name in names(spec_kind)
+        own_name: spec_kind
+        for spec_kind in reversed([*KINDS])
+        for own_name in names_of_kind(spec_kind)
     }
     return {
         own_name: spec_kind
@@ -203,7 +205,7 @@ def _kinds_of_other_names(name: str, known_names: Sequence[str]) -> dict[str, st
 
 
 def _use_text(spec_kind: str, name: str) -> str:
-    if model_text := model_words(spec_kind):
+    if model_text := model_description(spec_kind):
         return f"{model_text}: slipstick solve {name}"
     return _USE_TEXTS.get(spec_kind, f"a {spec_kind}: slipstick show {spec_kind}/{{name}}").format(
         name=name
@@ -239,7 +241,7 @@ def is_file_name(reference: str) -> bool:
     return reference.endswith((".yaml", ".yml")) or reference == STANDARD_INPUT
 
 
-def kinds_called(reference: str) -> list[str]:
+def kinds_with_name(reference: str) -> list[str]:
     """List the kinds that have a spec of that name in the catalogue; for ``KIND/NAME`` at most that
     kind.
     """
@@ -252,7 +254,7 @@ def kinds_called(reference: str) -> list[str]:
 
 def _folders(spec_kind: str) -> list[Path]:
     own_folder = Path("specs") / KINDS[spec_kind].folder
-    shipped_folder = shipped() / KINDS[spec_kind].folder
+    shipped_folder = catalogue_folder() / KINDS[spec_kind].folder
     # At the root of a checkout both are the same folder, which would list each name twice.
     return (
         [own_folder, shipped_folder]
@@ -267,10 +269,10 @@ MOST_EXTENDED = 32
 T = TypeVar("T")
 
 
-def model_words(spec_kind: str) -> str:
+def model_description(spec_kind: str) -> str:
     """Return a description of the files of a kind whose files are models; empty for other kinds.
 
-    >>> model_words("activity"), model_words("machine")
+    >>> model_description("activity"), model_description("machine")
     ('an activity', '')
     """
     return KINDS[spec_kind].words if spec_kind in KINDS else ""
@@ -284,12 +286,18 @@ def spec_model(spec_kind: str, tree: Node | None = None) -> type[BaseModel]:
     processors that share memory by an interconnect.
     """
     if spec_kind == "study":
-        return cast("type[BaseModel]", imported("slipstick.schema.kinds.study:study_model")(tree))
+        return cast(
+            "type[BaseModel]", import_object("slipstick.schema.kinds.study:study_model")(tree)
+        )
     is_shared = spec_kind == "machine" and tree is not None and is_shared_memory(tree)
     model: type[BaseModel] = (
-        machine_model(is_shared) if spec_kind == "machine" else imported(KINDS[spec_kind].model)
+        machine_model(is_shared)
+        if spec_kind == "machine"
+        else import_object(KINDS[spec_kind].model)
     )
-    machine = at(tree, ["machine"]) if model_words(spec_kind) and tree is not None else None
+    machine = (
+        node_at(tree, ["machine"]) if model_description(spec_kind) and tree is not None else None
+    )
     return (
         _model_on_machine(model, spec_model("machine", machine))
         if isinstance(machine, Table)
@@ -299,7 +307,7 @@ def spec_model(spec_kind: str, tree: Node | None = None) -> type[BaseModel]:
 
 def machine_model(is_shared: bool) -> type[BaseModel]:
     """Return the pydantic model of machines with shared memory, or of those on a network."""
-    model: type[BaseModel] = imported(
+    model: type[BaseModel] = import_object(
         "slipstick.schema.kinds.shared_memory:SharedMemorySpec"
         if is_shared
         else KINDS["machine"].model
@@ -365,7 +373,7 @@ class Library:
             file_path = find(spec_kind, reference, folder_of_file)
         except UnknownNameError as error:
             raise mark.error(str(error), at_path) from None
-        message = _endless_message(file_path, extending_paths)
+        message = _chain_message(file_path, extending_paths)
         # A missing file is a mistake of the spec that names it, not of a command.
         if (
             folder_of_file is not None
@@ -429,9 +437,9 @@ class Library:
             if spec_kind == "machine"
             else []
         )
-        reference_paths += [("machine", "machine")] if model_words(spec_kind) else []
+        reference_paths += [("machine", "machine")] if model_description(spec_kind) else []
         for referenced_kind, *path in reference_paths:
-            node = at(tree_with_base, path)
+            node = node_at(tree_with_base, path)
             if isinstance(node, Scalar) and isinstance(node.value, str):
                 tree_with_base = _as_table(
                     replace(
@@ -454,7 +462,7 @@ class Library:
                 )
                 raise node.mark.error(message, path)
         reader = KINDS[spec_kind].reader
-        return _as_table(imported(reader)(tree_with_base, self)) if reader else tree_with_base
+        return _as_table(import_object(reader)(tree_with_base, self)) if reader else tree_with_base
 
     def _resolve_file(
         self, spec_kind: str, tree: Table, extending_paths: tuple[Path, ...]
@@ -470,7 +478,7 @@ class Library:
                 raise  # its keys are not those of a machine
             # One mistake is reported once, though both ways find it.
             reported_places = {problem.place for problem in error.problems}
-            for network_entry in (at(tree, ["network"]), at(tree, ["node", "network"])):
+            for network_entry in (node_at(tree, ["network"]), node_at(tree, ["node", "network"])):
                 if isinstance(
                     network_entry, Scalar
                 ):  # a name is no mistake; where it leads was not asked any more
@@ -508,9 +516,10 @@ class Library:
 
         Parameters
         ----------
-        key : what it is made of, by value or by `id`
-        compute : makes it
-        held_object : what has an `id` in the key, kept so that the `id` stays its own
+        key : the values that the result is computed from, each by value or by `id`
+        compute : computes the result
+        held_object : the object whose `id` is in the key; it is kept, so that no other object gets
+            this `id`
         """
         # An `id` in the key may be given to another object once the first is gone: `held_object` is
         # kept.
@@ -520,8 +529,9 @@ class Library:
         return result
 
     def _read(self, path: Path) -> Table:
+        """Read a file at the first call; record its hash, its folder and its stated source."""
         if path not in self._trees:
-            read_file_at = _read_shipped if path.is_relative_to(shipped()) else read_file
+            read_file_at = _read_shipped if path.is_relative_to(catalogue_folder()) else read_file
             tree = _as_table(read_file_at(path))
             self._trees[path] = tree
             self.sources[tree.mark.file] = _own_source(tree)
@@ -545,7 +555,7 @@ class Library:
         or to the folder of the first file.
         """
         resolved_path = path.resolve()
-        shipped_folder = shipped().resolve()
+        shipped_folder = catalogue_folder().resolve()
         first_folder = next(iter(self._folders.values()), Path()).resolve()
         # The folder of a shipped first file says nothing of where the user's files are.
         start_folder = Path.cwd() if first_folder.is_relative_to(shipped_folder) else first_folder
@@ -558,7 +568,7 @@ class Library:
     def _merge_with_base(
         self, spec_kind: str, tree: Table, extending_paths: tuple[Path, ...]
     ) -> Table:
-        base_node = at(tree, ["extends"])
+        base_node = node_at(tree, ["extends"])
         if not (
             isinstance(base_node, Scalar) and isinstance(base_node.value, str) and base_node.value
         ):
@@ -576,13 +586,13 @@ class Library:
 
 def _own_source(tree: Table) -> str:
     """Return the source that a file states for its values; a source key is replaced by its text."""
-    source_node = at(tree, ["source"])
+    source_node = node_at(tree, ["source"])
     source_text = source_node.text if isinstance(source_node, Scalar) else ""
-    spelt_source = at(tree, ["sources", source_text]) if source_text else None
+    spelt_source = node_at(tree, ["sources", source_text]) if source_text else None
     return spelt_source.text if isinstance(spelt_source, Scalar) else source_text
 
 
-def _endless_message(path: Path, extending_paths: tuple[Path, ...]) -> str:
+def _chain_message(path: Path, extending_paths: tuple[Path, ...]) -> str:
     """Return why a chain of `extends` is refused: the chain is a circle, or too long. Empty if the
     chain is accepted.
     """
@@ -647,7 +657,7 @@ def _with_bandwidth(tree: Table) -> Table:
     takes a time per byte or a rate.
     """
     for path in (["wire"], ["network", "wire"]):
-        wire = at(tree, path)
+        wire = node_at(tree, path)
         if (
             isinstance(wire, Table)
             and "bandwidth" in wire.entries
@@ -709,8 +719,8 @@ def _schema_of_kind(spec_kind: str, model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _machine_schema() -> dict[str, Any]:
-    """Return the JSON Schema of machines, which tells the two kinds apart by keys that only one of
-    them has.
+    """Return the JSON Schema of machines. It distinguishes the two kinds of machines by keys that
+    only one of them has.
     """
     from pydantic.json_schema import models_json_schema
 

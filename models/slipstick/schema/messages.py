@@ -12,7 +12,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, did_you_mean
 from slipstick.schema.kinds.constraints import RULE, SPELT
-from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, leaves, problem
+from slipstick.schema.text import MOST_PROBLEMS, Node, Table, leaves, node_at, problem
 
 Loc = tuple[str | int, ...]
 
@@ -106,7 +106,7 @@ def _loc_of_error(model: type[BaseModel], node: Node, validation_error: Any) -> 
         return (*path, _discriminator(context)), False
     if error_type in ("item", "union_tag_not_found"):
         nearest_keys = _nearest_key(
-            at(node, path),
+            node_at(node, path),
             tuple(_alternatives_at(model, validation_error["loc"]))
             if error_type == "item"
             else (_discriminator(context),),

@@ -18,12 +18,12 @@ from slipstick.program.program import InputValue as ProgramGiven
 from slipstick.schema.inputs import (
     Inputs,
     Settings,
+    apply_technology,
     input_problem,
     machine_tree,
     model_names,
     reference_name,
     refuse_mistyped,
-    with_technology,
 )
 from slipstick.schema.kinds.constraints import Name, Note
 from slipstick.schema.kinds.quantity import (
@@ -37,9 +37,9 @@ from slipstick.schema.kinds.quantity import (
     read_formula,
     validate,
 )
-from slipstick.schema.library import Library, machine_model, names, spec_model
+from slipstick.schema.library import Library, machine_model, names_of_kind, spec_model
 from slipstick.schema.spec_files import is_shared_memory
-from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
+from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, node_at, problem
 
 
 class WorkloadSpec(Described):
@@ -55,12 +55,16 @@ def machines_for(program: Program) -> list[str]:
     costs of the operating system.
     """
     library = Library()
-    machine_tree_by_name = {name: library.load("machine", name) for name in names("machine")}
+    machine_tree_by_name = {
+        name: library.load("machine", name) for name in names_of_kind("machine")
+    }
     return [
         name
         for name, machine_tree in machine_tree_by_name.items()
         if _fits_machine(program, machine_tree)
-        and (is_shared_memory(machine_tree) or at(machine_tree, ["memory", "page"]) is not None)
+        and (
+            is_shared_memory(machine_tree) or node_at(machine_tree, ["memory", "page"]) is not None
+        )
     ]
 
 
@@ -69,7 +73,9 @@ def machines_for_workload(reference: Node, library: Library) -> list[str]:
     no such program exists.
     """
     spec, _ = _load_workload(reference, library)
-    return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
+    return (
+        machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names_of_kind("machine")
+    )
 
 
 def _fits_machine(program: Program, machine: Node) -> bool:
@@ -111,18 +117,18 @@ def program_inputs(
     if "workload" in settings:
         input_entries.update(_workload_inputs(name, settings["workload"], library))
     input_names = [program_input.name for program_input in PROGRAMS[name].inputs]
-    tree, notes = with_technology(
+    tree, notes = apply_technology(
         Table(input_entries, mark), name, input_names, settings, value_settings, library
     )
     spec_type = program_spec(PROGRAMS[name])
-    data_by_name = data_named(name, tree, library)
+    data_by_name = load_named_data(name, tree, library)
     if data_by_name or isinstance(PROGRAMS[name], CountedProgram):
         notes = (*notes, *_network_notes(machine, tree))
     return Inputs("program", name, tree, spec_type, library, notes=notes, data=data_by_name)
 
 
-def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
-    """Read the data that inputs of a program name, by that name."""
+def load_named_data(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
+    """Return the data that the inputs of a program name, by that name."""
     data_by_name: dict[str, ProgramData] = {}
     for program_input in PROGRAMS[name].inputs:
         node = (
@@ -146,7 +152,7 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
         and "dvsm" in current_machine.entries
     ):
         return
-    cost_node = at(current_machine, ("dvsm", "send_call"))
+    cost_node = node_at(current_machine, ("dvsm", "send_call"))
     network_entry = current_machine.entries["network"]
     costs_differ = cost_node is not None and cost_node.mark.file != network_entry.key_mark.file
     if costs_differ or network_entry.node is not machine.entries["network"].node:
@@ -175,7 +181,7 @@ def _workload_inputs(program: str, reference: Node, library: Library) -> dict[st
         raise input_problem(
             reference, "workload", f"this workload is for {spec.model}, not for {program}"
         )
-    written_inputs = at(tree, ["inputs"])
+    written_inputs = node_at(tree, ["inputs"])
     return dict(written_inputs.entries) if isinstance(written_inputs, Table) else {}
 
 
@@ -183,9 +189,8 @@ def model_of_workload(settings: Settings, library: Library) -> Node:
     """Return the name of the program for which the workload in the settings is."""
     if "workload" not in settings:
         refuse_mistyped("model", settings)
-        last_setting = [None, *settings.values()][
-            -1
-        ]  # of a case its own, which follow those of the base
+        # The settings of a case follow those of its base.
+        last_setting = [None, *settings.values()][-1]
         raise input_problem(
             last_setting,
             "model",
@@ -193,7 +198,7 @@ def model_of_workload(settings: Settings, library: Library) -> Node:
             " queueing network",
         )
     _, tree = _load_workload(settings["workload"], library)
-    model = at(tree, ["model"])
+    model = node_at(tree, ["model"])
     assert model is not None
     return model
 
@@ -222,7 +227,7 @@ def program_spec(program: Program) -> type[BaseModel]:
     )
 
 
-def _as_text(written_value: object) -> object:
+def _whole_number_as_text(written_value: object) -> object:
     """Return a whole number as text: YAML reads the name of a choice such as ``passes: 1`` as a
     number.
     """
@@ -234,12 +239,12 @@ def _as_text(written_value: object) -> object:
 
 
 def _field_of_input(program_input: Input) -> tuple[Any, Any]:
-    """Return the pydantic field of an input; its default is None, in place of which the program has
-    its own.
+    """Return the pydantic field of an input, as its type and its definition. The default is None;
+    the program itself has the default value.
     """
     if program_input.options:
         option_type: Any = Literal.__getitem__(program_input.options)
-        field_type: Any = Annotated[option_type | None, BeforeValidator(_as_text)]
+        field_type: Any = Annotated[option_type | None, BeforeValidator(_whole_number_as_text)]
         return field_type, Field(None, description=program_input.meaning)
     if program_input.named:
         return Name | None, Field(None, description=program_input.meaning)

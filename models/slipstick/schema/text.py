@@ -208,11 +208,11 @@ def from_plain(value: object, mark: Mark) -> Node:
     )
 
 
-def at(node: Node, path: NodePath) -> Node | None:
+def node_at(node: Node, path: NodePath) -> Node | None:
     """Return the node at a path; None if there is none.
 
     >>> tree = from_plain({"cycle": [{"name": "work", "delay": "9 ms"}]}, Mark("here", 1, 1))
-    >>> at(tree, "cycle.work.delay") is at(tree, ["cycle", 0, "delay"])
+    >>> node_at(tree, "cycle.work.delay") is node_at(tree, ["cycle", 0, "delay"])
     True
     """
     for path_part in _path_parts(path):
@@ -251,8 +251,8 @@ def key_mark(node: Node, path: NodePath) -> Mark:
     """Return the place of the last key of a path; for an item of a list, the place where the item
     begins.
 
-    Parts that lead nowhere are passed over: beyond what exists the key around it is given, and a
-    path with a word too many (pydantic puts the tags of unions into its paths) still arrives.
+    Parts of the path that do not exist are skipped: the place is then that of the nearest key that
+    exists. So a path with a part too many, such as the tag of a union in a path of pydantic, works.
 
     >>> tree = Table(
     ...     {"cpu": Entry(Mark("f", 1, 1), from_plain({}, Mark("f", 1, 6)))}, Mark("f", 1, 1)
@@ -362,6 +362,7 @@ def _quoted_key(path_part: str) -> str:
 
 
 def _nearest_entry(node: Node, path: NodePath) -> Entry:
+    """Return the entry at a path; parts of the path that do not exist are skipped."""
     entry = Entry(node.mark, node)
     for path_part in _path_parts(path):
         entry = _child_entry(entry.node, path_part) or entry
@@ -423,12 +424,12 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)  # a file of counts has few different numbers
-def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
+def scalar_value(text: str) -> tuple[str | int | float | bool | None, str]:
     """Return the value of an unquoted text, and a message if the text is not allowed (else empty).
 
-    >>> [meaning(text)[0] for text in ("0x10", "1e3", "TRUE", "~", "no", "12:30")]
+    >>> [scalar_value(text)[0] for text in ("0x10", "1e3", "TRUE", "~", "no", "12:30")]
     [16, 1000.0, True, None, 'no', '12:30']
-    >>> meaning("08")[1]
+    >>> scalar_value("08")[1]
     "'08' is ambiguous; write 8"
     """
     if text in NULLS:
@@ -438,16 +439,16 @@ def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
     if text[0] not in "+-.0123456789":
         return text, ""
     if number := _DECIMAL.fullmatch(text):
-        return _meaning_of_digits(text, number[1], number[2])
+        return _value_of_digits(text, number[1], number[2])
     if _RADIX.fullmatch(text):
         value = int(text, 0)
         return value, _too_long_message(text) if value >= 10**MOST_DIGITS else ""
     if _NOT_FINITE.fullmatch(text):
         return text, f"{short(text)} is not a finite number; write one, or put quotes around text"
-    return _meaning_of_fraction(text) if _FLOAT.fullmatch(text) else (text, "")
+    return _value_of_fraction(text) if _FLOAT.fullmatch(text) else (text, "")
 
 
-def _meaning_of_digits(text: str, sign: str, digits: str) -> tuple[int, str]:
+def _value_of_digits(text: str, sign: str, digits: str) -> tuple[int, str]:
     if len(digits) > MOST_DIGITS:
         return 0, _too_long_message(text)
     if len(text) > len(sign + digits):
@@ -463,7 +464,7 @@ def _too_long_message(text: str) -> str:
     )
 
 
-def _meaning_of_fraction(text: str) -> tuple[float, str]:
+def _value_of_fraction(text: str) -> tuple[float, str]:
     value = float(text)
     # Digits other than 0 that give 0: the number is too small for a double.
     is_underflow = value == 0 and re.search("[1-9]", re.split("[eE]", text)[0])
@@ -556,10 +557,10 @@ _SYNTAX_MESSAGES = [
 
 
 class _EndOfPassError(Exception):
-    """Raised where a syntax error ends the reading; caught by `build`."""
+    """Raised where a syntax error ends the reading; caught by `parse_text`."""
 
 
-def build(text: str, file: str) -> Node:
+def parse_text(text: str, file: str) -> Node:
     """Parse a text into a tree; an empty text gives an empty Scalar.
 
     Raises SpecError with all problems found.
@@ -567,7 +568,7 @@ def build(text: str, file: str) -> Node:
     reader = _TreeReader(text.removeprefix("\ufeff").replace("\r\n", "\n"), file)
     root: Node = Scalar(None, "", reader.last_mark, quoted=False)
     try:
-        root = reader.root() or root
+        root = reader.read_document() or root
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         reader.report_syntax(error)
     except _EndOfPassError:
@@ -577,7 +578,7 @@ def build(text: str, file: str) -> Node:
     return root
 
 
-def place(text: str, index: int, file: str) -> Mark:
+def mark_at(text: str, index: int, file: str) -> Mark:
     """Return the place of a character as line and column."""
     return Mark(file, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
@@ -589,6 +590,9 @@ def _character_message(character: str) -> str:
 
 
 def _syntax_message(error_text: str) -> tuple[bool, str]:
+    """Return our message for an error of the YAML parser, and whether its place is where the
+    construct begins.
+    """
     return next(
         (at_block_start, message)
         for pattern, at_block_start, message in _SYNTAX_MESSAGES
@@ -623,7 +627,7 @@ class _TreeReader:
         self.report(mark, message)
         raise _EndOfPassError
 
-    def broken(self, mark: Mark, error_text: str) -> NoReturn:
+    def stop_at_syntax_error(self, mark: Mark, error_text: str) -> NoReturn:
         """End the reading at a syntax error, for which the YAML parser knows the place but no
         path.
         """
@@ -631,24 +635,26 @@ class _TreeReader:
         self.stop(mark, _syntax_message(error_text)[1])
 
     def check_characters(self) -> None:
+        """Report characters that are not text, and directives; end the reading if there are any."""
         for character_match in islice(_forbidden_characters(self.text), MOST_PROBLEMS):
             self.report(
-                place(self.text, character_match.start(), self.file),
+                mark_at(self.text, character_match.start(), self.file),
                 _character_message(character_match[0][0]),
             )
         if directive := _DIRECTIVE.match(self.text):
             self.report(
-                place(self.text, directive.end() - 1, self.file),
+                mark_at(self.text, directive.end() - 1, self.file),
                 "a file needs no '%' line; leave it out",
             )
         if self.problems:
             raise _EndOfPassError  # both parsers end at these, each in its own way
 
     def report_syntax(self, error: Exception) -> None:
+        """Report an error of the YAML parser in our words, at the place that the user must mend."""
         error_mark = getattr(error, "problem_mark", None)
         context_mark = getattr(error, "context_mark", None) or error_mark
         context_and_error_marks = [
-            self.mark(yaml_mark) if yaml_mark else self.last_mark
+            self.mark_of(yaml_mark) if yaml_mark else self.last_mark
             for yaml_mark in (context_mark, error_mark)
         ]
         found_text = repr(self.text[error_mark.index : error_mark.index + 1]) if error_mark else ""
@@ -679,10 +685,10 @@ class _TreeReader:
             message.format(line=context_and_error_marks[0].line, sign=found_text, end=end_text),
         )
 
-    def mark(self, yaml_mark: Any) -> Mark:
+    def mark_of(self, yaml_mark: Any) -> Mark:
         return Mark(self.file, yaml_mark.line + 1, yaml_mark.column + 1)
 
-    def root(self) -> Node | None:
+    def read_document(self) -> Node | None:
         """Parse the only document of the text; None if the text is empty."""
         self.check_characters()
         self.events = iter(
@@ -692,17 +698,18 @@ class _TreeReader:
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent) and nodes:
                 self.stop(
-                    self.mark(event.start_mark), "a second document begins here; write one per file"
+                    self.mark_of(event.start_mark),
+                    "a second document begins here; write one per file",
                 )
             if isinstance(event, yaml.NodeEvent):
-                nodes.append(self.node(event))
+                nodes.append(self.read_node(event))
         return nodes[0] if nodes else None
 
-    def node(self, event: Any, is_key: bool = False, key_mark: Mark | None = None) -> Node:
+    def read_node(self, event: Any, is_key: bool = False, key_mark: Mark | None = None) -> Node:
         """Build the node that begins with an event: a key, or a value that may belong to a key."""
         if len(self.problems) >= MOST_PROBLEMS:
             raise _EndOfPassError
-        mark = self.last_mark = self.mark(event.start_mark)
+        mark = self.last_mark = self.mark_of(event.start_mark)
         if event.anchor is not None or event.tag is not None:
             self.check_sharing(event)
         if not is_key:
@@ -710,7 +717,7 @@ class _TreeReader:
             if self.value_count > self.most_values:
                 self.stop(mark, too_many("spec_values", "values", _SPLIT_ADVICE))
         if isinstance(event, yaml.ScalarEvent):
-            return self.scalar(event, mark, is_key, key_mark)
+            return self.read_scalar(event, mark, is_key, key_mark)
         if isinstance(event, yaml.AliasEvent):
             return Scalar(None, f"*{event.anchor}", mark, quoted=True)
         if len(self.open_nodes) == MOST_NESTED:
@@ -719,33 +726,36 @@ class _TreeReader:
             )
         self.open_nodes.append((mark, bool(event.flow_style)))
         nested_node = (
-            self.table(mark) if isinstance(event, yaml.MappingStartEvent) else self.listing(mark)
+            self.read_table(mark)
+            if isinstance(event, yaml.MappingStartEvent)
+            else self.read_listing(mark)
         )
         self.open_nodes.pop()
         return nested_node
 
-    def listing(self, mark: Mark) -> Listing:
+    def read_listing(self, mark: Mark) -> Listing:
         items: list[Node] = []
         self.path.append(0)
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            items.append(self.node(event))
+            items.append(self.read_node(event))
             self.path[-1] = len(items)
         self.path.pop()
         return Listing(tuple(items), mark)
 
-    def table(self, mark: Mark) -> Table:
+    def read_table(self, mark: Mark) -> Table:
         entries: dict[str, Entry] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            key_node = self.node(event, is_key=True)
-            key = self.key(key_node, entries)
+            key_node = self.read_node(event, is_key=True)
+            key = self.read_key(key_node, entries)
             self.path.append(key)
-            value = self.node(next(self.events), key_mark=key_node.mark)
+            value = self.read_node(next(self.events), key_mark=key_node.mark)
             self.path.pop()
             # Of two equal keys the first one stays; the second is reported.
             entries.setdefault(key, Entry(key_node.mark, value))
         return Table(entries, mark)
 
     def check_sharing(self, event: Any) -> None:
+        """Report an alias, an anchor or a tag, none of which is allowed."""
         if isinstance(event, yaml.AliasEvent):
             self.report(self.last_mark, _sharing_message(f"the alias {short(f'*{event.anchor}')}"))
         elif event.anchor is not None:
@@ -754,11 +764,11 @@ class _TreeReader:
             tag_name = tag.replace("tag:yaml.org,2002:", "!!")
             self.report(self.last_mark, _sharing_message(f"the tag {short(tag_name)}"))
 
-    def scalar(self, event: Any, mark: Mark, is_key: bool, key_mark: Mark | None) -> Scalar:
+    def read_scalar(self, event: Any, mark: Mark, is_key: bool, key_mark: Mark | None) -> Scalar:
         style = event.style
         text = event.value
         if style or (self.open_nodes and self.open_nodes[-1][1]):
-            self.check_written(event)
+            self.check_portable(event)
         if is_key:
             return Scalar(text, text, mark, bool(style))
         if len(text) > LONGEST_SCALAR:
@@ -769,13 +779,13 @@ class _TreeReader:
             return Scalar(None, "", mark, bool(style))
         if style:  # PyYAML's word for none is None, libyaml's is empty
             return Scalar(text, text, mark, True)
-        value, refusal_reason = meaning(text)
+        value, refusal_reason = scalar_value(text)
         if refusal_reason:
             self.report(mark, refusal_reason)
         # A missing value has no place of its own: it is reported at its key.
         return Scalar(value, text, key_mark if key_mark and not text else mark, False)
 
-    def check_written(self, event: Any) -> None:
+    def check_portable(self, event: Any) -> None:
         """Report scalars that one of the two YAML parsers refuses, so that a file is read alike by
         both; most of them end the reading.
         """
@@ -786,25 +796,26 @@ class _TreeReader:
         elif event.style in ("|", ">") and re.match(
             r"[|>][-+0-9]*#", self.text[start_index : start_index + 4]
         ):
-            self.broken(self.last_mark, "block scalar")
+            self.stop_at_syntax_error(self.last_mark, "block scalar")
         elif not event.style:  # within brackets
             if "?" in event.value:
-                self.broken(
-                    place(self.text, self.text.index("?", start_index), self.file), "got '?'"
+                self.stop_at_syntax_error(
+                    mark_at(self.text, self.text.index("?", start_index), self.file), "got '?'"
                 )
             if self.text[end_mark.index : end_mark.index + 1] == ":" and self.text[
                 end_mark.index + 1 : end_mark.index + 2
             ] in set("[]{},"):
-                self.broken(self.mark(end_mark), "unexpected ':'")
+                self.stop_at_syntax_error(self.mark_of(end_mark), "unexpected ':'")
 
     def check_escapes(self, value: str) -> None:
+        """Report an escape between double quotes that gives a character which is not text."""
         character_match = next(_forbidden_characters(value.replace("\t", " ")), None)
         if character_match and "\ud800" <= character_match[0][0] <= "\udfff":
-            self.broken(self.last_mark, "invalid Unicode")
+            self.stop_at_syntax_error(self.last_mark, "invalid Unicode")
         if character_match:
             self.report(self.last_mark, _character_message(character_match[0][0]))
 
-    def key(self, node: Node, entries: Mapping[str, Entry]) -> str:
+    def read_key(self, node: Node, entries: Mapping[str, Entry]) -> str:
         """Return the text of a key. A key that is not allowed is reported, and the reading goes on
         with its value.
         """
@@ -860,7 +871,7 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _SPLIT_
     SpecError : no such file, a device, too large, or not UTF-8
     """
     file_start = Mark(shown_name(path), 1, 1)
-    with opened(path, file_start, bound, advice) as file:
+    with open_file(path, file_start, bound, advice) as file:
         file_bytes = _read_up_to(bound, file)
     _check_size(
         len(file_bytes), file_start, bound, advice
@@ -912,11 +923,11 @@ def read_value(text: str, file: str) -> Node:
     1000.0
     """
     _check_size(len(text.encode("utf-8", "surrogatepass")), Mark(file, 1, 1))
-    return build(text, file)
+    return parse_text(text, file)
 
 
 @contextmanager
-def opened(path: Path | str, file_start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
+def open_file(path: Path | str, file_start: Mark, bound: str, advice: str) -> Iterator[BinaryIO]:
     """Open a regular file within a limit of bytes; a hyphen stands for standard input.
 
     Parameters
@@ -983,7 +994,7 @@ def _decode(file_bytes: bytes, file_start: Mark) -> str:
         return file_bytes.decode("utf-8")
     except UnicodeDecodeError as error:
         text_before = file_bytes[: error.start].decode("utf-8")
-        raise place(text_before, len(text_before), file_start.file).error(
+        raise mark_at(text_before, len(text_before), file_start.file).error(
             f"byte 0x{file_bytes[error.start]:02x} is not UTF-8; save the file as UTF-8 text"
         ) from None
 

@@ -76,18 +76,18 @@ class LeftOut:
 
     Parameters
     ----------
-    crowded : by resource or lock, whether waiting is possible there
+    flags_by_resource : by resource or lock, whether waiting is possible there
     flags_by_note : by the text of a note, whether it applies
     """
 
-    crowded: Mapping[str, Flags]
+    flags_by_resource: Mapping[str, Flags]
     flags_by_note: Mapping[str, Flags]
 
     def notes(self, point_index: int) -> tuple[str, ...]:
         """Return notes on the effects neglected at one point; none if the answer is exact."""
         crowded_names = dict.fromkeys(
             _TITLES.get(resource_name, resource_name)
-            for resource_name, is_present in self.crowded.items()
+            for resource_name, is_present in self.flags_by_resource.items()
             if entry_at(is_present, point_index)
         )
         waiting_notes = (
@@ -106,7 +106,9 @@ class LeftOut:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
         no_effect = np.zeros(1, dtype=bool)
         return ~reduce(
-            np.logical_or, [*self.crowded.values(), *self.flags_by_note.values()], no_effect
+            np.logical_or,
+            [*self.flags_by_resource.values(), *self.flags_by_note.values()],
+            no_effect,
         )
 
 
@@ -114,8 +116,8 @@ class Contention:
     """The effects that the time of one pass neglects, waiting and the spread of random times,
     compiled for many points.
 
-    It depends on how many there are, of processors or items, and on fractions of counts: each part
-    is a number that must exceed another.
+    An effect is present at the points where a count, such as the number of processors, of items or
+    the fraction of a count, exceeds a limit.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ class Contention:
 
     Raises
     ------
-    NoAnswerError : a step uses a resource in a way of which it is not known who waits
+    NoAnswerError : no rule says whether a kind of step waits
     """
 
     def __init__(self, model: Model) -> None:
@@ -192,8 +194,8 @@ def _counts_at_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Coun
 def _counts_at_waits(
     model: Model, node: Activity, processors_present: Expr
 ) -> dict[str, CountAndLimit]:
-    """Return where a step may wait for something other than a server or a free place, such as a
-    unit, a task or a barrier.
+    """Return counts, each with the limit above which a step may wait, by the name of what it waits
+    for: a unit, tasks or a barrier. Waits for a server or a free place are not included.
     """
     if node.use in (NOTHING, SERVED, HELD, GIVEN, GUARDED):
         return {}
@@ -233,8 +235,9 @@ def _count_at_barrier(
 
 
 def _counts_by_maximum_note(model: Model, processors_present: Expr) -> dict[str, CountAndLimit]:
-    """Return notes on maxima of random times, such as those of parallel branches or of processors
-    that meet, each with the variation that makes the maximum random.
+    """Return the notes on neglected maxima of random times and on forks that go on early, each with
+    a count and the limit above which it applies. The maxima are those of parallel branches, or of
+    processors that meet.
     """
     parallel_nodes = [
         node for node in list_parallel_nodes(model.bodies) if not node.unawaited_children
@@ -285,12 +288,12 @@ class Variation:
 
     Attributes
     ----------
-    possible : whether every group has a random time, at some values
+    may_be_random : whether every group has a random time, at some values
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
     >>> [
-    ...     Variation(closed_model(delay(1.0, scv=scv) >> service("cpu", 1.0), 2)).possible
+    ...     Variation(closed_model(delay(1.0, scv=scv) >> service("cpu", 1.0), 2)).may_be_random
     ...     for scv in (0, 1)
     ... ]
     [False, True]
@@ -300,10 +303,10 @@ class Variation:
         groups = model.population.groups if len(model.population.groups) > 1 else ()
         bodies_by_group: list[tuple[Activity, ...]] = [(group.cycle,) for group in groups]
         random_times = [
-            ALWAYS if model.population.open else _random_time(bodies)
+            ALWAYS if model.population.open else _mean_random_time(bodies)
             for bodies in bodies_by_group or [model.bodies]
         ]
-        self.possible = zero(TIME) not in random_times
+        self.may_be_random = zero(TIME) not in random_times
         self._time_count = len(random_times)
         self._tape = Tape(
             [
@@ -328,7 +331,7 @@ class Variation:
         return is_random_everywhere
 
 
-def _random_time(activities: Iterable[Activity]) -> Expr:
+def _mean_random_time(activities: Iterable[Activity]) -> Expr:
     """Return the mean time of the steps in some activities whose times vary [s]."""
 
     def time_of_node(node: Activity) -> dict[str, Expr]:
@@ -344,8 +347,9 @@ def _random_time(activities: Iterable[Activity]) -> Expr:
 
 
 def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
-    """Return a note for each set of resources that several stages of one pipeline share; pipelines
-    with the same set have one note.
+    """Return a note for each set of resources that several stages of one pipeline share, with the
+    number of items and the limit above which it applies. Many pipelines with the same set have one
+    note.
     """
     pipelines_by_shared_names: dict[tuple[str, ...], dict[str, Expr]] = {}
     for node in each_once(model.bodies):
@@ -377,6 +381,7 @@ def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
 
 
 def _served_names(bodies: Iterable[Activity]) -> set[str]:
+    """Return the names of the resources at which steps of some activities are served."""
     served_names = (
         resource_name
         for node in each_once(bodies)
@@ -471,9 +476,7 @@ class Saturation:
         self._tape = Tape(tape_exprs)
 
     def reasons(self, values: Values) -> dict[int, str]:
-        """Return, by the number of the aligned point, a sentence on the first saturated
-        resource.
-        """
+        """Return, by the index of the aligned point, a sentence on the first saturated resource."""
         if not self._resource_names:
             return {}
         evaluated_columns = iter(self._tape.run(selected_values(values, self._tape.parameters)))
@@ -552,7 +555,7 @@ class ComputedCounts:
         self._tape = Tape([value_range.quantity for value_range in self._ranges])
 
     def reasons(self, values: Values) -> dict[int, str]:
-        """Return, by the number of the aligned point, a sentence on the first number out of its
+        """Return, by the index of the aligned point, a sentence on the first number out of its
         range.
         """
         if not self._ranges:
@@ -576,7 +579,7 @@ _ROUNDING = 1e-9
 """Part by which a computed count or probability may miss its range by rounding [1]."""
 
 
-def without_points(column: Array, point_indexes: Collection[int]) -> Array:
+def without_values_at(column: Array, point_indexes: Collection[int]) -> Array:
     """Return a column in which some points are NaN."""
     if not point_indexes:
         return column

@@ -26,8 +26,8 @@ class Deadlocks:
         self._tape = Tape(list(self._population.counts))
 
     def reasons(self, values: Values) -> dict[int, tuple[str]]:
-        """Return, by the number of the aligned point, why processors can wait for each other
-        without end, where there are enough of them.
+        """Return, by the index of the aligned point, why processors can wait for each other without
+        end. Points with too few processors for a deadlock are left out.
         """
         return (
             self.reasons_by_processors(
@@ -41,8 +41,12 @@ class Deadlocks:
     def reasons_by_processors(
         self, processor_counts: Sequence[Array], point_count: int
     ) -> dict[int, tuple[str]]:
-        """Return the reasons at the points with enough processors for a deadlock, from the
-        numbers of processors in the order of `counts` of the population.
+        """Return the reason for a deadlock, by the index of each point with enough processors.
+
+        Parameters
+        ----------
+        processor_counts : numbers of processors, in the order of `counts` of the population [1]
+        point_count : number of aligned points
         """
         if not self._reason:
             return {}
@@ -109,14 +113,14 @@ def lock_cycle(model: Model) -> tuple[str, int]:
     if not locks:
         return "", 0
     # Branches of one processor can wait for each other, so that one is enough.
-    taken_in_branches = any(_taken_in_branches(body, locks) for body in model.bodies)
+    are_taken_in_branches = any(_are_taken_in_branches(body, locks) for body in model.bodies)
     *earlier_locks, last_lock = locks
     order_in_words = "in a cycle" if len(earlier_locks) > 1 else "in both orders"
     sentence = (
         f"locks {', '.join(earlier_locks)} and {last_lock} are taken {order_in_words}: their"
         " holders may wait for each other without end"
     )
-    return f"{sentence}; take them in one order", 1 if taken_in_branches else len(locks)
+    return f"{sentence}; take them in one order", 1 if are_taken_in_branches else len(locks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +142,8 @@ class _NestedHold:
 
 
 def _continued_requests(requests: list[_NestedHold]) -> list[_NestedHold]:
-    """Remove the requests that cannot belong to a cycle, because nothing is requested under the
-    lock that they want. If all locks are taken in one order, no request is left.
+    """Return the requests that may belong to a cycle, because another lock is requested while the
+    lock that they want is held. If all locks are taken in one order, no request is left.
     """
     while True:
         continued_locks = {(request.section, request.held_lock) for request in requests}
@@ -156,8 +160,8 @@ def _continued_requests(requests: list[_NestedHold]) -> list[_NestedHold]:
 def _locks_of_cycle(
     path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]
 ) -> tuple[str, ...]:
-    """Follow requests from lock to lock until the first lock is reached again; return the locks of
-    that cycle, or an empty tuple where no cycle closes.
+    """Return the locks of a cycle of requests that begins with a path; an empty tuple if there is
+    none. Requests are followed from lock to lock until the first lock is reached again.
     """
     first_request = path[0]
     last_request = path[-1]
@@ -176,7 +180,7 @@ def _locks_of_cycle(
     return ()
 
 
-def _taken_in_branches(body: Activity, locks: Sequence[str]) -> bool:
+def _are_taken_in_branches(body: Activity, locks: Sequence[str]) -> bool:
     """Return whether some of the locks are taken in a fork or pipeline, whose parts are under way
     at the same time.
     """
@@ -187,8 +191,8 @@ def _taken_in_branches(body: Activity, locks: Sequence[str]) -> bool:
 
 
 def _nested_holds(model: Model, cycle: Activity, body_number: int) -> Iterator[_NestedHold]:
-    """List the requests for a lock under another one in a body, section by section; `body_number`
-    counts the bodies that run one after the other.
+    """Yield the requests for a lock while another one is held in a body, with the section of each;
+    `body_number` counts the bodies that run one after the other.
     """
     requests = list[_NestedHold]()
     section_count = 0

@@ -41,14 +41,14 @@ class LumpedActivities:
     activities : with one option of a choice in the place of all alike ones
     copies_by_resource : by resource that is kept, the names of all that it stands for
     copies_by_label : by label that is kept, the labels of steps and waits that it stands for
-    chances : by the probability of an option that is kept: the probability of each option, and how
-        many it stands for
+    options_by_probability : by the probability of an option that is kept, the probability of each
+        option that it stands for, and their number
     """
 
     activities: tuple[Activity, ...]
     copies_by_resource: dict[str, tuple[str, ...]] = field(default_factory=dict)
     copies_by_label: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    chances: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
+    options_by_probability: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
 
     def account(
         self, booked_by_label: Mapping[str, Array], listed_labels: Sequence[str]
@@ -78,9 +78,9 @@ class LumpedActivities:
         return {queue_name: uses_by_name[queue_name] for queue_name in listed_names}
 
 
-def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
-    """Lump alike resources into one; activities with forks, pipelines or barriers, which compare
-    times, stay as they are.
+def lump_alike_resources(activities: Sequence[Activity], model: Model) -> LumpedActivities:
+    """Return activities in which one resource stands for several alike ones. Activities with forks,
+    pipelines or barriers, which compare times, are returned unchanged.
     """
     all_nodes = [node for activity in activities for node in steps(activity)]
     lumping = LumpedActivities(())
@@ -114,21 +114,23 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
         )
     }
 
-    def rebuilt(node: Activity) -> Activity:
+    def with_lumped_options(node: Activity) -> Activity:
         """Return a node in which one option of each choice stands for all alike ones."""
         if not isinstance(node, Choice):
-            return node.rebuilt([rebuilt(child) for child in node.children])
+            return node.rebuilt([with_lumped_options(child) for child in node.children])
         lumped_options: list[tuple[Expr, Activity]] = []
         for shapes, options in _alike_options(node, model):
             names_by_option = tuple(shape.names for shape in shapes)
             if names_by_option not in lumped_names:
-                lumped_options += [(probability, rebuilt(body)) for probability, body in options]
+                lumped_options += [
+                    (probability, with_lumped_options(body)) for probability, body in options
+                ]
                 continue
             # Options that differ only in which of alike resources they use become one option, of
             # the sum of their probabilities, at the first of the resources.
             probability, body = options[0]
             lumped_options.append((probability * len(names_by_option), body))
-            lumping.chances[probability * len(names_by_option)] = (
+            lumping.options_by_probability[probability * len(names_by_option)] = (
                 probability,
                 len(names_by_option),
             )
@@ -141,7 +143,7 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
             )
         return Choice(tuple(lumped_options))
 
-    return replace(lumping, activities=tuple(map(rebuilt, activities)))
+    return replace(lumping, activities=tuple(map(with_lumped_options, activities)))
 
 
 class _Shape:
@@ -153,7 +155,7 @@ class _Shape:
         self._model = model
         self._number_by_resource = dict[str, int]()
         self._labels = list[str]()
-        self.key = self._key_of(body)
+        self.key = self._structure_key(body)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -165,7 +167,7 @@ class _Shape:
         """Names of the steps, and the labels that waiting is booked to."""
         return tuple(self._labels)
 
-    def _key_of(self, node: Activity) -> tuple[object, ...]:
+    def _structure_key(self, node: Activity) -> tuple[object, ...]:
         """Return the structure of a node, and record the names and labels that it has."""
         match node:
             case Step(name, time, resource):
@@ -177,16 +179,17 @@ class _Shape:
                 return (
                     self._resource_number(resource, label),
                     mode,
-                    self._key_of(body),
+                    self._structure_key(body),
                     special_values(node),
                 )
             case _ if node.use == NOTHING:
-                shapes_of_children = map(self._key_of, node.children)
+                shapes_of_children = map(self._structure_key, node.children)
                 return type(node), node.expressions, special_values(node), *shapes_of_children
             case _:
                 raise no_rule("the comparison of resources", node)
 
     def _resource_number(self, resource_name: str, label: str) -> tuple[int, object]:
+        """Return the number that stands for the name of a resource, and the resource itself."""
         self._labels.append(label)
         return self._number_by_resource.setdefault(
             resource_name, len(self._number_by_resource)
@@ -199,8 +202,8 @@ _Option = tuple[Expr, Activity]
 def _alike_options(
     choice: Choice, model: Model
 ) -> Iterator[tuple[Sequence[_Shape], Sequence[_Option]]]:
-    """Group the options of a choice that have the same probability and the same structure at
-    different resources.
+    """Yield groups of the options of a choice, with the shapes of their bodies. Options are in one
+    group if they have the same probability and the same structure at different resources.
     """
     options_by_shape: dict[object, list[tuple[_Shape, _Option]]] = {}
     for probability, body in choice.options:

@@ -52,14 +52,14 @@ def time(
 def _time(
     activity: Activity, model: Model, books_labels: bool, time_by_node: dict[int, Expr] | None
 ) -> Expr:
-    """Compute the time of one pass; `time` keeps those of parts that trees share."""
+    """Compute the time of one pass, as `time` does, without looking it up in `time_by_node` [s]."""
     own_seconds = own_time(activity, model, books_labels)
     match activity.combination:
         case Combination.IN_TURN:
             # What goes on beside the processor adds no time to it.
             child_times = (
                 executions * time(child, model, books_labels, time_by_node)
-                for executions, child in activity.weighted
+                for executions, child in activity.weighted_children
                 if child not in activity.unawaited_children
             )
             return total([own_seconds, *child_times], TIME)
@@ -68,7 +68,7 @@ def _time(
             # that nothing is known of it here: no time of it is counted.
             branch_times = [
                 time(child, model, books_labels, time_by_node)
-                for _, child in activity.weighted
+                for _, child in activity.weighted_children
                 if child not in activity.unawaited_children
             ]
             return total(
@@ -102,11 +102,11 @@ def own_time(activity: Activity, model: Model, books_labels: bool) -> Expr:
 
 
 def _pipeline_time(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr:
-    """Return the time of a pipeline without contention: of identical items by the law of flow lines
-    [s].
+    """Return the time of a pipeline without contention [s]. If all items are identical, it follows
+    from the law of flow lines.
     """
     if not pipeline.identical:
-        return _uneven_items(pipeline, model, books_labels)
+        return _time_of_uneven_items(pipeline, model, books_labels)
     stage_times = [time(stage.bodies[0], model, books_labels) for stage in pipeline.stages]
     serial_times = [
         stage_time
@@ -123,7 +123,7 @@ def _pipeline_time(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr
     return flow_line
 
 
-def _uneven_items(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr:
+def _time_of_uneven_items(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr:
     """Return the time of a pipeline whose items differ: end[j][s] = max(end[j-1][s] if s is serial,
     end[j][s-1]) + t[j][s].
     """

@@ -175,13 +175,13 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
     NoAnswerError : a barrier stands inside a lock, fork, choice or pipeline
     """
     builder = _TreeBuilder(model)
-    visit_trees_built = []
+    trees = []
     for activity in activities:
         visits_before = len(builder.visits)
-        root = builder.rebuilt(activity, frozenset())
-        visit_trees_built.append(VisitTree(root, tuple(builder.visits[visits_before:])))
+        root = builder.rebuild(activity, frozenset())
+        trees.append(VisitTree(root, tuple(builder.visits[visits_before:])))
         builder.released_locks = frozenset()
-    return visit_trees_built
+    return trees
 
 
 class _TreeBuilder:
@@ -196,17 +196,17 @@ class _TreeBuilder:
         self.written_locks: frozenset[str] = frozenset()
         """Reader-writer locks that are held to write."""
 
-    def rebuilt(self, activity: Activity, held_locks: frozenset[str]) -> Activity:
+    def rebuild(self, activity: Activity, held_locks: frozenset[str]) -> Activity:
         """Rebuild an activity, with a visit at each step and each hold."""
         match activity:
             case Then(bodies):
-                return Then(tuple(self.rebuilt(body, held_locks) for body in bodies))
+                return Then(tuple(self.rebuild(body, held_locks) for body in bodies))
             case Hold():
                 joint_holds = self.model.holds_taken_together(activity)
                 return (
-                    self._rebuilt_joint_holds(joint_holds, held_locks)
+                    self._rebuild_joint_holds(joint_holds, held_locks)
                     if len(joint_holds) > 1
-                    else self._rebuilt_hold(activity, held_locks)
+                    else self._rebuild_hold(activity, held_locks)
                 )
             case Step(resource=resource):
                 visit = (
@@ -219,21 +219,21 @@ class _TreeBuilder:
                 if not isinstance(activity, Repeat):
                     _refuse_barriers(activity.children, activity.kind)
                 visited_node = activity.rebuilt(
-                    [self._rebuilt_apart(child, held_locks) for child in activity.children]
+                    [self._rebuild_apart(child, held_locks) for child in activity.children]
                 )
             case _:
                 raise no_rule("the count of visits", activity)
         self.released_locks = frozenset()
         return visited_node
 
-    def _rebuilt_apart(self, body: Activity, held_locks: frozenset[str]) -> Activity:
-        """Rebuild a part that does not follow immediately on the part rebuilt before it, so that no
-        lock was released just before.
+    def _rebuild_apart(self, body: Activity, held_locks: frozenset[str]) -> Activity:
+        """Rebuild a part that does not directly follow the part rebuilt before it, so that no lock
+        is released immediately before its first visit.
         """
         self.released_locks = frozenset()
-        return self.rebuilt(body, held_locks)
+        return self.rebuild(body, held_locks)
 
-    def _rebuilt_hold(self, node: Hold, held_locks: frozenset[str]) -> Activity:
+    def _rebuild_hold(self, node: Hold, held_locks: frozenset[str]) -> Activity:
         """Return the hold of a lock with visits for the accesses to its word in an uncontended
         acquire and release; a queue lock makes all accesses of an acquire in one visit.
         """
@@ -246,7 +246,7 @@ class _TreeBuilder:
         )
         acquire_access = LockAccess(resource.label(lock_name), resource.access, accesses_at_once)
         acquire_visits = [
-            self._rebuilt_access(acquire_access, resource.word, held_locks)
+            self._rebuild_access(acquire_access, resource.word, held_locks)
             for _ in range(acquire_count // accesses_at_once if accesses_at_once else 0)
         ]
         visit = self._new_visit(lock_name, held_locks, mode=node.mode)
@@ -256,11 +256,11 @@ class _TreeBuilder:
         self.written_locks = (
             locks_written_before | {lock_name} if node.mode == WRITE else locks_written_before
         )
-        bodies = [self.rebuilt(node.body, held_locks | {lock_name})]
+        bodies = [self.rebuild(node.body, held_locks | {lock_name})]
         self.written_locks = locks_written_before
         if release_count:
             bodies.append(
-                self._rebuilt_access(
+                self._rebuild_access(
                     replace(acquire_access, count=release_count, releases=True),
                     resource.word,
                     held_locks | {lock_name},
@@ -270,7 +270,7 @@ class _TreeBuilder:
         self.released_locks = self.released_locks | {lock_name}
         return Then((*acquire_visits, visited_hold)) if acquire_visits else visited_hold
 
-    def _rebuilt_joint_holds(
+    def _rebuild_joint_holds(
         self, joint_holds: Sequence[Hold], held_locks: frozenset[str]
     ) -> Activity:
         """Return the holds of locks that are acquired at one moment: while a processor waits for
@@ -286,13 +286,13 @@ class _TreeBuilder:
         lock_names = [hold.resource for hold in joint_holds]
         visits = [self._new_visit(lock_name, held_locks) for lock_name in lock_names]
         self.released_locks = frozenset()
-        visited_node = self.rebuilt(joint_holds[-1].body, held_locks.union(lock_names))
+        visited_node = self.rebuild(joint_holds[-1].body, held_locks.union(lock_names))
         for visit in reversed(visits):
             visited_node = VisitedHold(visit, visited_node, visit is not visits[-1])
         self.released_locks = self.released_locks.union(lock_names)
         return visited_node
 
-    def _rebuilt_access(
+    def _rebuild_access(
         self, access: LockAccess, word_station: str | None, held_locks: frozenset[str]
     ) -> Activity:
         """Return the accesses to a lock's word as a step with its visit."""
@@ -349,7 +349,7 @@ def _refuse_barriers(bodies: Sequence[Activity], kind_of_part: str) -> None:
 
 
 def without_holding(node: Activity, resource_name: str) -> Activity:
-    """Copy a part of a tree, and leave out that a lock or permits are held around it."""
+    """Return a copy of a part of a tree whose visits do not hold a lock or permits."""
     if not isinstance(node, VisitedStep | VisitedHold):
         return node.rebuilt([without_holding(child, resource_name) for child in node.children])
     visit = node.visit and replace(
@@ -377,17 +377,17 @@ def visit_of(node: Activity) -> Visit | None:
     return node.visit if isinstance(node, VisitedStep | VisitedHold) else None
 
 
-def visits_in(node: Activity) -> Iterator[Visit]:
+def visits_of_tree_part(node: Activity) -> Iterator[Visit]:
     """Yield the visits of a part of a tree, in the order written."""
     if (visit := visit_of(node)) is not None:
         yield visit
     for child in node.children:
-        yield from visits_in(child)
+        yield from visits_of_tree_part(child)
 
 
-def value_of(executions: Expr, value_by_expr: Numbers) -> Array:
-    """Return the value of a number of executions at each point. The constant 1 is handled apart,
-    because it is not among the numbers of a model.
+def executions_at_points(executions: Expr, value_by_expr: Numbers) -> Array:
+    """Return a number of executions at each point [1]. The constant 1 is not among the numbers of a
+    model, so that it has a rule of its own.
     """
     return np.ones(1) if is_number(executions, 1.0) else value_by_expr[executions]
 
@@ -408,7 +408,7 @@ def _add_ratios(
     """Add the mean number of visits in a node that is executed `executions_of_node` times."""
     if (visit := visit_of(node)) is not None:
         ratio_by_visit[visit.index] = executions_of_node
-    for executions, child in node.weighted:
+    for executions, child in node.weighted_children:
         child_ratio = (
             executions_of_node
             if is_number(executions, 1.0)
@@ -431,15 +431,15 @@ class Places:
     Parameters
     ----------
     visits : by place
-    executed : how often each is made in one execution [1]
+    executions : how often each is made in one execution [1]
     follows : by two places at one queue, how often the second follows the first at once [1]
     """
 
     visits: list[Visit] = field(default_factory=list)
-    executed: list[Array] = field(default_factory=list)
+    executions: list[Array] = field(default_factory=list)
     follows: dict[tuple[int, int], Array] = field(default_factory=dict)
 
-    def returns(self, visit: Visit) -> Array:
+    def immediate_return_count(self, visit: Visit) -> Array:
         """Count the visits that immediately follow another service at the same queue [1]."""
         immediate_returns: Array = np.zeros(1)
         for (_, place), times_followed in self.follows.items():
@@ -467,7 +467,7 @@ class Places:
     def _count_returns(
         self, last_places: _EndPlaces, first_places: _EndPlaces, executions: Array
     ) -> None:
-        """Count how often the first places of a part follow the last places of another one at the
+        """Add how often the first places of a part follow the last places of another one at the
         same queue.
         """
         for place, probability in first_places:
@@ -494,9 +494,11 @@ class Places:
             )
         places_by_child = [
             self._end_places(
-                child, execution_count * value_of(executions, value_by_expr), value_by_expr
+                child,
+                execution_count * executions_at_points(executions, value_by_expr),
+                value_by_expr,
             )
-            for executions, child in node.weighted
+            for executions, child in node.weighted_children
         ]
         # At their ends a processor comes from a branch, a lock or a meeting, not from a queue
         # alone.
@@ -521,7 +523,7 @@ class Places:
                 if visit is None:
                     return [], []
                 self.visits.append(visit)
-                self.executed.append(execution_count)
+                self.executions.append(execution_count)
                 place_of_visit = [(len(self.visits) - 1, np.ones(1))]
                 return place_of_visit, place_of_visit
             case Then():
@@ -532,6 +534,9 @@ class Places:
     def _places_in_turn(
         self, places_by_part: Sequence[tuple[_EndPlaces, _EndPlaces]], execution_count: Array
     ) -> tuple[_EndPlaces, _EndPlaces]:
+        """Return the first and the last places of parts that are executed one after the other, and
+        add the returns between them.
+        """
         for (_, last_places), (first_places, _) in pairwise(places_by_part):
             self._count_returns(last_places, first_places, execution_count)
         return (places_by_part[0][0], places_by_part[-1][1]) if places_by_part else ([], [])
@@ -549,7 +554,9 @@ class Places:
         """
         first_turn_count = float(turn_counts.flat[0].real)
         has_few_turns = (
-            1 <= first_turn_count * max(1, sum(1 for _ in visits_in(body))) <= MOST_WRITTEN_OUT
+            1
+            <= first_turn_count * max(1, sum(1 for _ in visits_of_tree_part(body)))
+            <= MOST_WRITTEN_OUT
         )
         if (
             has_few_turns
@@ -577,15 +584,15 @@ _EndPlaces = list[tuple[int, Array]]
 
 
 def _most_requests(node: Activity, queue_name: str) -> int:
-    """Count the requests that one processor can have at a queue at once; of a pipeline, one at
-    each stage.
+    """Return the largest number of requests that one processor can have at a queue at once. A
+    pipeline can have one at each stage.
     """
     requests_by_child = [_most_requests(child, queue_name) for child in node.children]
     visit = visit_of(node)
-    queues_here = visit is not None and visit.queue == queue_name
+    is_visit_to_queue = visit is not None and visit.queue == queue_name
     match node.combination:
         case Combination.IN_TURN:
-            return max(int(queues_here), *requests_by_child, 0)
+            return max(int(is_visit_to_queue), *requests_by_child, 0)
         case Combination.LONGEST:
             return sum(requests_by_child)
         case Combination.ITEMS if isinstance(node, Pipeline):
@@ -608,7 +615,8 @@ class Queue:
     lock : whether it is a lock, whose service is what is done while it is held
     spin : whether it is a lock whose waiting processors access its word
     requests : the most requests that one processor can have there at once
-    copies : alike queues that this one stands for, each visit to any of them; see `lumped`
+    copies : alike queues that this one stands for, each visit to any of them; see
+        `slipstick.structure.lumping`
     order : of a reader-writer lock, whose waits `shared_locks` gives; empty for others
     """
 

@@ -70,18 +70,20 @@ def total_work(
     # By identity: trees share parts, and without it the work would grow with the number of paths.
     if id(activity) not in work_by_node:
         work_of_children = [
-            _scaled_work(executions, total_work(child, times_of_node, work_by_node, least=least))
-            for executions, child in (activity.weighted_by_state if least else activity.weighted)
+            _scale_work(executions, total_work(child, times_of_node, work_by_node, least=least))
+            for executions, child in (
+                activity.children_with_least_executions if least else activity.weighted_children
+            )
         ]
-        work_by_node[id(activity)] = _summed_by_name([times_of_node(activity), *work_of_children])
+        work_by_node[id(activity)] = _sum_by_name([times_of_node(activity), *work_of_children])
     return work_by_node[id(activity)]
 
 
-def _combined_by_name(
+def _combine_by_name(
     terms_of_parts: Iterable[Mapping[str, Expr]], combine: Callable[[list[Expr]], Expr]
 ) -> dict[str, Expr]:
-    """Collect the terms of several mappings by name and combine those of each name; names stay in
-    the order of their first appearance.
+    """Return, for each name, the terms that several mappings have under it, combined to one. Names
+    are in the order of their first appearance.
     """
     terms_by_name: dict[str, list[Expr]] = {}
     for terms_of_part in terms_of_parts:
@@ -90,11 +92,12 @@ def _combined_by_name(
     return {name: combine(terms_of_name) for name, terms_of_name in terms_by_name.items()}
 
 
-def _summed_by_name(terms_of_parts: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
-    return _combined_by_name(terms_of_parts, lambda terms: total(terms, TIME))
+def _sum_by_name(terms_of_parts: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
+    """Return, for each name, the sum of the times that several mappings have under it [s]."""
+    return _combine_by_name(terms_of_parts, lambda terms: total(terms, TIME))
 
 
-def _scaled_work(factor: Expr, work_by_name: Mapping[str, Expr]) -> dict[str, Expr]:
+def _scale_work(factor: Expr, work_by_name: Mapping[str, Expr]) -> dict[str, Expr]:
     """Multiply the work under each name by a factor."""
     return {
         name: time_or_count if time_or_count == zero(TIME) else factor * time_or_count
@@ -108,7 +111,7 @@ def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[st
     lower bound: parts whose number of executions depends on the state of the system are left out.
     """
 
-    def demands_of(node: Activity) -> dict[str, Expr]:
+    def demands_of_node(node: Activity) -> dict[str, Expr]:
         """Return the service times that one execution of a node itself demands, by resource [s]."""
         if isinstance(node, Step):
             return dict.fromkeys(node.uses, node.time)
@@ -119,7 +122,7 @@ def demands(activity: Activity, model: Model, *, least: bool = False) -> dict[st
             if lock.word is not None
         }
 
-    return total_work(activity, demands_of, least=least)
+    return total_work(activity, demands_of_node, least=least)
 
 
 def held_times(activity: Activity, model: Model, *, least: bool = False) -> dict[str, Expr]:
@@ -128,10 +131,10 @@ def held_times(activity: Activity, model: Model, *, least: bool = False) -> dict
     the system are left out.
     """
 
-    def held_by_node(node: Activity) -> dict[str, Expr]:
+    def hold_times_of_node(node: Activity) -> dict[str, Expr]:
         return {lock_name: _held_time(node, lock_name, model, least) for lock_name in node.held}
 
-    return total_work(activity, held_by_node, least=least)
+    return total_work(activity, hold_times_of_node, least=least)
 
 
 def _held_time(node: Activity, lock_name: str, model: Model, least: bool) -> Expr:
@@ -143,7 +146,7 @@ def _held_time(node: Activity, lock_name: str, model: Model, least: bool) -> Exp
         if least
         else [
             executions * time(child, model, books_labels=False)
-            for executions, child in node.weighted
+            for executions, child in node.weighted_children
         ]
     )
     held_time = total([*child_times, lock.accesses[1] * lock.access], TIME)
@@ -159,8 +162,10 @@ def _least_time(node: Activity, model: Model) -> Expr:
     if is_parallel(node):  # the sum of branches is no lower bound
         return zero(TIME)
     times = []
-    for executions, child in node.weighted_by_state:
-        has_counts_by_state = any(BY_STATE in below.executions for below in each_once([child]))
+    for executions, child in node.children_with_least_executions:
+        has_counts_by_state = any(
+            BY_STATE in inner_node.executions for inner_node in each_once([child])
+        )
         child_time = (
             _least_time(child, model)
             if has_counts_by_state
@@ -170,9 +175,9 @@ def _least_time(node: Activity, model: Model) -> Expr:
     return total(times, TIME)
 
 
-def time_of(node: Activity, model: Model, name_of_step: StepKey) -> dict[str, Expr]:
-    """Return the time of a step without contention, under the name that `name_of_step` gives it;
-    empty for a node that is no step, or a step without a name.
+def named_step_time(node: Activity, model: Model, name_of_step: StepKey) -> dict[str, Expr]:
+    """Return the time of a step without contention [s], by the name from `name_of_step`. The dict
+    is empty for a node that is no step, and for a step without a name.
     """
     if not isinstance(node, Step) or (step_name := name_of_step(node)) is None:
         return {}
@@ -187,7 +192,9 @@ def work_of_steps(model: Model, name_of_step: StepKey) -> dict[str, Expr]:
     work_by_node = dict[int, dict[str, Expr]]()
 
     def work_of_body(body: Activity) -> dict[str, Expr]:
-        return total_work(body, lambda node: time_of(node, model, name_of_step), work_by_node)
+        return total_work(
+            body, lambda node: named_step_time(node, model, name_of_step), work_by_node
+        )
 
     match population:
         case PhasedPopulation(phases):
@@ -196,26 +203,24 @@ def work_of_steps(model: Model, name_of_step: StepKey) -> dict[str, Expr]:
             phase_weights = (
                 phase.repeat * (phase.processors / population.size) for phase in phases
             )
-            return _summed_by_name(
-                _scaled_work(weight, work_of_body(phase.cycle))
+            return _sum_by_name(
+                _scale_work(weight, work_of_body(phase.cycle))
                 for weight, phase in zip(phase_weights, phases, strict=True)
             )
         case SuperstepPopulation(supersteps):
             mean_work_by_superstep = (
                 {
                     name: body_work / len(superstep.bodies)
-                    for name, body_work in _summed_by_name(
-                        map(work_of_body, superstep.bodies)
-                    ).items()
+                    for name, body_work in _sum_by_name(map(work_of_body, superstep.bodies)).items()
                 }
                 for superstep in supersteps
             )
             work_by_superstep = (
-                _summed_by_name([mean_work, work_of_body(superstep.barrier)])
+                _sum_by_name([mean_work, work_of_body(superstep.barrier)])
                 for mean_work, superstep in zip(mean_work_by_superstep, supersteps, strict=True)
             )
-            return _summed_by_name(
-                _scaled_work(superstep.repeat, superstep_work)
+            return _sum_by_name(
+                _scale_work(superstep.repeat, superstep_work)
                 for superstep, superstep_work in zip(supersteps, work_by_superstep, strict=True)
             )
     return work_of_body(population.bodies[0])
@@ -244,15 +249,15 @@ def most_at_once(
         match activity.combination:
             # Of children that are executed in turn only one is under way, of branches all are.
             case Combination.IN_TURN:
-                requests_by_name = _combined_by_name([own_request, *requests_by_child], largest)
+                requests_by_name = _combine_by_name([own_request, *requests_by_child], largest)
             case Combination.LONGEST:
-                weighted_branches = zip(activity.weighted, requests_by_child, strict=True)
+                weighted_branches = zip(activity.weighted_children, requests_by_child, strict=True)
                 requests_of_branches = [
-                    _scaled_work(executions, branch_requests)
+                    _scale_work(executions, branch_requests)
                     for (executions, _), branch_requests in weighted_branches
                 ]
-                requests_by_name = _combined_by_name(
-                    [own_request, _combined_by_name(requests_of_branches, total)], largest
+                requests_by_name = _combine_by_name(
+                    [own_request, _combine_by_name(requests_of_branches, total)], largest
                 )
             case Combination.ITEMS if isinstance(activity, Pipeline):
                 requests_by_name = _items_at_once(activity, requests_by_child)
@@ -270,19 +275,19 @@ def _items_at_once(
     """
     remaining_requests = iter(requests_by_body)
     requests_by_stage = [
-        _combined_by_name([next(remaining_requests) for _ in stage.bodies], largest)
+        _combine_by_name([next(remaining_requests) for _ in stage.bodies], largest)
         for stage in pipeline.stages
     ]
     # A serial stage holds one item at a time, a parallel one any number of them.
     item_requests_by_stage = [
-        stage_requests if stage.kind == "serial" else _scaled_work(pipeline.items, stage_requests)
+        stage_requests if stage.kind == "serial" else _scale_work(pipeline.items, stage_requests)
         for stage, stage_requests in zip(pipeline.stages, requests_by_stage, strict=True)
     ]
-    most_of_an_item = _combined_by_name(requests_by_stage, largest)
+    most_of_an_item = _combine_by_name(requests_by_stage, largest)
     # An item is at one stage at a time.
     return {
         request_name: minimum(requests, pipeline.items * most_of_an_item[request_name])
-        for request_name, requests in _combined_by_name(item_requests_by_stage, total).items()
+        for request_name, requests in _combine_by_name(item_requests_by_stage, total).items()
     }
 
 
@@ -300,7 +305,7 @@ def _most_steps_at_once(bodies: Sequence[Activity], name_of_step: StepKey) -> di
     def name_of_node(node: Activity) -> str | None:
         return name_of_step(node) if isinstance(node, Step) else None
 
-    return _combined_by_name(
+    return _combine_by_name(
         (most_at_once(body, name_of_node, requests_by_node) for body in bodies), largest
     )
 
@@ -347,12 +352,14 @@ class ParallelWork:
         self._expr_by_symbol: dict[tuple[str, str], Expr] = {}
         useful_steps = {step for step in model.steps if step.component in model.useful}
         # Of branches that are not waited for any number may be under way.
-        counts_useful = REPLIES not in model.constructs
-        counts_useful = counts_useful and not any(
+        may_count_useful_work = REPLIES not in model.constructs
+        may_count_useful_work = may_count_useful_work and not any(
             node.unawaited_children for node in parallel_nodes
         )
-        counts_useful = counts_useful and any(name in model.useful for name in self.components)
-        if counts_useful and not model.population.open:
+        may_count_useful_work = may_count_useful_work and any(
+            name in model.useful for name in self.components
+        )
+        if may_count_useful_work and not model.population.open:
             self._add_useful_expressions(model, bodies, useful_steps)
         work_by_component = (
             {} if has_counts_by_state else work_of_steps(model, lambda step: step.component)
@@ -391,7 +398,7 @@ class ParallelWork:
             if resource_name in model.resources
         }
         self._expr_by_symbol |= {
-            ("servers", resource_name): _servers_of(resource)
+            ("servers", resource_name): _server_count(resource)
             for resource_name, resource in resource_by_name.items()
         }
         self._expr_by_symbol["work", ""] = work_of_steps(model, useful_name)[""]
@@ -464,7 +471,7 @@ class ParallelWork:
         `values_by_symbol` [1].
         """
         workers_by_place = [
-            _workers_at(
+            _worker_count_at(
                 resource_name,
                 processors * most_steps,
                 processors,
@@ -484,11 +491,11 @@ class ParallelWork:
         return worker_count
 
 
-def _workers_at(
+def _worker_count_at(
     resource_name: str, requests: Array, processors: Array | float, servers: Array | float
 ) -> Array:
-    """Return how many of the requests of all processors can be under way at a resource, or at
-    none.
+    """Return how many of the requests of all processors can be under way at a resource, or without
+    one [1].
     """
     if resource_name == PROCESSORS:
         # The others of a processor that is alone are outside the model.
@@ -497,7 +504,7 @@ def _workers_at(
     return served_requests
 
 
-def _servers_of(server_resource: ResourceKind) -> Expr:
+def _server_count(server_resource: ResourceKind) -> Expr:
     """Return how many steps a resource can serve at once; for a station with rates, its greatest
     speed relative to that for one step.
     """
@@ -508,6 +515,7 @@ def _servers_of(server_resource: ResourceKind) -> Expr:
 
 
 def _resource_of_step(step: Step) -> str:
+    """Return the resource of a step; one name stands for all processors, another for none."""
     if step.resource is None:
         return NOWHERE
     return PROCESSORS if is_processor(step.resource) else step.resource
@@ -519,7 +527,9 @@ def _serial_work(pipeline: Pipeline, model: Model) -> tuple[Expr, Expr]:
     """
     serial_stages = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
     serial_stages_only = replace(pipeline, stages=serial_stages)
-    work_by_name = total_work(serial_stages_only, lambda node: time_of(node, model, lambda _: ""))
+    work_by_name = total_work(
+        serial_stages_only, lambda node: named_step_time(node, model, lambda _: "")
+    )
     steps_by_stage = [
         _most_steps_at_once(stage.bodies, lambda _: "").get("", Number(0.0))
         for stage in serial_stages

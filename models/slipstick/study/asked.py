@@ -34,11 +34,11 @@ def _value_texts(tree: Table) -> Iterator[tuple[str, Scalar]]:
             yield path, text_node
 
 
-def simulated_where_asked(
+def simulate_where_needed(
     study: StudyContext, cases: Mapping[str, Evaluator]
 ) -> tuple[StudyContext, dict[str, Evaluator]]:
-    """Set simulation as the method of each case without a method that is asked for a value that no
-    formula gives.
+    """Set simulation as the method of each case that has no method, if the study asks the case for
+    a value that no formula gives.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def simulated_where_asked(
 
     Returns
     -------
-    the study and its cases, where needed with the method set
+    the study and its cases, with the method set where needed
     """
     value_names = names_in(text_node.text for _, text_node in _value_texts(study.tree))
     changed_settings = {
@@ -83,10 +83,8 @@ def _needs_simulation(case: Evaluator, name: str) -> bool:
     )
 
 
-def asked_notes(study: StudyContext) -> list[str]:
-    """Return a note on the cases that are simulated because of the values that the study asks
-    for.
-    """
+def notes_on_simulated_cases(study: StudyContext) -> list[str]:
+    """List a note on the cases that are simulated because of the values that the study asks for."""
     cases = [
         case
         for case, settings in study.cases.items()
@@ -98,7 +96,9 @@ def asked_notes(study: StudyContext) -> list[str]:
     return [f"{', '.join(cases)}: simulated, because {', '.join(value_names)} is asked for"]
 
 
-def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
+def unsolvable_condition_problems(
+    study: StudyContext, cases: Mapping[str, Evaluator]
+) -> list[Problem]:
     """List the problems of conditions on values that only simulation gives, if every case names
     another method.
     """
@@ -122,9 +122,9 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
     return problems
 
 
-def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
-    """Describe which names to write for a value that several groups of all cases have; empty for
-    other names.
+def hint_of_missing_group(name: str, cases: Collection[Evaluator]) -> str:
+    """Return a message on which names to write for a value that each of several groups has in all
+    cases; empty for other names.
     """
     groups = [group_names(case.built.sample.model) for case in cases]
     # A case with one group gives the value under the name without a group.
@@ -134,10 +134,10 @@ def without_any_group(name: str, cases: Collection[Evaluator]) -> str:
     return f"there is no {name}{hint}" if hint else ""
 
 
-def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
+def ungrouped_value_problems(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
     """List the problems of values that are named without a group in models of several groups."""
     problems = []
-    hint_by_name = {name: without_any_group(name, cases.values()) for name in OF_EACH_GROUP}
+    hint_by_name = {name: hint_of_missing_group(name, cases.values()) for name in OF_EACH_GROUP}
     for path, text_node in _value_texts(study.tree):
         if path.split(".")[0] not in ("answer", *_CONDITION_KEYS):
             continue

@@ -17,9 +17,9 @@ from typing import Any, TypeVar, overload
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension, number_text
 from slipstick.limits import check_cost
-from slipstick.results.words import NO_WORDS, spelt
+from slipstick.results.words import NO_WORDS, as_words
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.constraints import standing_twice
+from slipstick.schema.kinds.constraints import listed_twice_message
 from slipstick.schema.kinds.study import (
     AxisSpec,
     BarsSpec,
@@ -38,8 +38,8 @@ from slipstick.schema.text import (
     Node,
     Scalar,
     Table,
-    at,
     key_mark,
+    node_at,
     node_text,
     plain,
     problem,
@@ -108,7 +108,7 @@ def axis_nodes(
         for index, item in enumerate(node.items):
             if isinstance(item, Scalar):
                 if item.value in values_seen:
-                    raise item.mark.error(standing_twice(item.text), (*path, index))
+                    raise item.mark.error(listed_twice_message(item.text), (*path, index))
                 values_seen.add(item.value)
     return node.items
 
@@ -128,8 +128,8 @@ def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
 
 
 def indices_to_check(nodes: Sequence[Node]) -> list[int]:
-    """Return the indices of the values of an axis to check where they stand: all, or of many a
-    sample.
+    """Return the indices of the values of an axis that are checked one by one: all of them, or a
+    sample of a long axis.
 
     The allowed values of a quantity are an interval, or the whole numbers in one. So if the
     extremes are allowed, and the first value that is not whole, all of them are. Names are checked
@@ -156,6 +156,7 @@ class _RangeReader:
     path: Place
 
     def values(self) -> Sequence[Node]:
+        """Return the values of the range as nodes."""
         start, unit = self._parse_end(self.spec.first, "from")
         end, end_unit = self._parse_end(self.spec.to, "to")
         if unit != end_unit:
@@ -276,34 +277,39 @@ class SweepDefinition:
     node: Node
     path: Place
 
-    def place(self, *keys: str | int) -> Place:
+    def path_of(self, *keys: str | int) -> Place:
         """Return the path in the study of a value inside the sweep, which some keys lead to."""
         # Axes without a name stand directly under ``vary``, without the key ``axes``.
         axes_are_plain = len(self.path) == 1
         return (*self.path, *(keys[1:] if axes_are_plain and keys[:1] == ("axes",) else keys))
 
-    def problem(self, message: str, *keys: str | int) -> SpecError:
+    def error_at(self, message: str, *keys: str | int) -> SpecError:
         """Return the error of a problem inside the sweep."""
-        return value_mark(self.node, keys).error(message, self.place(*keys))
+        return value_mark(self.node, keys).error(message, self.path_of(*keys))
 
     def axes(self) -> dict[str, Sequence[Node]]:
         """List the values of each axis, by path as written."""
         nodes_by_path = {}
         for path, axis_spec in self.spec.axes.items():
-            axis_node = at(self.node, ["axes", path])
+            axis_node = node_at(self.node, ["axes", path])
             assert axis_node is not None
             nodes_by_path[path] = axis_nodes(
-                axis_spec, axis_node, self.place("axes", path), repeated=self.spec.combine == "zip"
+                axis_spec,
+                axis_node,
+                self.path_of("axes", path),
+                repeated=self.spec.combine == "zip",
             )
         return nodes_by_path
 
     def check_lengths(self, length_by_path: Mapping[str, int]) -> None:
-        """Refuse axes of different lengths that are to be varied together."""
+        """Raise if axes that are varied together have different lengths, or if there are too many
+        points.
+        """
         if self.spec.combine == "zip" and len(set(length_by_path.values())) > 1:
             lengths_in_words = ", ".join(
                 f"{path} has {length}" for path, length in length_by_path.items()
             )
-            raise self.problem(f"zipped axes need equally many values: {lengths_in_words}", "axes")
+            raise self.error_at(f"zipped axes need equally many values: {lengths_in_words}", "axes")
         point_count = 1 if self.spec.combine == "zip" else math.prod(length_by_path.values())
         alternative = "write them to a file with slipstick points STUDY --out points.parquet"
         check_cost(
@@ -311,7 +317,7 @@ class SweepDefinition:
             point_count,
             f"{point_count:,} points",
             alternative,
-            lambda message: self.problem(message, "axes"),
+            lambda message: self.error_at(message, "axes"),
         )
 
 
@@ -320,7 +326,7 @@ _MODEL_KEYS = ("model", "workload")
 
 def base_settings(study: Table) -> dict[str, Node]:
     """Return the settings of the base."""
-    settings = _settings_of_table(at(study, [BASE]))
+    settings = _settings_of_table(node_at(study, [BASE]))
     settings.pop(TITLE, None)
     return settings
 
@@ -332,12 +338,12 @@ def case_titles(study: Table) -> dict[str, str]:
     ------
     SpecError : a title is no text
     """
-    cases_node = at(study, ["cases"])
+    cases_node = node_at(study, ["cases"])
     path_by_name: dict[str, list[str | int]] = {BASE: [BASE]}
     path_by_name |= {name: ["cases", name] for name in _settings_of_table(cases_node)}
     titles = {}
     for name, path in path_by_name.items():
-        if (node := _settings_of_table(at(study, path)).get(TITLE)) is None:
+        if (node := _settings_of_table(node_at(study, path)).get(TITLE)) is None:
             continue
         if not isinstance(node, Scalar) or not node.text.strip():
             raise _error_at(study, [*path, TITLE], "write a title, a few words for the report")
@@ -360,19 +366,21 @@ def derived_titles(study: Table) -> dict[str, str]:
     """
     titles = case_titles(study)
     new_titles: dict[str, str] = {}
-    for name, case_node in _settings_of_table(at(study, ["cases"])).items():
+    for name, case_node in _settings_of_table(node_at(study, ["cases"])).items():
         own_settings = _settings_of_table(case_node)
         used_case = node_text(own_settings.pop(USE)).strip("[]") if USE in own_settings else ""
         if name in titles or TITLE in own_settings:
             continue
         if used_case in titles and name.startswith(f"{used_case}-"):
-            new_titles[name] = f"{titles[used_case]}, {spelt(name.removeprefix(f'{used_case}-'))}"
+            new_titles[name] = (
+                f"{titles[used_case]}, {as_words(name.removeprefix(f'{used_case}-'))}"
+            )
         elif not used_case and len(own_settings) == 1:
             ((path, node),) = own_settings.items()
             number_with_unit = _NUMBER_WITH_UNIT.fullmatch(setting_text := node_text(node))
             # A title of the changed value alone misleads where the name says something else.
             if number_with_unit and number_with_unit[1] in re.findall(_NUMBER, name):
-                new_titles[name] = NO_WORDS.assigned(path, setting_text)
+                new_titles[name] = NO_WORDS.quantity_with_value(path, setting_text)
     return new_titles
 
 
@@ -393,7 +401,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     SpecError : a difference uses one that does not exist, or itself
     """
     settings_of_base = {**base_settings(study), **(differing_settings or {})}
-    cases_node = at(study, ["cases"])
+    cases_node = node_at(study, ["cases"])
     entry_by_name = cases_node.entries if isinstance(cases_node, Table) else {}
     # A misspelt key is reported as such, not by all the cases that then lack a base.
     is_misspelt = any(
@@ -410,16 +418,14 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     problems: list[Problem] = []
     for name in entry_by_name:
         try:
-            cases[name] = {
-                **settings_of_base,
-                **_settings_of_difference(name, study, (), difference_by_name)[0],
-            }
+            changed_settings, _ = _settings_of_difference(name, study, (), difference_by_name)
+            cases[name] = {**settings_of_base, **changed_settings}
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
     # Studies of measurements have nothing to solve.
-    if not cases and not (at(study, ["measured"]) or at(study, ["fits"])):
+    if not cases and not (node_at(study, ["measured"]) or node_at(study, ["fits"])):
         raise _error_at(
             study,
             [BASE],
@@ -428,7 +434,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     return cases
 
 
-def difference_in_words(settings: Settings, base: Settings) -> dict[str, str]:
+def changed_settings_in_words(settings: Settings, base: Settings) -> dict[str, str]:
     """Return the settings in which a case differs from the base, as text."""
     changed_settings = {
         # By identity: a case may state the value of the base again, and means it.
@@ -443,7 +449,7 @@ def difference_in_words(settings: Settings, base: Settings) -> dict[str, str]:
 
 def _setting_text(path: str, node: Node) -> str:
     """Return a setting as text; a whole model by its title."""
-    title = at(node, ["title"]) if path == "model" else None
+    title = node_at(node, ["title"]) if path == "model" else None
     return title.text if isinstance(title, Scalar) else node_text(node)
 
 
@@ -480,7 +486,7 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
 
 
 def _node_at(tree: Node, path: Sequence[str | int]) -> Node:
-    node = at(tree, path)
+    node = node_at(tree, path)
     assert node is not None
     return node
 
@@ -497,7 +503,7 @@ def _settings_of_difference(
     """
     if name in difference_by_name:
         return difference_by_name[name]
-    cases_node = at(study, ["cases"])
+    cases_node = node_at(study, ["cases"])
     assert isinstance(cases_node, Table)
     own_settings = _settings_of_table(cases_node.entries[name].node)
     used_names_node = own_settings.pop(USE, None)
@@ -563,7 +569,7 @@ def _error_at(study: Table, path: list[str | int], message: str) -> SpecError:
 
 
 @contextmanager
-def collecting(problems: list[Problem]) -> Iterator[None]:
+def collect_problems(problems: list[Problem]) -> Iterator[None]:
     """Collect the problems that the body raises, so that checking continues."""
     try:
         yield
@@ -592,7 +598,7 @@ class StudyContext:
     overrides: Settings = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_study(
         cls,
         spec: StudySpec,
         tree: Table,
@@ -601,7 +607,7 @@ class StudyContext:
         fitted: Settings | None = None,
     ) -> StudyContext:
         """Build the context of a study; fitted values replace those of its base."""
-        case_titles(tree)  # refuses what is none
+        case_titles(tree)  # raises for a title that is no text
         base = {**base_settings(tree), **(fitted or {}), **overrides}
         cases = {
             name: {**settings, **overrides}
@@ -617,20 +623,20 @@ class StudyContext:
         """Return an error with one problem at a path of the study."""
         return SpecError([self.problem(path, message, key=key)])
 
-    def written(self, path: Place) -> Node:
+    def node_of(self, path: Place) -> Node:
         """Return the node at a path of the study."""
         return _node_at(self.tree, path)
 
     def axes_in(self, path: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
         """Return the sweep of one case along the axes that are written inside a question."""
-        axes_node = self.written(path)
+        axes_node = self.node_of(path)
         node = Table({"axes": Entry(axes_node.mark, axes_node)}, axes_node.mark)
         return SweepDefinition(
             str(path[0]), SweepSpec(axes=dict(axes), cases=[case]), node, path[:1]
         )
 
     def pictures(self, kind: type[PictureT]) -> Iterator[tuple[Place, PictureT]]:
-        """List the pictures of one kind, each with its place."""
+        """Yield the pictures of one kind, each with its place."""
         for index, picture in enumerate(self.spec.pictures):
             if isinstance(picture, kind):
                 yield ("pictures", index), picture
@@ -729,7 +735,7 @@ def _named_cases(
     """
     for sweep in sweeps:
         yield from (
-            (sweep.place("cases", index), case, False)
+            (sweep.path_of("cases", index), case, False)
             for index, case in enumerate(sweep.spec.cases)
         )
     for key, question in study.spec.questions.items():
@@ -759,8 +765,8 @@ def cases_of(question: Any) -> list[str]:
 
 
 def parts_of(question: Any) -> Iterator[tuple[Place, QuestionSpec]]:
-    """Yield the questions under one key, which may hold several by name or in a list, each with its
-    place.
+    """Yield the questions under one key, each with its place inside the key, which may hold several
+    questions by name or in a list.
     """
     if isinstance(question, Mapping):
         yield from (((name,), question_spec) for name, question_spec in question.items())
@@ -779,7 +785,7 @@ def _picture_problems(study: StudyContext, sweep_names: Sequence[str]) -> Iterat
             )
         taken_names.add(picture.name)
         if isinstance(picture, BarsSpec) and picture.along:
-            yield from _not_along(study, ("pictures", index), picture)
+            yield from _area_picture_problems(study, ("pictures", index), picture)
         if isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweep_names:
             message = (
                 f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweep_names)}"
@@ -790,7 +796,9 @@ def _picture_problems(study: StudyContext, sweep_names: Sequence[str]) -> Iterat
             yield study.problem(("pictures", index), message)
 
 
-def _not_along(study: StudyContext, place: Place, picture: BarsSpec) -> Iterator[Problem]:
+def _area_picture_problems(
+    study: StudyContext, picture_path: Place, picture: BarsSpec
+) -> Iterator[Problem]:
     """Yield a problem for each case that does not set a number for the horizontal axis of a picture
     of areas.
     """
@@ -798,4 +806,4 @@ def _not_along(study: StudyContext, place: Place, picture: BarsSpec) -> Iterator
         node = study.cases.get(case, {}).get(picture.along)
         if case in study.cases and (node is None or numbers_of([node]) is None):
             why = f"case {case} sets no number {picture.along}, along which the areas are drawn"
-            yield study.problem((*place, "cases", index), why)
+            yield study.problem((*picture_path, "cases", index), why)

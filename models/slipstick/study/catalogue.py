@@ -12,20 +12,26 @@ from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
 from slipstick.schema.inputs import build_workload, model_names
-from slipstick.schema.kinds.quantity import DescribedValue, Given, entries, validate, with_sources
+from slipstick.schema.kinds.quantity import (
+    DescribedValue,
+    Given,
+    described_values,
+    validate,
+    with_sources,
+)
 from slipstick.schema.library import (
     KINDS,
     Library,
+    catalogue_folder,
     find,
     is_file_name,
-    kinds_called,
-    names,
-    shipped,
+    kinds_with_name,
+    names_of_kind,
     spec_model,
     spec_names,
     unknown_name,
 )
-from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, read_text
+from slipstick.schema.text import Mark, Scalar, Table, file_text, node_at, plain, read_text
 
 
 def catalogue_lines(
@@ -140,7 +146,7 @@ def catalogue_entry(name: str) -> CatalogueEntry:
         return _law_entry(name_in_kind)
     # A kind alone is answered with the names that it has.
     if kind in KINDS and not name_in_kind:
-        _refuse_ambiguous(kind, [f"{kind}/{name}" for name in names(kind)])
+        _refuse_ambiguous(kind, [f"{kind}/{name}" for name in names_of_kind(kind)])
     library = Library()
     kind, tree = _find_spec(name, library)
     spec = validate(spec_model(kind, tree), tree)
@@ -148,7 +154,10 @@ def catalogue_entry(name: str) -> CatalogueEntry:
     value_by_path = (
         _workload_entries(name)
         if kind == "workload"
-        else {value.path: value for value in with_sources(entries(spec), tree, library.sources)}
+        else {
+            value.path: value
+            for value in with_sources(described_values(spec), tree, library.sources)
+        }
     )
     spec_text = (
         file_text(find(kind, name))
@@ -186,7 +195,7 @@ def _find_spec(name: str, library: Library) -> tuple[str, Table]:
     kind, _, name_in_kind = name.partition("/")
     if is_file_name(name):
         return library.open(Path(name))
-    matching_kinds = [kind] if kind in KINDS else kinds_called(name)
+    matching_kinds = [kind] if kind in KINDS else kinds_with_name(name)
     all_kinds = known_kinds()
     # A misspelt kind would be reported as an unknown name.
     if (
@@ -209,8 +218,8 @@ def _refuse_ambiguous(name: str, entry_names: Sequence[str]) -> NoReturn:
 
 def _lines_of_kind(kind: str, titled: bool) -> Iterator[CatalogueLine]:
     if not titled:
-        names_of_kind = {"program": PROGRAMS, "law": LAWS}.get(kind) or names(kind)
-        yield from (CatalogueLine(kind, name, "") for name in names_of_kind)
+        listed_names = {"program": PROGRAMS, "law": LAWS}.get(kind) or names_of_kind(kind)
+        yield from (CatalogueLine(kind, name, "") for name in listed_names)
     elif kind == "program":
         yield from (
             CatalogueLine(kind, program.name, program.title) for program in PROGRAMS.values()
@@ -218,7 +227,9 @@ def _lines_of_kind(kind: str, titled: bool) -> Iterator[CatalogueLine]:
     elif kind == "law":
         yield from (CatalogueLine(kind, law.name, law.title) for law in LAWS.values())
     else:
-        yield from (CatalogueLine(kind, name, _title_of_spec(kind, name)) for name in names(kind))
+        yield from (
+            CatalogueLine(kind, name, _title_of_spec(kind, name)) for name in names_of_kind(kind)
+        )
 
 
 _TITLE_LINES = re.compile(
@@ -233,13 +244,13 @@ def _title_of_spec(kind: str, name: str) -> str:
         title_match = (
             # Of shipped files only the title is parsed: a list has hundreds of them.
             _TITLE_LINES.search(file_text(file_path))
-            if file_path.resolve().is_relative_to(shipped().resolve())
+            if file_path.resolve().is_relative_to(catalogue_folder().resolve())
             else None
         )
         tree = (
             read_text(title_match[0], str(file_path)) if title_match else Library().load(kind, name)
         )
-        title_node = at(tree, ["title"])
+        title_node = node_at(tree, ["title"])
     except SpecError as error:
         return f"(cannot be read: {error.problems[0]})"
     return str(plain(title_node)) if title_node is not None else ""
@@ -284,7 +295,7 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
     on.
     """
     built_workload = build_workload(Scalar(name, name, Mark("show", 1, 1), quoted=True), Library())
-    source_node = at(Library().load("workload", name), ["source"])
+    source_node = node_at(Library().load("workload", name), ["source"])
     source_text = str(plain(source_node)) if source_node is not None else ""
     return {
         path: DescribedValue(path, entry.given, entry.meaning, entry.source or source_text)

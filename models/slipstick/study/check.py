@@ -18,8 +18,8 @@ from slipstick.schema.library import (
     Library,
     find,
     is_file_name,
-    kinds_called,
-    model_words,
+    kinds_with_name,
+    model_description,
     spec_model,
     spec_names,
     unknown_name,
@@ -27,6 +27,8 @@ from slipstick.schema.library import (
 from slipstick.schema.text import Mark, Scalar, Table, value_mark
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from slipstick.schema.kinds.fitted import FittedSpec
     from slipstick.schema.kinds.study import StudySpec
 
@@ -46,8 +48,8 @@ def check_reference(reference: str) -> list[str]:
 
     Returns
     -------
-    its kind, and how times vary that say nothing of it; the catalogue may have specs of several
-    kinds by one name, and all of them are checked
+    the kind of each spec, with the default variation of times that state none. The catalogue may
+    have specs of several kinds by one name; all of them are checked
 
     Raises
     ------
@@ -58,7 +60,7 @@ def check_reference(reference: str) -> list[str]:
     """
     if is_file_name(reference):
         return ["; ".join(_check_spec(Path(reference)))]
-    if kinds := kinds_called(reference):
+    if kinds := kinds_with_name(reference):
         return ["; ".join(_check_spec(find(kind, reference))) for kind in kinds]
     from slipstick.schema.inputs import model_names
 
@@ -90,7 +92,7 @@ def check_file(path: Path) -> str:
 
 
 def _check_spec(path: Path) -> Iterator[str]:
-    """Check a spec file; yield its kind, then the defaults that a reader should know of."""
+    """Check a spec file; yield its kind, then notes and the default variation of its times."""
     library = Library()
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
@@ -100,34 +102,9 @@ def _check_spec(path: Path) -> Iterator[str]:
 
         check_values(tree, library)
     if kind == "fitted":
-        notes += _notes_on_model_of_fit(cast("FittedSpec", spec).model, tree, path)
-    if model_words(kind) or kind in ("workload", "study"):
-        # A machine or a network is whole by now; the others are also built, which takes more to
-        # import.
-        from slipstick.schema.inputs import (
-            build,
-            build_workload,
-            built_with,
-            check_requirements,
-            resolve,
-        )
-
-        reference = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
-        if kind == "study":
-            from slipstick.study.cases import BASE
-            from slipstick.study.run import read_study
-
-            # Building is checked against the study's own limits of cost, as when it runs.
-            with limited((study_spec := cast("StudySpec", spec)).limits.costs):
-                cases = read_study(study_spec, tree, library).cases
-                for case, settings in cases.items():
-                    case_path = (BASE,) if case == BASE else ("cases", case)
-                    check_requirements(*built_with(settings, library), (tree, case_path))
-        elif kind != "workload":
-            inputs = resolve({"model": reference}, library)
-            check_requirements(inputs, build(inputs))
-        else:
-            build_workload(reference, library)
+        notes += _notes_on_fitted_model(cast("FittedSpec", spec).model, tree, path)
+    if model_description(kind) or kind in ("workload", "study"):
+        _check_models(kind, spec, tree, path, library)
     if kind == "study":
         notes += _notes_on_title(cast("StudySpec", spec))
     yield kind
@@ -140,15 +117,48 @@ def _check_spec(path: Path) -> Iterator[str]:
         yield f"{count} of {len(default_variations)} times without an scv: {default_variation}"
 
 
-_DECIDING = ("statements", "agree", "seek", "choose", "fits")
+def _check_models(kind: str, spec: BaseModel, tree: Table, path: Path, library: Library) -> None:
+    """Build the models of a study, a workload or a model file, and check their requirements."""
+    # A machine or a network is whole by now; the others are also built, which takes more to import.
+    from slipstick.schema.inputs import (
+        build,
+        build_once,
+        build_workload,
+        check_requirements,
+        resolve,
+    )
+
+    reference = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
+    if kind == "study":
+        from slipstick.study.cases import BASE
+        from slipstick.study.run import read_study
+
+        # Building is checked against the study's own limits of cost, as when it runs.
+        with limited((study_spec := cast("StudySpec", spec)).limits.costs):
+            cases = read_study(study_spec, tree, library).cases
+            for case, settings in cases.items():
+                case_path = (BASE,) if case == BASE else ("cases", case)
+                check_requirements(*build_once(settings, library), (tree, case_path))
+    elif kind != "workload":
+        inputs = resolve({"model": reference}, library)
+        check_requirements(inputs, build(inputs))
+    else:
+        build_workload(reference, library)
+
+
+_DECIDING_QUESTIONS = ("statements", "agree", "seek", "choose", "fits")
 """Questions that can answer a title that asks yes or no."""
 
 
 def _notes_on_title(study: StudySpec) -> list[str]:
     """Return a note on a title that asks yes or no where no question of the study answers it."""
-    deciding = [name for name in _DECIDING if name in study.questions]
-    is_answered = deciding and not may_ask_for_opposite(study.title)
-    if not asks_yes_or_no(study.title) or is_answered or {"statements", "agree"} & {*deciding}:
+    deciding_questions = [name for name in _DECIDING_QUESTIONS if name in study.questions]
+    is_answered = deciding_questions and not may_ask_for_opposite(study.title)
+    if (
+        not asks_yes_or_no(study.title)
+        or is_answered
+        or {"statements", "agree"} & {*deciding_questions}
+    ):
         return []
     return [
         (
@@ -158,9 +168,9 @@ def _notes_on_title(study: StudySpec) -> list[str]:
     ]
 
 
-def _notes_on_model_of_fit(model: str, tree: Table, path: Path) -> list[str]:
-    """Refuse a fit of a model whose name is nearly one of the catalogue; note a model that is
-    neither there nor a file beside the fit or here, which may stand elsewhere.
+def _notes_on_fitted_model(model: str, tree: Table, path: Path) -> list[str]:
+    """Return a note on the model of a fit if it is neither in the catalogue nor a file beside the
+    fit or in the current folder. Raise if its name is nearly one of the catalogue.
     """
     from slipstick.schema.inputs import model_names
 

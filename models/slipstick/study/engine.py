@@ -45,8 +45,8 @@ from slipstick.study.points import (
     SolvableModel,
     SolvedBlock,
     engine_versions,
-    silent,
-    solved,
+    ignore_progress,
+    solve_block,
 )
 
 if TYPE_CHECKING:
@@ -141,13 +141,13 @@ class Engine:
         # Limits of time and memory need a process that can be ended; without them threads share the
         # models.
         self.on = self.on or (PROCESSES if self.limits else THREADS if self.jobs > 1 else HERE)
-        self._isolated = self.on == PROCESSES or bool(self.limits)
+        self._is_isolated = self.on == PROCESSES or bool(self.limits)
         if self.on not in (HERE, THREADS, PROCESSES, MPI) and "://" not in self.on:
             raise InputError(
                 f"there is no engine {self.on!r}; write {THREADS}, {PROCESSES}, {MPI}, or the"
                 " address of a Dask scheduler, such as tcp://node1:8786"
             )
-        if self._isolated and not hasattr(socket, "socketpair"):
+        if self._is_isolated and not hasattr(socket, "socketpair"):
             raise InputError(
                 "this operating system cannot limit single processes; leave out --on processes and"
                 " the limits"
@@ -186,7 +186,9 @@ class Engine:
         self._close_cluster()
         self._executor = None
 
-    def solve(self, blocks: Iterable[Block], progress: Progress = silent) -> list[SolvedBlock]:
+    def solve(
+        self, blocks: Iterable[Block], progress: Progress = ignore_progress
+    ) -> list[SolvedBlock]:
         """Solve blocks, except those whose results the store has from an earlier run.
 
         Parameters
@@ -257,7 +259,7 @@ class Engine:
         if self.on == HERE and not (
             self.store and isinstance(block, PointBlock) and block.replicated
         ):
-            return self._keep_result(block, *_timed_result(block))
+            return self._keep_result(block, *_solve_with_time(block))
         from slipstick.sim.run import SPREAD, Replication
 
         def replication_results(replications: Iterable[Replication]) -> Iterator[ReplicationResult]:
@@ -269,7 +271,7 @@ class Engine:
         # The simulation takes its replications from this engine, which solves them side by side.
         token = SPREAD.set(replication_results)
         try:
-            return self._keep_result(block, *_timed_result(block))
+            return self._keep_result(block, *_solve_with_time(block))
         except _ReplicationLostError as error:
             return self._keep_result(block, SolvedBlock.without_answer(block, str(error)), 0.0)
         finally:
@@ -313,7 +315,7 @@ class Engine:
                 results = _group_results(future)
                 # The process died: its blocks are tried again, each alone.
                 if results is None:
-                    block_numbers_of_group, lost_count = _lost_first(
+                    block_numbers_of_group, lost_count = _put_lost_blocks_first(
                         block_numbers_of_group, tries_by_block
                     )
                     reason = f"the process that solves it ended, {_MOST_TRIES} times"
@@ -325,7 +327,7 @@ class Engine:
                     block_numbers_of_group, results, strict=False
                 ):
                     block = blocks[block_number]
-                    result_by_number[block_number] = self._result_of(block, result, seconds)
+                    result_by_number[block_number] = self._accept_result(block, result, seconds)
                     progress(block.count)
                 # What a group did not come to is next, in its order.
                 waiting_block_numbers.extendleft(reversed(block_numbers_of_group[len(results) :]))
@@ -334,18 +336,20 @@ class Engine:
         """Hand a group of blocks to a worker."""
         turn_seconds = 0.0 if self.on == THREADS else TURN_SECONDS
         future = executor.submit(
-            _solved_group,
+            _solve_group,
             group_blocks,
             self.limits,
-            self._isolated,
+            self._is_isolated,
             engine_versions(),
             turn_seconds,
         )
         self._futures.add(future)
         return future
 
-    def _result_of(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
-        """Keep what a worker has of a block; a block that failed as a whole is solved by halves."""
+    def _accept_result(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
+        """Store and return the result of a worker for a block; a block that failed as a whole is
+        solved again by halves.
+        """
         # One point may have made a whole block fail.
         all_failed = len(result.failed) == block.count > 1 and not result.columns
         if all_failed and isinstance(block, PointBlock):
@@ -362,6 +366,7 @@ class Engine:
         )
 
     def _keep_result(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
+        """Put the result of a block into the store, if there is one, and return the result."""
         if self.store is not None:
             self.store.keep(block, result, seconds, self.limits)
         return result
@@ -431,16 +436,23 @@ def _dask_executor(address: str) -> tuple[Executor, int, Callable[[], object]]:
     return client.get_executor(pure=False), worker_count, client.close
 
 
-def _lost_first(
+def _put_lost_blocks_first(
     block_numbers: Sequence[int], tries_by_block: dict[int, int]
 ) -> tuple[list[int], int]:
-    """Count a try of each block whose process died; return the blocks in an order in which those
-    that are not tried again come first, and how many these are.
+    """Count one more try of each block whose process died. Return the blocks, those that are not
+    tried again first, and the number of those.
     """
     for block_number in block_numbers:
         tries_by_block[block_number] = tries_by_block.get(block_number, 0) + 1
-    lost = [number for number in block_numbers if tries_by_block[number] >= _MOST_TRIES]
-    return [*lost, *(number for number in block_numbers if number not in lost)], len(lost)
+    lost_numbers = [
+        block_number
+        for block_number in block_numbers
+        if tries_by_block[block_number] >= _MOST_TRIES
+    ]
+    return [
+        *lost_numbers,
+        *(block_number for block_number in block_numbers if block_number not in lost_numbers),
+    ], len(lost_numbers)
 
 
 def _group_results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
@@ -459,10 +471,10 @@ def _group_results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | Non
     return results
 
 
-def _solved_group(
+def _solve_group(
     blocks: Sequence[Block],
     limits: Limits,
-    isolated: bool,
+    is_isolated: bool,
     versions: Mapping[str, str],
     turn_seconds: float,
 ) -> list[tuple[SolvedBlock, float]]:
@@ -486,8 +498,8 @@ def _solved_group(
         with limited(limits.costs):
             results.append(
                 _solve_in_child(block, limits)
-                if isolated
-                else _timed_result(_with_known_model(block))
+                if is_isolated
+                else _solve_with_time(_with_cached_model(block))
             )
         # The rest of a slow group goes back, where other workers can take it.
         if monotonic() - start_time > turn_seconds:
@@ -495,27 +507,27 @@ def _solved_group(
     return results
 
 
-_KNOWN_MODELS: dict[bytes, SolvableModel] = {}
+_CACHED_MODELS: dict[bytes, SolvableModel] = {}
 
 
-def _with_known_model(block: Block) -> Block:
-    """Return a block with the solvable model of an equal earlier block, so that its compiled form
-    is used again.
+def _with_cached_model(block: Block) -> Block:
+    """Return a block with the solvable model of an earlier block if the two models are equal, so
+    that the compiled form of the model is used again.
     """
     if isinstance(block, ReplicationBlock):
         return block
-    known_solvable = _KNOWN_MODELS.setdefault(block.solvable.digest, block.solvable)
+    cached_solvable = _CACHED_MODELS.setdefault(block.solvable.digest, block.solvable)
     # The oldest model goes: blocks come in the order of their models.
-    if len(_KNOWN_MODELS) > _MOST_TOGETHER:
-        del _KNOWN_MODELS[next(iter(_KNOWN_MODELS))]
-    return replace(block, solvable=known_solvable)
+    if len(_CACHED_MODELS) > _MOST_TOGETHER:
+        del _CACHED_MODELS[next(iter(_CACHED_MODELS))]
+    return replace(block, solvable=cached_solvable)
 
 
-def _timed_result(block: Block) -> tuple[SolvedBlock, float]:
+def _solve_with_time(block: Block) -> tuple[SolvedBlock, float]:
     """Solve a block in this process; return its results and the seconds taken."""
     start_time = monotonic()
     try:
-        result = solved(block)
+        result = solve_block(block)
     except MemoryError:
         result = SolvedBlock.without_answer(block, "takes more memory than there is")
     return result, monotonic() - start_time
@@ -656,7 +668,7 @@ def serve(handle: int) -> None:
         block, limits = tasks.get()
         try:
             with limited(limits.costs):
-                pipe.send(_result_within_memory(_with_known_model(block), limits.memory))
+                pipe.send(_result_within_memory(_with_cached_model(block), limits.memory))
         except (SlipstickError, _OutOfMemoryError) as error:
             pipe.send(error)
 
@@ -666,7 +678,7 @@ def _result_within_memory(block: Block, memory_limit: float | None) -> tuple[Sol
     has.
     """
     if memory_limit is None:
-        return _timed_result(block)
+        return _solve_with_time(block)
     _load_solvers()
     import resource
 
@@ -686,7 +698,7 @@ def _result_within_memory(block: Block, memory_limit: float | None) -> tuple[Sol
     )
     reason = f"takes more than its limit of memory, {memory_limit / 1e9:g} GB"
     try:
-        result, seconds = _timed_result(block)
+        result, seconds = _solve_with_time(block)
     except (ImportError, SystemError, OSError, RuntimeError):
         # Without memory a library that is loaded or called may end in any of these.
         raise _OutOfMemoryError(SolvedBlock.without_answer(block, reason)) from None

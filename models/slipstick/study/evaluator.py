@@ -13,7 +13,7 @@ from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.names import AnswerNames
 from slipstick.results.sweep import PointTable
-from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
+from slipstick.schema.inputs import BuiltModel, Inputs, Settings, build_once
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical
 from slipstick.study.points import (
@@ -22,8 +22,8 @@ from slipstick.study.points import (
     Progress,
     SolvableModel,
     SolvedBlock,
+    ignore_progress,
     overhead,
-    silent,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ ALL_SHARES = 10**6
 """More shares than there are parameters: what a ranking needs of a simulation."""
 
 
-def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
+def solve(blocks: Iterable[PointBlock], progress: Progress = ignore_progress) -> list[SolvedBlock]:
     """Solve blocks by the engine of the running study; without one, in this process, one after the
     other.
 
@@ -66,12 +66,12 @@ class Evaluator:
     @cached_property
     def solvable(self) -> SolvableModel:
         """The model with its method, as it is solved here or in another process."""
-        built = self.built
+        built_model = self.built
         return SolvableModel(
-            built.model,
-            built.parameters,
-            built.options.method,
-            built.options.simulation,
+            built_model.model,
+            built_model.parameters,
+            built_model.options.method,
+            built_model.options.simulation,
             self.smooth,
         )
 
@@ -81,7 +81,7 @@ class Evaluator:
         return self.solvable.form
 
     @property
-    def smoothed(self) -> Evaluator:
+    def with_mean_value_default(self) -> Evaluator:
         """The same case by mean value where simulation is the default: for derivatives, and for
         thousands of points.
         """
@@ -92,7 +92,7 @@ class Evaluator:
         """The names of the values that answers can have, without compiling or solving the model."""
         return CaseNames(self.built)
 
-    def longer(self, factor: float) -> Evaluator:
+    def with_longer_simulations(self, factor: float) -> Evaluator:
         """Return the same case with simulations that are `factor` times as long."""
         if factor == 1:
             return self
@@ -104,17 +104,17 @@ class Evaluator:
     @property
     def method(self) -> str:
         """The name of the method that answers."""
-        return self.solved({}, ()).provenance.methods[0]
+        return self.point_table({}, ()).provenance.methods[0]
 
     def columns(
         self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
     ) -> dict[str, Array]:
         """Return the columns of answers at aligned points, without their provenance; see
-        `solved`.
+        `point_table`.
         """
-        return self.solved(values, wanted_names).columns
+        return self.point_table(values, wanted_names).columns
 
-    def solved(
+    def point_table(
         self,
         values: Mapping[str, Array],
         wanted_names: Collection[str] | None = None,
@@ -152,7 +152,7 @@ class Evaluator:
             )
             for rows in row_blocks
         )
-        table = PointTable.joined(point_count, zip(row_blocks, solved_blocks, strict=True))
+        table = PointTable.join(point_count, zip(row_blocks, solved_blocks, strict=True))
         no_values = np.full(point_count, np.nan)
         has_answer = np.isfinite(table.columns.get(self.form.quantity, no_values))
         columns = {
@@ -173,21 +173,21 @@ class Evaluator:
         return "s" if OVERHEAD in column else self.form.unit(column)
 
     @cached_property
-    def own(self) -> dict[str, Array]:
+    def own_columns(self) -> dict[str, Array]:
         """The answers at the case's own values, as columns of one point."""
         return self.columns({})
 
-    def why(self, values: Mapping[str, Array], index: int) -> str:
+    def reason_without_answer(self, values: Mapping[str, Array], index: int) -> str:
         """Return the reason why a point has no answer."""
         point_values = {path: array[index : index + 1] for path, array in values.items()}
-        return self.solved(point_values, ()).failed.get(0, "no answer")
+        return self.point_table(point_values, ()).failed.get(0, "no answer")
 
     def answer(self, shares: int = 0, wanted_names: Collection[str] = ()) -> Answer:
-        """Compute the answer at the case's own values, with the notes of the model; a simulation
-        computes at least as many shares as are asked for.
+        """Compute the answer at the case's own values, with the notes of the model. A simulation
+        computes at least `shares` shares.
 
-        Values that are not of the long run, such as ``time_until[door,2]``, are there if they are
-        wanted.
+        Values that are not of the long run, such as ``time_until[door,2]``, are computed only if
+        they are among the wanted names.
 
         Raises
         ------
@@ -222,29 +222,30 @@ class CaseNames(Mapping[str, str]):
     built: BuiltModel
 
     def __getitem__(self, name: str) -> str:
-        return self.sampled[name] if name in self.sampled else self._whole[name]
+        return self.sampled[name] if name in self.sampled else self._all_names[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._whole)
+        return iter(self._all_names)
 
     def __len__(self) -> int:
-        return len(self._whole)
+        return len(self._all_names)
 
     @property
     def sampled(self) -> AnswerNames:
         """The names that a sample of the model has."""
-        return self.built.sample.names(self.built.options.method)
+        return self.built.sample.answer_names(self.built.options.method)
 
     @property
-    def _whole(self) -> AnswerNames:
-        return self.built.shape.names(self.built.options.method)
+    def _all_names(self) -> AnswerNames:
+        return self.built.shape.answer_names(self.built.options.method)
 
 
 def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], message_start: str) -> str:
-    """Return the message that no case has a value of this name, with the nearest name; empty if one
-    has it.
+    """Return the message that no case has a value of this name, with the nearest name; empty if a
+    case has the value.
 
-    The samples of all are asked first, because a large model is built for what they lack.
+    The samples of the models are searched first, because a large model is built only for a name
+    that no sample has.
     """
     sampled_names = (
         case_names.sampled if isinstance(case_names, CaseNames) else case_names
@@ -270,16 +271,15 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
     ------
     SpecError : something is wrong with its settings
     """
-    inputs, built = built_with(settings, library)
+    inputs, built_model = build_once(settings, library)
     return library.once(
-        ("evaluator", case, id(inputs)), lambda: Evaluator(case, inputs, built), inputs
+        ("evaluator", case, id(inputs)), lambda: Evaluator(case, inputs, built_model), inputs
     )
 
 
 def with_values(case: str, settings: Settings, values: Settings, library: Library) -> Evaluator:
-    """Build a case whose given values, already checked at their places, can be varied.
-
-    It is built anew only if one of them is no parameter of its model yet.
+    """Return the evaluator of a case in which the given values, already checked at their places,
+    can be varied. The case is built again only if a value is not yet a parameter of its model.
 
     Raises
     ------
@@ -293,16 +293,16 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     if (
         not sets_parameter_of_file
         and canonical_paths <= case_evaluator.built.parameters.keys()
-        and case_evaluator.built.computed_from(canonical_paths)
+        and case_evaluator.built.are_free(canonical_paths)
     ):
         return case_evaluator
     return evaluator(case, {**settings, **values}, library)
 
 
-def with_derived(
+def with_overheads(
     cases: Mapping[str, Answer], base: str, wanted_values: Sequence[str]
 ) -> dict[str, Answer]:
-    """Add the overhead and the overhead reduction to the answers of cases, if requested.
+    """Return the answers of cases, with the overhead and the overhead reduction if requested.
 
     Parameters
     ----------
@@ -370,7 +370,10 @@ def reduction(after: Value, before: Value) -> Value:
     # Without intervals a reduction of rounding size is 0.
     if {after.low, after.high} | {before.low, before.high} == {None}:
         return Value(beyond_rounding(reduction_value), "1")
-    (after_low, after_high), (before_low, before_high) = _interval(after), _interval(before)
+    (after_low, after_high), (before_low, before_high) = (
+        _ends_of_interval(after),
+        _ends_of_interval(before),
+    )
     return Value(
         reduction_value,
         "1",
@@ -379,7 +382,7 @@ def reduction(after: Value, before: Value) -> Value:
     )
 
 
-def _interval(value: Value) -> tuple[float, float]:
+def _ends_of_interval(value: Value) -> tuple[float, float]:
     assert value.value is not None
     return (
         value.value if value.low is None else value.low,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import InputError
-from slipstick.files import locked
+from slipstick.files import lock_folder
 from slipstick.study.engine import Limits
 from slipstick.study.points import Block, ReplicationBlock, SolvedBlock
 
@@ -129,17 +129,17 @@ class Journal:
         return result if isinstance(result, SolvedBlock) else None
 
     def keep(self, block: Block, solved_block: SolvedBlock, seconds: float, limits: Limits) -> None:
-        """Store a result that took at least `LEAST_SECONDS`, or a failure, as long as there is
-        room.
+        """Store a result that took at least `LEAST_SECONDS` to compute, or a failure, as long as
+        the file has room.
         """
         # A failure is kept even if it came quickly: to find it again may take the whole limit of
         # time.
-        failed = bool(solved_block.failed) and not solved_block.columns
-        if (seconds < LEAST_SECONDS and not failed) or not (
+        is_failure = bool(solved_block.failed) and not solved_block.columns
+        if (seconds < LEAST_SECONDS and not is_failure) or not (
             self._database is not None or (self._is_file_free and self._open_database())
         ):
             return
-        block_key = _failure_key(block, limits) if failed else block.key
+        block_key = _failure_key(block, limits) if is_failure else block.key
         pickled_block = pickle.dumps(solved_block, protocol=4)
         self._file_size += len(pickled_block)
         if self._file_size > MOST_BYTES or self._is_damaged:
@@ -147,7 +147,7 @@ class Journal:
         stored_row = (
             block_key,
             self._mark_requested(block, block_key),
-            int(failed),
+            int(is_failure),
             sha256(pickled_block).digest(),
             pickled_block,
         )
@@ -158,8 +158,8 @@ class Journal:
             self._is_damaged = True  # the next run begins with a new file
 
     def _mark_requested(self, block: Block, key: bytes) -> int:
-        """Mark a block as requested, so that its row stays in the file; return its number of
-        points, which is 0 for a replication, stored only until its point is.
+        """Mark a block as requested, so that its row stays in the file, and return its number of
+        points. A replication is not marked and counts 0: it is kept only until its point is stored.
         """
         if isinstance(block, ReplicationBlock):
             return 0
@@ -190,7 +190,7 @@ class Journal:
         """Open or create the file; false if another run is using it."""
         folder = self.path.parent
         folder.mkdir(parents=True, exist_ok=True)
-        lock_handle = locked(folder)
+        lock_handle = lock_folder(folder)
         self._is_file_free = lock_handle != -1
         if not self._is_file_free:
             return False
@@ -280,7 +280,7 @@ def stored_points(folder: Path) -> StoredPoints:
             0,
             {},
         )  # a run was killed while it made the file; the next one rolls that back
-    lock_handle = locked(folder)
+    lock_handle = lock_folder(folder)
     if lock_handle is not None and lock_handle >= 0:
         os.close(lock_handle)
     return StoredPoints(point_count, failed_count, run_description, lock_handle == -1)

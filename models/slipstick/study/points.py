@@ -40,7 +40,7 @@ Progress = Callable[[int], object]
 """A function that is called with the number of points solved since its last call."""
 
 
-def silent(points: int) -> None:
+def ignore_progress(points: int) -> None:
     """Ignore progress."""
 
 
@@ -230,12 +230,12 @@ class SolvedBlock(PointTable):
         block_ends = list(accumulate((count for count, _ in counts_and_blocks), initial=0))
         indices_by_block = (np.arange(*span) for span in pairwise(block_ends))
         blocks = [solved_block for _, solved_block in counts_and_blocks]
-        table = PointTable.joined(block_ends[-1], zip(indices_by_block, blocks, strict=True))
+        table = PointTable.join(block_ends[-1], zip(indices_by_block, blocks, strict=True))
         answers = tuple(answer for solved_block in blocks for answer in solved_block.answers)
         return cls(table.columns, table.provenance, table.failed, table.limits, answers)
 
 
-def solved(block: Block) -> SolvedBlock:
+def solve_block(block: Block) -> SolvedBlock:
     """Solve a block, in this process.
 
     Raises
@@ -298,8 +298,8 @@ def _whole_answers(solvable: SolvableModel, value_names: Sequence[str]) -> Solve
 def _derived_columns(
     block: PointBlock, points: Answers, columns: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Return the columns that follow from others, and the quantiles and transient values that only
-    answers at single points have.
+    """Return the requested columns that the points do not have: the overhead, which is computed
+    from other columns, and quantiles and transient values, which are computed point by point.
     """
     from slipstick.method.names import names_of
 
@@ -354,7 +354,8 @@ def _quantile_columns(
 def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:
     """Return the requested transient values [points]; NaN where there is none.
 
-    Beside estimates each is its own interval, for it is no estimate.
+    They are exact. If the other columns are estimates with intervals, the interval of a transient
+    value has the value itself as both ends.
     """
     varied_values = {**block.axis_values, **block.values}
     solvable = block.solvable
@@ -384,7 +385,7 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
 
 
 def overhead(columns: Mapping[str, Array], useful_components: Collection[str]) -> dict[str, Array]:
-    """Subtract the useful parts of the account from the time [s, points].
+    """Return the overhead: the time without the useful components of the account [s, points].
 
     Where the account is an estimate, the intervals of the other parts add up: the widest interval,
     however the parts depend on each other.
@@ -432,10 +433,10 @@ def _digest(value_tree: object) -> bytes:
     def digest(value: object) -> bytes:
         if type(value) is str:
             if value not in digest_by_text:
-                digest_by_text[value] = _hash_of("str", repr(value).encode())
+                digest_by_text[value] = _hash_of_pieces("str", repr(value).encode())
             return digest_by_text[value]
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-            return _hash_of(type(value).__name__, repr(value).encode())
+            return _hash_of_pieces(type(value).__name__, repr(value).encode())
         if id(value) not in digest_by_id:
             # The value is kept too, so that no other object gets its id.
             digest_by_id[id(value)] = content_digest(value), value
@@ -445,24 +446,26 @@ def _digest(value_tree: object) -> bytes:
         value_type: Any = type(value)
         type_name, field_names = _type_and_fields(value_type)
         if field_names is not None:
-            return _hash_of(
+            return _hash_of_pieces(
                 type_name, *[digest(getattr(value, field_name)) for field_name in field_names]
             )
         if isinstance(value, tuple | list):
-            return _hash_of("sequence", *map(digest, value))
+            return _hash_of_pieces("sequence", *map(digest, value))
         # The order of a set differs from process to process.
         if isinstance(value, set | frozenset):
-            return _hash_of("set", *sorted(map(digest, value)))
+            return _hash_of_pieces("set", *sorted(map(digest, value)))
         if isinstance(value, Mapping):
-            return _hash_of(
+            return _hash_of_pieces(
                 "mapping", *(digest(item_part) for item in value.items() for item_part in item)
             )
         if isinstance(value, np.ndarray):
-            return _hash_of(f"{value.dtype} {value.shape}", np.ascontiguousarray(value).tobytes())
+            return _hash_of_pieces(
+                f"{value.dtype} {value.shape}", np.ascontiguousarray(value).tobytes()
+            )
         if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-            return _hash_of(f"{value.__module__}.{value.__qualname__}")
+            return _hash_of_pieces(f"{value.__module__}.{value.__qualname__}")
         reduced_state: Any = value.__reduce_ex__(4)
-        return _hash_of(
+        return _hash_of_pieces(
             type_name,
             digest(
                 reduced_state
@@ -495,7 +498,7 @@ def _type_and_fields(value_type: type) -> tuple[str, tuple[str, ...] | None]:
     )
 
 
-def _hash_of(type_name: str, *pieces: bytes) -> bytes:
+def _hash_of_pieces(type_name: str, *pieces: bytes) -> bytes:
     # The length before each piece keeps ("ab", "c") apart from ("a", "bc").
     lengths_and_pieces = [
         chunk for piece in pieces for chunk in (len(piece).to_bytes(8, "big"), piece)

@@ -14,7 +14,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem
-from slipstick.extensions import imported
+from slipstick.extensions import import_object
 from slipstick.results.question import QuestionResult
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import QUESTIONS
@@ -89,5 +89,5 @@ def read_question(name: str, question_spec: Any, study: StudyContext) -> Questio
     ------
     SpecError : everything that is wrong with it
     """
-    question: Question = imported(QUESTIONS[name].answered_by)(question_spec, study)
+    question: Question = import_object(QUESTIONS[name].answered_by)(question_spec, study)
     return question

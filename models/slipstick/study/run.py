@@ -42,11 +42,11 @@ from slipstick.schema.kinds.study import (
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, plain
 from slipstick.study.asked import (
-    asked_notes,
-    simulated_where_asked,
-    values_of_first_group,
-    values_without_method,
-    without_any_group,
+    hint_of_missing_group,
+    notes_on_simulated_cases,
+    simulate_where_needed,
+    ungrouped_value_problems,
+    unsolvable_condition_problems,
 )
 from slipstick.study.cases import (
     BASE,
@@ -54,20 +54,26 @@ from slipstick.study.cases import (
     StudyContext,
     SweepDefinition,
     cases_of,
+    changed_settings_in_words,
     check_answer_names,
     check_axes,
     check_names,
-    collecting,
-    difference_in_words,
+    collect_problems,
     parts_of,
     sweeps_of,
 )
-from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, unknown_value, with_derived
-from slipstick.study.points import Progress, silent
+from slipstick.study.evaluator import (
+    ALL_SHARES,
+    Evaluator,
+    evaluator,
+    unknown_value,
+    with_overheads,
+)
+from slipstick.study.points import Progress, ignore_progress
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
-from slipstick.study.sweep import SweepPlan, checked_sweep, plan_sweep, solve_plan
+from slipstick.study.sweep import SweepPlan, check_sweep, plan_sweep, solve_plan
 from slipstick.study.uncertain import with_intervals
-from slipstick.study.wording import pictures_wanted, words_of
+from slipstick.study.wording import default_pictures, words_of
 from slipstick.vocabulary import ABSENT
 
 if TYPE_CHECKING:
@@ -116,7 +122,7 @@ class PreparedStudy:
         """SHA-256 of every file read, by name."""
         return dict(sorted(self.context.library.hashes.items()))
 
-    def drawn_of(self, sweep: str) -> list[str]:
+    def values_in_pictures(self, sweep: str) -> list[str]:
         """Return the names of the values of a sweep that pictures show."""
         names: dict[str, None] = {}
         for picture in self.spec.pictures:
@@ -209,29 +215,31 @@ def read_study(
     SpecError : everything that is wrong
     NoAnswerError : nothing can be fitted to the data of the study
     """
-    study = StudyContext.of(spec, tree, library, overrides or {})
+    study = StudyContext.from_study(spec, tree, library, overrides or {})
     sweeps = sweeps_of(spec, tree)
     problems: list[Problem] = []
-    with collecting(problems):
+    with collect_problems(problems):
         check_names(study, sweeps)
     evaluators: dict[str, Evaluator] = {}
     for case, settings in study.cases.items():
-        with collecting(problems):
+        with collect_problems(problems):
             evaluators[case] = _case_evaluator(case, settings, study)
-    study, evaluators = simulated_where_asked(study, evaluators)
+    study, evaluators = simulate_where_needed(study, evaluators)
     questions: dict[str, Question] = {}
     for key, question_spec in spec.questions.items():
         if all(case in evaluators for case in cases_of(question_spec)):
-            with collecting(problems):
+            with collect_problems(problems):
                 questions[key] = read_question(key, question_spec, study)
                 # Questions that follow, and all cases, are built anew with what was fitted.
                 if fitted and not problems and (new_settings := questions[key].fitted_settings()):
-                    study = StudyContext.of(spec, tree, library, study.overrides, new_settings)
+                    study = StudyContext.from_study(
+                        spec, tree, library, study.overrides, new_settings
+                    )
                     evaluators = {
                         case: evaluator(case, case_settings, library)
                         for case, case_settings in study.cases.items()
                     }
-                    study, evaluators = simulated_where_asked(study, evaluators)
+                    study, evaluators = simulate_where_needed(study, evaluators)
     evaluators_by_sweep, axes_by_sweep = _sweep_models(study, sweeps, evaluators, problems)
     # A study that asks for nothing gets the first quantity of each of its models.
     if "answer" not in spec.model_fields_set:
@@ -253,13 +261,13 @@ def read_study(
             added_answers = {key: dict(names) for key, names in added_answers.items()}
         check_answer_names(study, added_answers)
         _check_value_names(study, evaluators, evaluators_by_sweep, added_answers, questions)
-        problems += values_without_method(study, evaluators)
-        problems += values_of_first_group(study, evaluators)
+        problems += unsolvable_condition_problems(study, evaluators)
+        problems += ungrouped_value_problems(study, evaluators)
     if problems:
         # Cases that share a mistake report it once.
         raise SpecError(list(dict.fromkeys(problems)))
     if not spec.pictures:
-        pictures = [*pictures_wanted(study.spec, axes_by_sweep, evaluators_by_sweep)]
+        pictures = [*default_pictures(study.spec, axes_by_sweep, evaluators_by_sweep)]
         pictures += [picture for question in questions.values() for picture in question.pictures]
         study = replace(study, spec=study.spec.model_copy(update={"pictures": pictures}))
     return PreparedStudy(name, study, sweeps, questions)
@@ -300,19 +308,19 @@ def _sweep_models(
     cases: Collection[str],
     problems: list[Problem],
 ) -> tuple[dict[str, list[Evaluator]], dict[str, list[Axis]]]:
-    """Check the sweeps from each case that could be built, and return the models and the axes of
-    each sweep. Append the faults to the problems.
+    """Return the models and the axes of each sweep, checked from each case that could be built;
+    append what is wrong to the problems.
     """
     evaluators_by_sweep: dict[str, list[Evaluator]] = {}
     axes_by_sweep: dict[str, list[Axis]] = {}
     for sweep in sweeps:
         for case in sweep.spec.cases:
             if case in cases:
-                with collecting(problems):
-                    sweep_axes, evaluators = checked_sweep(sweep, case, study)
+                with collect_problems(problems):
+                    sweep_axes, evaluators = check_sweep(sweep, case, study)
                     axes_by_sweep[sweep.name] = sweep_axes
                     evaluators_by_sweep.setdefault(sweep.name, []).extend(evaluators)
-    with collecting(problems):
+    with collect_problems(problems):
         paths_by_sweep = {
             name: [axis.path for axis in axes] for name, axes in axes_by_sweep.items()
         }
@@ -403,7 +411,7 @@ def _misnamed_columns(
         for keys, name in columns_in(question_spec):
             message = unknown_value(name, answer_names, "no case has") if answer_names else ""
             if only_cases and not message:
-                message = without_any_group(name, [cases[case] for case in answers])
+                message = hint_of_missing_group(name, [cases[case] for case in answers])
             if message:
                 problem = study.problem((key, *path, *keys), message)
                 # The question's own check says more than this one.
@@ -417,7 +425,7 @@ def run(
     *,
     engine: Engine | None = None,
     whole: bool = False,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Results:
     """Answer all questions of a study.
 
@@ -438,30 +446,25 @@ def run(
 
 
 def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -> Results:
+    """Return the results of a study: of its cases, its sweeps and then its questions."""
     spec = study.spec
     cases = study.cases
     base_settings = cases.get(BASE, {})
     answers: dict[str, Answer] = {}
     inputs_by_case: dict[str, object] = {}
     questions = study.questions.values()
-    question_names = (
-        case_or_question_name
-        for question in questions
-        for case_or_question_name in question.named_values
-    )
+    question_names = (name for question in questions for name in question.named_values)
     wanted_names = list(dict.fromkeys([*spec.answer, *question_names, *_named_columns(spec)]))
-    for case_or_question_name, settings in cases.items():
-        answers[case_or_question_name], inputs_by_case[case_or_question_name] = _solved_case(
-            study, case_or_question_name, settings, base_settings, wanted_names
+    for case, settings in cases.items():
+        answers[case], inputs_by_case[case] = _solve_case(
+            study, case, settings, base_settings, wanted_names
         )
         progress(1)
-    answers = with_derived(answers, BASE, wanted_names)
+    answers = with_overheads(answers, BASE, wanted_names)
     with_answers = with_answers and study.points <= MOST_ANSWERS
     sweeps = tuple(
-        _solved_sweep(
-            study, case_or_question_name, plan, as_answers=with_answers, progress=progress
-        )
-        for case_or_question_name, plan in study.plans.items()
+        _solve_sweep(study, sweep_name, plan, as_answers=with_answers, progress=progress)
+        for sweep_name, plan in study.plans.items()
     )
     results = Results(
         name=study.name,
@@ -470,8 +473,8 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
         source=spec.sources.get(spec.source, spec.source),
         cases=NamedAnswers(answers),
         settings={
-            case_or_question_name: difference_in_words(settings, base_settings)
-            for case_or_question_name, settings in cases.items()
+            case: changed_settings_in_words(settings, base_settings)
+            for case, settings in cases.items()
         },
         sweeps=sweeps,
         hashes=study.hashes,
@@ -483,10 +486,10 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
         words=words_of(study.context, answers),
         spec=spec,
     )
-    for case_or_question_name, question in study.questions.items():
+    for key, question in study.questions.items():
         result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
         # One after the other, because a question may read the answers that those before it added.
-        results = replace(results, questions={**results.questions, case_or_question_name: result})
+        results = replace(results, questions={**results.questions, key: result})
         progress(question.points)
     return _order_questions(study, results)
 
@@ -501,16 +504,16 @@ def _run_notes(
     for note in (note for question in study.questions.values() for note in question.notes()):
         note_path = Path(note.file)
         yield str(replace(note, file=portable_name(note_path)) if note_path.is_file() else note)
-    yield from asked_notes(study.context)
+    yield from notes_on_simulated_cases(study.context)
     yield from study.simulated
     for sweep in sweeps:
-        yield from (f"sweep {sweep.name}: {note_path} has no effect" for note_path in sweep.idle)
+        yield from (f"sweep {sweep.name}: {axis_path} has no effect" for axis_path in sweep.idle)
     yield from _absent_value_notes(study, answers, sweeps)
 
 
 def _order_questions(study: PreparedStudy, results: Results) -> Results:
-    """Put the questions in the order of display: those that the study's title asks first, then as
-    written.
+    """Return results with the questions in the order of display: first those that the title of the
+    study asks, then the others as written.
     """
     spec = study.spec
     study_keys = list(study.context.tree.entries)
@@ -532,7 +535,7 @@ def _order_questions(study: PreparedStudy, results: Results) -> Results:
 
 
 def _named_columns(spec: StudySpec) -> Iterator[str]:
-    """List the values that questions name in fields of the type `Column`."""
+    """Yield the values that questions name in fields of the type `Column`."""
     for question in spec.questions.values():
         for _, question_spec in parts_of(question):
             yield from (name for _, name in columns_in(question_spec))
@@ -567,7 +570,7 @@ def _title_questions(title: str) -> tuple[str, ...]:
     return next(matching_keys, ())
 
 
-def _solved_case(
+def _solve_case(
     study: PreparedStudy,
     name: str,
     settings: Settings,
@@ -620,9 +623,9 @@ def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
     return timelines
 
 
-def _solved_sweep(study: PreparedStudy, name: str, plan: SweepPlan, **options: Any) -> Sweep:
-    """Solve a sweep; add empty columns for values that pictures need and no point has."""
-    drawn_names = study.drawn_of(name)
+def _solve_sweep(study: PreparedStudy, name: str, plan: SweepPlan, **options: Any) -> Sweep:
+    """Return a solved sweep, with empty columns for values that pictures need and no point has."""
+    drawn_names = study.values_in_pictures(name)
     sweep = solve_plan(
         name, plan, list(dict.fromkeys([*study.spec.answer, *drawn_names])), **options
     )
@@ -697,7 +700,7 @@ def _way_to_value(name: str, answers: Mapping[str, Answer]) -> str:
     )
     if asked_value is None:
         return ""
-    return f": {asked_value.way}"
+    return f": {asked_value.way_to_value}"
 
 
 def versions() -> dict[str, str]:

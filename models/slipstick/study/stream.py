@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import ModelError, need
-from slipstick.files import whole_file
+from slipstick.files import replacement_file
 from slipstick.late import NDArray, np
-from slipstick.study.points import Progress, SolvableModel, silent
+from slipstick.study.points import Progress, SolvableModel, ignore_progress
 
 Array = NDArray[Any]
 
@@ -56,8 +56,8 @@ class StreamedPoints:
         lengths = [len(values) for values in self.axes.values()]
         return lengths[0] if self.together else math.prod(lengths)
 
-    def at(self, point_numbers: Array) -> dict[str, Array]:
-        """Return the values of the axes at the points with the given numbers."""
+    def axis_values_at(self, point_numbers: Array) -> dict[str, Array]:
+        """Return the values of the axes at the points with the given numbers, by path."""
         if self.together:
             return {path: values[point_numbers] for path, values in self.axes.items()}
         value_indices = np.unravel_index(point_numbers, tuple(map(len, self.axes.values())))
@@ -101,12 +101,12 @@ class StreamedSweep:
         return need("polars", "reading Parquet", "frames").scan_parquet(self.path)
 
 
-def streamed(
-    parts: Sequence[StreamedPoints],
+def write_points(
+    points_of_cases: Sequence[StreamedPoints],
     path: Path,
     *,
     names: Collection[str] = (),
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> StreamedSweep:
     """Solve models at many points, and write the points to a file, the last axis moving fastest.
 
@@ -115,7 +115,7 @@ def streamed(
 
     Parameters
     ----------
-    parts : the points of each case, all with the same axes
+    points_of_cases : the points of each case, all with the same axes
     path : of the file, which is replaced
     names : values to write beside the first of an answer, such as ``time``, which alone is many
         times as fast
@@ -128,14 +128,14 @@ def streamed(
         the method gives no value of a name
     """
     polars = need("polars", "writing Parquet", "frames")
-    columns, notes = _columns_and_notes(parts, names)
+    columns, notes = _columns_and_notes(points_of_cases, names)
     # Texts that few points have: as strings, empty ones would take most of the time to write.
     text_types = dict.fromkeys(("outside", "reason"), polars.Categorical)
     other_types = {"method": polars.String, "exact": polars.Boolean, **text_types}
-    if len(parts) > 1:
+    if len(points_of_cases) > 1:
         other_types = {"case": polars.Categorical, **other_types}
     type_by_column = {**dict.fromkeys(columns, polars.Float64), **other_types}
-    axes, solvable = parts[0].axes, parts[0].solvable
+    axes, solvable = points_of_cases[0].axes, points_of_cases[0].solvable
     units = {
         name: solvable.form.unit(name)
         for name in type_by_column
@@ -148,7 +148,7 @@ def streamed(
     def data_frames(*_: object) -> Iterator[Any]:
         """Yield the solved points as data frames, block by block."""
         nonlocal written_count, failed_count, outside_count
-        for case_points, point_numbers in _point_number_blocks(parts):
+        for case_points, point_numbers in _point_number_blocks(points_of_cases):
             solved_columns, outside_by_row, reason_by_row = _solve_points(
                 case_points, names, point_numbers
             )
@@ -182,7 +182,7 @@ def streamed(
     # Polars takes one group of rows after the other from this source, so that memory holds no more.
     table = polars.io.plugins.register_io_source(data_frames, schema=type_by_column)
     metadata = {"units": json.dumps(unit_by_column), "notes": json.dumps(notes)}
-    with whole_file(path) as temporary_path:
+    with replacement_file(path) as temporary_path:
         table.sink_parquet(temporary_path, row_group_size=ROWS_PER_GROUP, metadata=metadata)
     return StreamedSweep(
         path, written_count, failed_count, outside_count, units, refusal_reasons, notes
@@ -190,22 +190,22 @@ def streamed(
 
 
 def _columns_and_notes(
-    parts: Sequence[StreamedPoints], names: Collection[str]
+    points_of_cases: Sequence[StreamedPoints], names: Collection[str]
 ) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Return the columns of the file and the notes of each case, from the first point of each;
-    raise if they cannot be computed.
+    """Return the columns of the file, and the notes of each case. Both are those of the first point
+    of each case; raise if it cannot be computed.
     """
     notes: dict[str, tuple[str, ...]] = {}
     columns = list[str]()
-    for case_points in parts:
+    for case_points in points_of_cases:
         _refuse_uncomputable(case_points)
         # The first point tells the columns, which the writer has to know before any row.
         first_point = np.zeros(1, dtype=np.int64)
         first_values, *_ = _solve_points(case_points, names, first_point)
-        if absent := [name for name in names if name not in first_values]:
+        if absent_names := [name for name in names if name not in first_values]:
             raise ModelError(
-                f"{absent[0]} is no value that {first_values['method'][0]} computes for arrays of"
-                " points; leave it out, or run the study with fewer points"
+                f"{absent_names[0]} is no value that {first_values['method'][0]} computes for"
+                " arrays of points; leave it out, or run the study with fewer points"
             )
         answers = case_points.solvable.form.points(_values_at_points(case_points, first_point))
         notes[case_points.case] = answers.answer(0).notes
@@ -224,7 +224,7 @@ def _point_number_blocks(
                 case_points,
                 point_numbers
                 if case_points.keep is None
-                else point_numbers[case_points.keep(case_points.at(point_numbers))],
+                else point_numbers[case_points.keep(case_points.axis_values_at(point_numbers))],
             )
 
 
@@ -249,14 +249,14 @@ def _values_at_points(case_points: StreamedPoints, point_numbers: Array) -> dict
     fixed_columns = {
         path: np.full(len(point_numbers), value) for path, value in case_points.fixed.items()
     }
-    return case_points.at(point_numbers) | fixed_columns
+    return case_points.axis_values_at(point_numbers) | fixed_columns
 
 
 def _solve_points(
     case_points: StreamedPoints, names: Collection[str], point_numbers: Array
 ) -> tuple[dict[str, Any], dict[int, str], dict[int, str]]:
-    """Solve the points with the given numbers; return the columns of the file, and by row where an
-    answer is outside of its bounds, and why there is none.
+    """Solve the points with the given numbers. Return the columns of the file; by row, how an
+    answer lies outside of its bounds; and by row, why there is no answer.
     """
     form = case_points.solvable.form
     point_count = len(point_numbers)

@@ -12,14 +12,14 @@ from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, NDArray, np
 from slipstick.method.names import is_transient
-from slipstick.results.sweep import Axis, PointTable, Sweep, joined_columns, split_name
+from slipstick.results.sweep import Axis, PointTable, Sweep, join_columns, split_name
 from slipstick.schema.inputs import (
     REFERENCES,
     BuiltModel,
     Inputs,
     Settings,
     is_solver_option,
-    resolved_with,
+    resolve_once,
 )
 from slipstick.schema.kinds.quantity import Given, read_condition
 from slipstick.schema.library import Library
@@ -28,7 +28,7 @@ from slipstick.study.cases import (
     CHECK_ALL,
     StudyContext,
     SweepDefinition,
-    collecting,
+    collect_problems,
     indices_to_check,
     numbers_of,
 )
@@ -40,9 +40,9 @@ from slipstick.study.points import (
     Progress,
     SolvableModel,
     SolvedBlock,
-    silent,
+    ignore_progress,
 )
-from slipstick.study.uncertain import bands
+from slipstick.study.uncertain import interval_ends
 
 if TYPE_CHECKING:
     from slipstick.method.answers import CompiledModel
@@ -139,7 +139,7 @@ def plan_sweep(
     axes = tuple(axis for axis, _ in axes_with_nodes)
     values_by_path: dict[str, Sequence[float | str] | Array] = {
         axis.path: [axis.values[value_index] for value_index in value_indices]
-        if axis.named
+        if axis.has_names
         else np.array(axis.values)[value_indices]
         for axis, value_indices in zip(axes, indices_by_axis, strict=True)
     }
@@ -148,11 +148,11 @@ def plan_sweep(
     )
 
 
-def arrays_of(
+def sweep_as_arrays(
     definition: SweepDefinition, case: str, settings: Settings, library: Library
 ) -> tuple[Evaluator, dict[str, Array]]:
-    """Return the one case whose model can be solved at all points of a sweep, and the values of
-    each axis.
+    """Return an evaluator whose one model can be solved at all points of a sweep, and the values of
+    each axis as arrays.
 
     Raises
     ------
@@ -164,14 +164,14 @@ def arrays_of(
     # A file of points is written by one compiled model.
     if rebuilding_axes := _axes_that_rebuild(case, axes_with_nodes, settings, first_nodes, library):
         reason = "needs a model for each of its values; write a file of points for each of them"
-        raise definition.problem(
+        raise definition.error_at(
             f"{axes_with_nodes[rebuilding_axes[0]].axis.path} {reason}", "axes"
         )
     case_evaluator = evaluator(case, {**settings, **first_nodes}, library)
     return case_evaluator, {axis.path: np.array(axis.values) for axis, _ in axes_with_nodes}
 
 
-def checked_sweep(
+def check_sweep(
     definition: SweepDefinition, case: str, study: StudyContext
 ) -> tuple[list[Axis], list[Evaluator]]:
     """Check a sweep of one case; return its axes and its built models, that of the first values
@@ -183,7 +183,7 @@ def checked_sweep(
     """
     settings = study.cases[case]
     library = study.library
-    inputs = resolved_with(settings, library)
+    inputs = resolve_once(settings, library)
     nodes_by_path = definition.axes()
     problems: list[Problem] = []
     definition.check_lengths({path: len(nodes) for path, nodes in nodes_by_path.items()})
@@ -191,8 +191,8 @@ def checked_sweep(
     axes: list[Axis] = []
     evaluators: list[Evaluator] = []
     for path, nodes in nodes_by_path.items():
-        with collecting(problems):
-            axes.append(_checked_axis(path, nodes, inputs))
+        with collect_problems(problems):
+            axes.append(_read_axis(path, nodes, inputs))
     if problems:
         # A problem with a path is the same for each of its values, and is told once.
         raise SpecError(
@@ -203,7 +203,7 @@ def checked_sweep(
     first_evaluator = with_values(case, settings, first_nodes, library)
     for path, nodes in nodes_by_path.items():
         for node in _nodes_that_rebuild(path, nodes, first_evaluator):
-            with collecting(problems):
+            with collect_problems(problems):
                 evaluators.append(evaluator(case, {**settings, **first_nodes, path: node}, library))
     if problems:
         raise SpecError(problems)
@@ -211,7 +211,7 @@ def checked_sweep(
         try:
             read_condition(definition.spec.where, first_evaluator.built.parameters)
         except FormulaError as error:
-            raise definition.problem(str(error), "where") from None
+            raise definition.error_at(str(error), "where") from None
     return axes, [first_evaluator, *evaluators]
 
 
@@ -221,7 +221,7 @@ def _nodes_that_rebuild(path: str, nodes: Sequence[Node], case: Evaluator) -> It
     """
     if numbers_of(nodes) is None:
         yield from nodes
-    elif not case.built.computed_from([canonical(case.inputs.tree, path)]):
+    elif not case.built.are_free([canonical(case.inputs.tree, path)]):
         yield from (
             nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, indices_to_check(nodes))
         )
@@ -230,9 +230,9 @@ def _nodes_that_rebuild(path: str, nodes: Sequence[Node], case: Evaluator) -> It
 def _axes_with_nodes(
     definition: SweepDefinition, settings: Settings, library: Library
 ) -> list[_AxisWithNodes]:
-    inputs = resolved_with(settings, library)
+    inputs = resolve_once(settings, library)
     return [
-        _AxisWithNodes(_checked_axis(path, nodes, inputs), nodes)
+        _AxisWithNodes(_read_axis(path, nodes, inputs), nodes)
         for path, nodes in definition.axes().items()
     ]
 
@@ -245,9 +245,9 @@ def axis_of(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
     ------
     SpecError : a value is not allowed, or the path does not exist
     """
-    axis = _checked_axis(path, nodes, inputs)
+    axis = _read_axis(path, nodes, inputs)
     if (
-        axis.named
+        axis.has_names
         and not (path in REFERENCES or is_solver_option(path))
         and (numbers := numbers_of(nodes))
     ):
@@ -255,7 +255,7 @@ def axis_of(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
     return axis
 
 
-def _checked_axis(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
+def _read_axis(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
     """Check the values of an axis at their place, as if each were written there, and return them as
     numbers or as names.
     """
@@ -303,7 +303,7 @@ def _parse_axis_value(path: str, node: Node, inputs: Inputs) -> Given | None:
     """
     cache_key = ("value", id(inputs), path, node if isinstance(node, Scalar) else id(node))
     return inputs.library.once(
-        cache_key, lambda: inputs.with_value(path, node).given(path), (inputs, node)
+        cache_key, lambda: inputs.with_value(path, node).given_quantity(path), (inputs, node)
     )
 
 
@@ -329,8 +329,8 @@ def _point_groups(
     library: Library,
     first_row: int,
 ) -> tuple[list[PointGroup], NDArray[np.intp]]:
-    """Group the points of a case by the model that each needs; leave out points that fail the
-    condition of the sweep.
+    """Return the points of a case in groups with one model each, and the rows of these points.
+    Points that fail the condition of the sweep are left out.
     """
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first_nodes = {axis.path: nodes[0] for axis, nodes in axes_with_nodes}
@@ -352,7 +352,7 @@ def _point_groups(
         values = {
             axis.path: np.array(axis.values)[indices_by_axis[axis_index, rows]]
             for axis_index, (axis, _) in enumerate(axes_with_nodes)
-            if not axis.named
+            if not axis.has_names
         }
         condition_holds = _condition_mask(definition, group_evaluator.built, values, len(rows))
         rows = rows[condition_holds]
@@ -394,7 +394,7 @@ def _axes_that_rebuild(
     form = evaluator(case, {**settings, **first_nodes}, library).form
     rebuilding_axes = []
     for axis_index, (axis, nodes) in enumerate(axes_with_nodes):
-        if axis.named or (axis.path not in form.parameters and len(nodes) <= CHECK_ALL):
+        if axis.has_names or (axis.path not in form.parameters and len(nodes) <= CHECK_ALL):
             rebuilding_axes.append(axis_index)
         elif axis.path not in form.parameters:
             # Too many to build a model for each, so none may shape it: the extremes must be
@@ -416,15 +416,19 @@ def _rows_by_values(indices_by_axis: NDArray[np.intp]) -> Iterator[NDArray[np.in
 
 
 def _condition_mask(
-    definition: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], point_count: int
+    definition: SweepDefinition,
+    built_model: BuiltModel,
+    values: Mapping[str, Array],
+    point_count: int,
 ) -> NDArray[np.bool_]:
+    """Return, as a mask, the points at which the condition of a sweep holds."""
     condition_holds = np.ones(point_count, dtype=bool)
     if definition.spec.where:
         try:
-            for condition in read_condition(definition.spec.where, built.parameters):
+            for condition in read_condition(definition.spec.where, built_model.parameters):
                 condition_holds &= condition.holds(values)
         except FormulaError as error:
-            raise definition.problem(str(error), "where") from None
+            raise definition.error_at(str(error), "where") from None
     return condition_holds
 
 
@@ -438,7 +442,7 @@ def solve_plan(
     value_names: Sequence[str],
     *,
     as_answers: bool = False,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Sweep:
     """Solve every point of a plan.
 
@@ -483,8 +487,10 @@ def _with_bands(sweep: Sweep, plan: SweepPlan, value_names: Sequence[str]) -> Sw
     rows_and_bands = []
     for group, case in uncertain_groups:
         columns = {name: sweep.columns[name][group.rows] for name in column_names}
-        rows_and_bands.append((group.rows, bands(case, group.values, columns, len(group.rows))))
-    band_columns = joined_columns(len(sweep), rows_and_bands)
+        rows_and_bands.append(
+            (group.rows, interval_ends(case, group.values, columns, len(group.rows)))
+        )
+    band_columns = join_columns(len(sweep), rows_and_bands)
     for column_name, column in band_columns.items():
         if column_name in sweep.columns:
             # Points of cases without ranges keep the interval of their method.
@@ -519,6 +525,7 @@ sweep, the block.
 def _group_blocks(
     group: PointGroup, plan: SweepPlan, value_names: Sequence[str], as_answers: bool
 ) -> Iterator[_GroupBlock]:
+    """Yield the blocks of points of one group, each of which is solved together."""
     form = group.form
     rows = group.rows
     index_blocks = list(form.blocks(group.values, len(rows)))
@@ -555,7 +562,9 @@ def _axis_values(
     if not any(map(is_transient, value_names)):
         return {}
     return {
-        axis.path: np.asarray(plan.points[axis.path])[rows] for axis in plan.axes if not axis.named
+        axis.path: np.asarray(plan.points[axis.path])[rows]
+        for axis in plan.axes
+        if not axis.has_names
     }
 
 
@@ -566,6 +575,7 @@ def _sweep_of_blocks(
     group_blocks: Sequence[_GroupBlock],
     solved_blocks: Sequence[SolvedBlock],
 ) -> Sweep:
+    """Return a sweep with the results of its solved blocks at their rows."""
     point_count = len(plan.cases)
     # Each method knows the units of what it has.
     form_by_quantity: dict[str, CompiledModel] = {}
@@ -583,7 +593,7 @@ def _sweep_of_blocks(
         for row, point_answer in zip(rows.tolist(), solved_block.answers, strict=False):
             answer_by_row[row] = _with_coordinates(plan, row, point_answer, group.notes)
     row_arrays = (rows for _, rows, _ in group_blocks)
-    table = PointTable.joined(point_count, zip(row_arrays, solved_blocks, strict=True))
+    table = PointTable.join(point_count, zip(row_arrays, solved_blocks, strict=True))
     columns = {
         quantity: table.columns.get(quantity, np.full(point_count, np.nan))
         for quantity in form_by_quantity

@@ -72,7 +72,7 @@ def columns_of_draws(
     case: Evaluator,
     names: Collection[str],
     draw_count: int,
-    varied: Mapping[str, Array] | None = None,
+    varied_values: Mapping[str, Array] | None = None,
     point_count: int = 1,
     quadratic: bool | None = None,
 ) -> dict[str, Array]:
@@ -93,7 +93,7 @@ def columns_of_draws(
     case : whose settings are uncertain
     names : the columns to give
     draw_count : how many draws
-    varied, point_count : what is varied beside the settings, and at how many points
+    varied_values, point_count : what is varied beside the settings, and at how many points
     quadratic : whether values are taken as quadratic; None: where they are simulated
     """
     uncertain_values = case.built.uncertain
@@ -104,7 +104,8 @@ def columns_of_draws(
     def solve_draws(normal_values: Array) -> dict[str, Array]:
         # Draws vary slowest: the order in which the columns are reshaped below.
         varied_columns = {
-            path: np.tile(column, len(normal_values)) for path, column in (varied or {}).items()
+            path: np.tile(column, len(normal_values))
+            for path, column in (varied_values or {}).items()
         }
         setting_columns = {
             path: np.repeat(column, point_count)
@@ -138,21 +139,21 @@ def columns_of_draws(
 
 
 def _quick_case(case: Evaluator) -> Evaluator:
-    """Return the case by a method that is quick enough for draws; by simulation where no other
-    answers.
+    """Return the case with a method that is quick enough to solve many draws; the case itself if
+    only simulation has an answer.
     """
-    quick_case = case.smoothed
+    quick_case = case.with_mean_value_default
     try:
-        quick_case.solved({}, ())
+        quick_case.point_table({}, ())
     except NoAnswerError:
         return case
     return quick_case
 
 
 def _quadratic_values(column: Array, normal_draws: Array) -> Array:
-    """Return values at draws by a quadratic in each setting, (draws, points), from the column of
-    values where all settings are at their median, then each is one standard deviation above it,
-    then below; positive values are quadratic in logarithms.
+    """Return values at draws by a function that is quadratic in each setting, (draws, points); for
+    positive values, the logarithm is quadratic. The rows of `column` are the values with all
+    settings at their median, then with each one standard deviation above it, then below.
     """
     is_positive = bool((column > 0).all())
     middle_values, values_above, values_below = np.split(
@@ -173,8 +174,8 @@ def _corrected_values(
     support_points: Array,
     solve_draws: Callable[[Array], dict[str, Array]],
 ) -> dict[str, Array]:
-    """Return values at draws, corrected by draws that are solved, where those near the ends of the
-    first value's interval disagree.
+    """Return interpolated values at draws. If they differ from solved draws near the ends of the
+    first value's interval, they are corrected by further solved draws.
 
     Parameters
     ----------
@@ -195,18 +196,20 @@ def _corrected_values(
             }
 
     ascending = np.argsort(first_value[:, 0])
-    near_ends = ascending[
+    rows_near_ends = ascending[
         [int(probability * len(ascending)) for probability in PROBABILITIES_NEAR_ENDS]
     ]
-    log_ratios_at_ends = log_ratios(near_ends)
+    log_ratios_at_ends = log_ratios(rows_near_ends)
     if not any(
         (np.abs(log_ratio) > NO_CORRECTION).any() for log_ratio in log_ratios_at_ends.values()
     ):
         return interpolated_values
     # Quasi-random draws fill the space of the settings from the first ones on.
-    draws = np.setdiff1d(np.arange(CORRECTING_DRAWS), near_ends)
-    log_ratios_at_draws = log_ratios(draws)
-    solved_points = np.vstack([support_points, normal_draws[near_ends], normal_draws[draws]])
+    correcting_rows = np.setdiff1d(np.arange(CORRECTING_DRAWS), rows_near_ends)
+    log_ratios_at_draws = log_ratios(correcting_rows)
+    solved_points = np.vstack(
+        [support_points, normal_draws[rows_near_ends], normal_draws[correcting_rows]]
+    )
     corrected_values = dict(interpolated_values)
     for name, log_ratio in log_ratios_at_ends.items():
         # At the support points the quadratic is the simulated value itself, so its ratio is 1
@@ -280,7 +283,7 @@ def drawn_columns(
     return columns_of_draws(case, names, BAND_DRAWS, values, count)
 
 
-def bands(
+def interval_ends(
     case: Evaluator, values: Mapping[str, Array], columns: Mapping[str, Array], count: int
 ) -> dict[str, Array]:
     """Return the ends of the intervals of columns, such as ``low[time]``, widened by the
@@ -339,8 +342,8 @@ def bands(
 
 
 def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: float) -> Value:
-    """Return the interval of the part of the first value that a change saves; both sides use the
-    same draws of the uncertain settings, so that common uncertainty cancels.
+    """Return the interval of the fraction of the first value that a change saves. Both cases are
+    solved at the same draws of the uncertain settings, so that common uncertainty cancels.
 
     Parameters
     ----------
@@ -364,9 +367,9 @@ def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: f
     return Value(None, "1", float(low), float(high))
 
 
-def _refuse_shaping_settings(built: BuiltModel, uncertain_values: UncertainValues) -> None:
+def _refuse_shaping_settings(built_model: BuiltModel, uncertain_values: UncertainValues) -> None:
     for path in uncertain_values.paths:
-        if path not in built.parameters or not built.can_vary([path]):
+        if path not in built_model.parameters or not built_model.can_vary([path]):
             raise NoAnswerError(
                 f"{path} shapes the model, so it has no range; solve for each of its values"
             )
@@ -375,6 +378,9 @@ def _refuse_shaping_settings(built: BuiltModel, uncertain_values: UncertainValue
 def _with_wider_interval(
     value: Value, draw_values: Array | None, own_column: Array | None, noise: float
 ) -> Value:
+    """Return a value whose interval also contains the spread of its draws and the noise of a fit;
+    the value itself if a draw is missing or not positive.
+    """
     if (
         draw_values is None
         or own_column is None
@@ -396,7 +402,7 @@ def _with_wider_interval(
     log_high = np.log(value.high / magnitude) if value.high and value.high > 0 else 0.0
     lower_log_distance = -np.sqrt(min(log_ratio_low, 0.0) ** 2 + log_low**2 + noise_width**2)
     upper_log_distance = np.sqrt(max(log_ratio_high, 0.0) ** 2 + log_high**2 + noise_width**2)
-    # Nothing of the settings matters to this value, so it keeps the interval that it has.
+    # No uncertain setting affects this value, so it keeps its interval.
     if upper_log_distance - lower_log_distance < 1e-9:
         return value
     return replace(
@@ -412,8 +418,8 @@ def _range_notes(
     columns: Mapping[str, Array],
     setting_draws: Mapping[str, Array],
 ) -> Iterator[str]:
-    """Yield which settings cause the width of the first value, and by which method the draws were
-    solved.
+    """Yield notes on the settings that cause the width of the first value's interval, and on the
+    method by which the draws were solved.
     """
     quantity = case.form.quantity
     draw_values = np.asarray(columns[quantity])

@@ -14,10 +14,10 @@ from slipstick.errors import UnitError
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.results.sweep import Axis
-from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words, singular, spelt
+from slipstick.results.words import KNOWN_KEYS, NO_WORDS, Words, as_words, singular
 from slipstick.schema.kinds.study import LinesSpec, StudySpec, SweepSpec
-from slipstick.schema.library import names as known_specs
-from slipstick.schema.text import Scalar, at
+from slipstick.schema.library import names_of_kind as known_specs
+from slipstick.schema.text import Scalar, node_at
 from slipstick.study.cases import StudyContext, case_titles, derived_titles
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.units import parse
@@ -71,7 +71,7 @@ def _spec_titles(study: StudyContext) -> dict[str, str]:
         for kind, axis in kinds_and_axes
         for name in axis
         if isinstance(name, str) and name in known_specs(kind)
-        if isinstance(node := at(study.library.load(kind, name), ["title"]), Scalar)
+        if isinstance(node := node_at(study.library.load(kind, name), ["title"]), Scalar)
     }
     count_by_title = Counter(titles.values())
     return {name: title for name, title in titles.items() if count_by_title[title] == 1}
@@ -104,13 +104,13 @@ _SYMBOL = re.compile(r"^[A-Za-z](_[A-Za-z])?: ")  # by which a paper calls a qua
 _FEWEST_POINTS = 3  # fewer are no curve
 
 
-def pictures_wanted(
+def default_pictures(
     spec: StudySpec,
     axes_by_sweep: Mapping[str, Sequence[Axis]],
     evaluators_by_sweep: Mapping[str, Sequence[Evaluator]],
 ) -> list[LinesSpec]:
-    """Return the picture of a study that names none: a value that a question limits, or the first
-    one asked for, over the longest numeric axis of the first sweep that has it.
+    """Return the default picture of a study without pictures, in a list: a value that a question
+    limits, or the first value asked for, over the longest numeric axis of the first sweep with it.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def pictures_wanted(
 
 def _number_count(axis: Axis) -> int:
     """Return how many numbers an axis has; none of names."""
-    return 0 if axis.named else len(axis.values)
+    return 0 if axis.has_names else len(axis.values)
 
 
 def _population_nouns(study: StudyContext) -> tuple[str, dict[str, str]]:
@@ -155,13 +155,15 @@ def _population_nouns(study: StudyContext) -> tuple[str, dict[str, str]]:
     model = case_evaluator.built.sample.model
     if isinstance(model, QueueingNetwork):
         # The class names the customers only where there is one.
-        member_noun = singular(spelt(next(iter(model.classes)))) if len(model.classes) == 1 else ""
+        member_noun = (
+            singular(as_words(next(iter(model.classes)))) if len(model.classes) == 1 else ""
+        )
         return member_noun or "customer", dict.fromkeys(model.stations, "a station")
     if not isinstance(model, Model):
         # A server that works in rounds spends the time of its requests.
         return "request" if hasattr(model, "phases") else "processor", {}
     noun_by_resource = {name: resource.noun for name, resource in model.resources.items()}
-    noun_node = at(case_evaluator.inputs.tree, ["population", "called"])
+    noun_node = node_at(case_evaluator.inputs.tree, ["population", "called"])
     if isinstance(noun_node, Scalar):
         return noun_node.text, noun_by_resource
     return "request" if model.population.open else "processor", noun_by_resource
@@ -171,8 +173,8 @@ def _conditions_in(spec: StudySpec) -> Iterator[str]:
     """Yield the conditions on answers in the questions of a study."""
     for question in spec.questions.values():
         for question_spec in question.values() if isinstance(question, Mapping) else [question]:
-            if isinstance(where := getattr(question_spec, "where", None), str):
-                yield where
+            if isinstance(condition_text := getattr(question_spec, "where", None), str):
+                yield condition_text
             conditions = getattr(question_spec, "watch", ())
             yield from (getattr(condition, "that", condition) for condition in conditions)
 

@@ -21,7 +21,7 @@ from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.quantity import Spec, validate
 from slipstick.schema.library import Library
 from slipstick.schema.programs import WorkloadSpec
-from slipstick.schema.text import Table, at, key_mark, value_mark
+from slipstick.schema.text import Table, key_mark, node_at, value_mark
 from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS
 from slipstick_measure.calibration.timing import Timing
 from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
@@ -83,7 +83,7 @@ def read_grain(file: str) -> tuple[str, dict[str, Any]]:
 
 def _refuse_inputs_of_the_model(tree: Table) -> None:
     """Refuse inputs that the model of a grain has and the kernels of this host do not."""
-    inputs = at(tree, "inputs")
+    inputs = node_at(tree, "inputs")
     known_names = {program_input.name for program_input in PROGRAMS["grain/unit"].inputs}
     for name in inputs.entries if isinstance(inputs, Table) else ():
         if name in known_names and name not in GrainInputsSpec.model_fields:

@@ -154,7 +154,12 @@ def _text(
     checks: Sequence[tuple[float, float, list[SiblingPrediction]]],
 ) -> str:
     """Write how well siblings predict one another, then the curves that are continued."""
-    from slipstick.report.formatting import TextTable, percent, plain, terminal_blocks
+    from slipstick.report.formatting import (
+        TextTable,
+        percent,
+        plain_decimal,
+        terminal_blocks,
+    )
     from slipstick_measure.report.measured import INDENT
 
     lines = []
@@ -180,8 +185,8 @@ def _text(
             prediction.curve,
             f"{prediction.last_processors:g}",
             f"{prediction.p:g}",
-            plain(prediction.value, 4),
-            f"{plain(prediction.low, 4)} to {plain(prediction.high, 4)}",
+            plain_decimal(prediction.value, 4),
+            f"{plain_decimal(prediction.low, 4)} to {plain_decimal(prediction.high, 4)}",
             str(prediction.siblings),
         ]
         for prediction in predictions

@@ -61,7 +61,7 @@ def wants_rows(
         return False
     from slipstick.schema.inputs import resolve
     from slipstick.schema.library import Library
-    from slipstick.schema.text import at
+    from slipstick.schema.text import node_at
     from slipstick_measure.fit.columns import parameter_name, read_columns
 
     try:
@@ -71,7 +71,7 @@ def wants_rows(
         return False
     plain = {"p", "n"}
     return any(
-        at(tree, name) is not None
+        node_at(tree, name) is not None
         for heading in headings
         if heading not in plain
         for name in (heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}")

@@ -23,8 +23,8 @@ from slipstick.method.methods import form_of
 from slipstick.method.names import first_quantity
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, build, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text import Mark, Node, at, canonical, file_text, read_value, shown_name
-from slipstick.units import scale, to_base
+from slipstick.schema.text import Mark, Node, canonical, file_text, node_at, read_value, shown_name
+from slipstick.units import parse_unit, to_base
 from slipstick.vocabulary import SIMULATION
 from slipstick_measure.formats import table_called
 from slipstick_measure.measurements import Hints
@@ -212,7 +212,7 @@ def unit_of_name(heading: str, expected_unit: str) -> str:
     stem, _, last_word = heading.casefold().rpartition("_")
     unit = f"1/{last_word}" if stem.endswith("_per") else last_word
     try:
-        is_expected = bool(stem) and scale(unit)[1] == scale(expected_unit)[1]
+        is_expected = bool(stem) and parse_unit(unit)[1] == parse_unit(expected_unit)[1]
     except UnitError:
         return ""
     return unit if is_expected else ""
@@ -392,9 +392,9 @@ class _TableReader:
         """Return the use of a column named like a parameter or an answer of the model; None for
         other names.
         """
-        if heading in self.built.shape.names(self.built.options.method):
+        if heading in self.built.shape.answer_names(self.built.options.method):
             return ColumnUse(measured=heading)
-        if heading == "machine" and at(self.inputs.tree, heading) is None:
+        if heading == "machine" and node_at(self.inputs.tree, heading) is None:
             return None  # the model has none, so the cells are names of the table's own
         candidates = [heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}"]
         accepted = {*self.built.parameters, *_REFERENCES}
@@ -459,7 +459,7 @@ class _TableReader:
 
     def _measured_logs(self) -> tuple[tuple[str, ...], Array]:
         """Return the names of the measured values and the logarithms of their cells."""
-        names = self.built.shape.names(self.built.options.method)
+        names = self.built.shape.answer_names(self.built.options.method)
         columns = {use.measured: heading for heading, use in self.uses.items() if use.measured}
         if not columns:
             quantity = first_quantity(self.built.shape.model, self.built.options.method)
@@ -562,7 +562,7 @@ class _TableReader:
         for path in paths:
             values = numbers[path][list(rows)]
             for row in {int(values.argmin()), int(values.argmax())} - {0}:
-                _ = resolve(self._settings_of_row(rows[row]), self.library).checked
+                _ = resolve(self._settings_of_row(rows[row]), self.library).checked_spec
 
     def _compile_rows(
         self, built: BuiltModel, rows: NDArray[np.intp], numbers: Mapping[str, Array]
@@ -579,7 +579,7 @@ class _TableReader:
 
 def _measured_number(cell: str, unit: str, expected_unit: str) -> float:
     """Read a measured number with the unit of its heading or of its cell, in base units."""
-    dimension = scale(expected_unit)[1]
+    dimension = parse_unit(expected_unit)[1]
     text = (
         cell
         if any(character.isalpha() and character not in "eE" for character in cell)

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
-from slipstick.report.formatting import plain
+from slipstick.report.formatting import plain_decimal
 from slipstick_measure.fit.extrapolation import LARGEST, Extrapolation, size_needed, sizes_needed
 from slipstick_measure.fit.families import FAMILIES, family_called
 from slipstick_measure.fit.formula import Family, Timings
@@ -495,7 +495,7 @@ class FitComparison:
         range_in_words = f"the time lies between {low:.3g} s and {high:.3g} s"
         if rate:
             unit, size = rate
-            least_rate, most_rate = (plain(p / time / size, 3) for time in (high, low))
+            least_rate, most_rate = (plain_decimal(p / time / size, 3) for time in (high, low))
             range_in_words = f"the throughput lies between {least_rate} and {most_rate} {unit}"
         return (
             f"no prediction at p = {p:g}: {range_in_words}, a factor of {high / low:.3g}; measure"

@@ -160,7 +160,7 @@ class PreparedModel:
         shape = self.built.sample
         method = self.built.options.method
         first = first_quantity(shape.model, method)
-        if not self._customer_class and shape.names(method)[first] != str(TIME):
+        if not self._customer_class and shape.answer_names(method)[first] != str(TIME):
             message = (
                 f"{self.built.name} gives a {first}, not a time, so no time can be held against it"
             )

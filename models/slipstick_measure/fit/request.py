@@ -181,7 +181,7 @@ def _checked_default(entry: _ParsedEntry, observed: Observed) -> Given:
         raise entry.error(f"no number of {observed.built.name} is called {entry.path!r}{hint}")
     if entry.path in observed.numbers:
         raise entry.error(f"{entry.path} comes from the rows, so it cannot be free")
-    if not observed.built.computed_from([entry.path]):
+    if not observed.built.are_free([entry.path]):
         raise entry.error(
             f"no answer of {observed.built.name} depends continuously on {entry.path}"
         )

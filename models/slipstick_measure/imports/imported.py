@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import Problem, SpecError
-from slipstick.files import whole_file
+from slipstick.files import replacement_file
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text import Table, read_text
@@ -101,7 +101,7 @@ class ImportedSpec:
 
     def write(self, out: Path) -> None:
         """Write the spec into a file; the file is complete and checked, or is not written."""
-        with whole_file(out) as unfinished_file:
+        with replacement_file(out) as unfinished_file:
             unfinished_file.write_bytes(self.text().encode())
             check_file(unfinished_file)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from slipstick.errors import UnitError, short
 from slipstick.expression.nodes import TIME
-from slipstick.units import scale
+from slipstick.units import parse_unit
 from slipstick_measure.imports.imported import quantity
 from slipstick_measure.readers.reading import Reading
 
@@ -24,7 +24,7 @@ class SpecNames:
         self._taken: set[str] = set()
         unit = reading.hints.unit or "s"
         try:
-            factor, dimension = scale(unit)
+            factor, dimension = parse_unit(unit)
         except UnitError as error:
             reading.refuse(1, "--unit", str(error))
         if dimension != TIME:

@@ -342,7 +342,7 @@ def _generator_of_timings(
 
 
 def _scalar(study: StudyContext, place: Place) -> Scalar:
-    node = study.written(place)
+    node = study.node_of(place)
     assert isinstance(node, Scalar)
     return node
 

@@ -11,7 +11,7 @@ from slipstick.errors import UnknownNameError
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.results.words import Words
-from slipstick.schema.library import find, names
+from slipstick.schema.library import find, names_of_kind
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
 from slipstick_measure.account import measured
@@ -117,8 +117,8 @@ def runs_of(
     ------
     SpecError : the file is missing or wrong
     """
-    mark = study.written(place).mark
-    if data in names("profile"):
+    mark = study.node_of(place).mark
+    if data in names_of_kind("profile"):
         study.library.load("profile", data, mark, "data")
         return read_runs(find("profile", data))
     path = study.library.measurement_file(table_called(data) or data, mark)

@@ -13,7 +13,7 @@ from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_me
 from slipstick.model.system import need_model
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
-from slipstick.results.words import NO_WORDS, Words, spelt
+from slipstick.results.words import NO_WORDS, Words, as_words
 from slipstick.schema.inputs import BuiltModel
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
@@ -63,7 +63,7 @@ class TracesResult(QuestionResult):
         """Return where the processors of the first traces go."""
         are_several = len(self.traces) > 1
         return [
-            f"{f'{spelt(name)}: ' if are_several else ''}{trace_head(trace, words)}"
+            f"{f'{as_words(name)}: ' if are_several else ''}{trace_head(trace, words)}"
             for name, trace in [*self.traces.items()][:2]
         ]
 
@@ -213,7 +213,7 @@ class _AskedTrace:
         """Return the network of the machine that contention is counted on, if one is named."""
         if self.spec.machine is None:
             return None
-        mark = self.study.written((*self.place, "machine")).mark
+        mark = self.study.node_of((*self.place, "machine")).mark
         return network_called(self.spec.machine, self.study.library, mark)
 
     def _trace(self) -> ProgramTrace:
@@ -231,7 +231,7 @@ class _AskedTrace:
 
     @cached_property
     def _read(self) -> ReadTrace:
-        mark = self.study.written((*self.place, "data")).mark
+        mark = self.study.node_of((*self.place, "data")).mark
         path = self.study.library.measurement_file(
             table_called(self.spec.data) or self.spec.data, mark
         )

@@ -17,7 +17,7 @@ from slipstick.report.formatting import (
     with_noun,
 )
 from slipstick.results.question import Decision, QuestionResult
-from slipstick.results.words import Words, spelt
+from slipstick.results.words import Words, as_words
 from slipstick.schema.text import Scalar
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
@@ -92,8 +92,8 @@ class ValidationResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return the errors of the first sets."""
         return [
-            f"{spelt(name)}: {with_noun(rows_of(validation_set), 'published value')} predicted with"
-            f" a median error of {percent(median(validation_set.errors), 2)} (worst of"
+            f"{as_words(name)}: {with_noun(rows_of(validation_set), 'published value')} predicted"
+            f" with a median error of {percent(median(validation_set.errors), 2)} (worst of"
             f" {with_noun(len(validation_set.errors), 'group')}:"
             f" {percent(max(validation_set.errors), 2)})"
             for name, validation_set in [*self.sets.items()][:2]
@@ -103,7 +103,7 @@ class ValidationResult(QuestionResult):
         """Return the errors of each set beside the best published one."""
         rows = [
             [
-                spelt(name),
+                as_words(name),
                 percent(median(validation_set.errors), 2),
                 percent(validation_set.mean, 2),
                 "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in validation_set.peers)
@@ -213,7 +213,7 @@ def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
 def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
     place = ("validation", name)
     path = study.library.measurement_file(
-        table_called(spec.data) or spec.data, study.written((*place, "data")).mark
+        table_called(spec.data) or spec.data, study.node_of((*place, "data")).mark
     )
     settings = study.cases[spec.case] if spec.case is not None else study.base
     free, choices = (
@@ -279,7 +279,7 @@ def _uses(
 
 
 def _scalar(study: StudyContext, place: Place) -> Scalar:
-    node = study.written(place)
+    node = study.node_of(place)
     if not isinstance(node, Scalar):
         raise node.mark.error("write a single value", place)
     return node

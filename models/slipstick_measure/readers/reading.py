@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 from slipstick.errors import Problem, SpecError, UnitError, short
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension
 from slipstick.schema.text import file_text, shown_name
-from slipstick.units import UNITS, scale
+from slipstick.units import UNITS, parse_unit
 from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements
 from slipstick_measure.readers.known import known_bytes
 from slipstick_measure.readers.names import RateUnit, rate_unit, time_unit
@@ -229,7 +229,7 @@ class Reading:
             )
         elif unit_text not in self._scales:
             try:
-                unit_scale = self._scales[unit_text] = scale(unit_text.strip() or "1")
+                unit_scale = self._scales[unit_text] = parse_unit(unit_text.strip() or "1")
             except UnitError as error:
                 unit_scale = self._scales[unit_text] = str(error)
         else:

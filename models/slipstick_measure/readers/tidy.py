@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import prod
 
 from slipstick.errors import SpecError, UnitError, did_you_mean, short
-from slipstick.units import scale
+from slipstick.units import parse_unit
 from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers import names
 from slipstick_measure.readers.cells import (
@@ -537,7 +537,7 @@ def _base_unit(text: str) -> str:
 def _is_unit(text: str) -> bool:
     """Return whether a text is a unit, of a rate or any other."""
     try:
-        scale(time_of_unit(text)[0])
+        parse_unit(time_of_unit(text)[0])
     except UnitError:
         return names.rate_unit(text) is not None
     return True

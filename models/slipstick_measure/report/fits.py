@@ -14,7 +14,7 @@ from slipstick.report.formatting import (
     TextBlock,
     TextTable,
     percent,
-    plain,
+    plain_decimal,
     terminal_blocks,
     value_amount,
 )
@@ -169,7 +169,7 @@ def _amount_and_ends(fitting: Fitting, name: str, time: Value, word: str) -> tup
     processors = float(name[len(_TIME) : -1])
 
     def throughput(seconds: float | None) -> str:
-        return f"{plain(processors / seconds / size)} {unit}" if seconds else ""
+        return f"{plain_decimal(processors / seconds / size)} {unit}" if seconds else ""
 
     if time.low is None:
         return throughput(time.value), ""
@@ -269,7 +269,7 @@ def _size_text(needed: Value, goal: str) -> str:
 
 def _grouped(number: float) -> str:
     """Write a size with separated thousands."""
-    text = plain(number)
+    text = plain_decimal(number)
     return f"{int(text):,}" if text.isdigit() else text
 
 
@@ -342,7 +342,7 @@ def _limits_sentence(answer: Answer, efficient: float) -> str:
         rises = (
             "still rises, to" if speedup_processors == number("most_processors") else "is at most"
         )
-        largest = plain(number("largest_speedup"), 3)
+        largest = plain_decimal(number("largest_speedup"), 3)
         words += f" Speed-up {rises} {largest}, at {place(speedup_processors)}."
     words = words.strip()
     if "fastest_processors" in answer.values:

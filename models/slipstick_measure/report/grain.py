@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slipstick.expression.nodes import Dimension
-from slipstick.report.formatting import TextBlock, TextTable, plain
+from slipstick.report.formatting import TextBlock, TextTable, plain_decimal
 from slipstick.units import show
 from slipstick_measure.results import GRAIN_FIGURES, GrainFigure, GrainPoint
 from slipstick_pictures.look import draw_intervals, sheet, stroke, titled, with_commas
@@ -37,7 +37,7 @@ def grain_blocks(points: Sequence[GrainPoint]) -> Iterator[TextBlock]:
     for figure in GRAIN_FIGURES:
         rows = [
             [
-                plain(point.x),
+                plain_decimal(point.x),
                 point.line,
                 show(point.time, Dimension.of("s")),
                 *(_value_text(figure, end) for end in point[4:]),
@@ -115,7 +115,7 @@ def draw_grain(points: Sequence[GrainPoint], title: str) -> Figure:
     if figure.x != "competitors":
         axes.set_xscale("symlog", linthresh=4)
     places = sorted({point.x for point in points})
-    axes.set_xticks(places, [plain(place) for place in places])
+    axes.set_xticks(places, [plain_decimal(place) for place in places])
     axes.set_xticks([], minor=True)
     axes.set_xlabel(X_TITLES[figure.x])
     axes.set_ylabel(

@@ -18,13 +18,13 @@ from slipstick.report.formatting import (
     ascii_only,
     bracketed,
     escape,
-    finite,
-    fraction,
+    finite_or_none,
     percent,
-    plain,
+    plain_decimal,
     plain_table,
     quantity,
     table_texts,
+    three_digits,
     wrapped,
 )
 from slipstick.results.question import ResultColumn, ResultTable
@@ -99,7 +99,7 @@ def measured_table(
             title = f"throughput [{rate[0]}]" if rate[0] else title
             format_value = partial(_throughput_text, rate[1])
         columns.append(
-            ResultColumn.of(
+            ResultColumn.from_values(
                 value,
                 [answer.values.get(value) for answer in answers],
                 unit,
@@ -113,19 +113,22 @@ def measured_table(
 
 
 def _size_text(value: float | None, unit: str, ends: Ends) -> str:
-    return NOTHING if value is None else plain(value, _ALL_DIGITS)
+    return NOTHING if value is None else plain_decimal(value, _ALL_DIGITS)
 
 
 def _throughput_text(size: float, value: float | None, unit: str, ends: Ends) -> str:
     """Write a throughput in the unit of its file, with all significant digits."""
     numbers = (
-        NOTHING if number is None else plain(number / size, _DIGITS) for number in (value, *ends)
+        NOTHING if number is None else plain_decimal(number / size, _DIGITS)
+        for number in (value, *ends)
     )
     return bracketed(*numbers)
 
 
 def _value_cell(value: float | None, unit: str, ends: Ends) -> str:
-    return bracketed(*(amount(Value(finite(number), unit)) or NOTHING for number in (value, *ends)))
+    return bracketed(
+        *(amount(Value(finite_or_none(number), unit)) or NOTHING for number in (value, *ends))
+    )
 
 
 def measured_text(
@@ -245,14 +248,17 @@ def _lost_block(
     ]
     rows = [["useful", *(f"{value:.4g}" for value in useful)]]
     rows += [
-        [_shortened_cause(cause), *(fraction(book.get(cause)) for book in books)]
+        [_shortened_cause(cause), *(three_digits(book.get(cause)) for book in books)]
         for cause in shown_causes
     ]
     if other_causes:
         rows.append(
             [
                 "others",
-                *(fraction(sum(book.get(cause, 0.0) for cause in other_causes)) for book in books),
+                *(
+                    three_digits(sum(book.get(cause, 0.0) for cause in other_causes))
+                    for book in books
+                ),
             ]
         )
     head = [words.members, *(f"p = {_place_text(answer)}" for answer in accounted)]
@@ -283,12 +289,11 @@ def most_lost(answers: Sequence[Answer], words: Words = NO_WORDS) -> str:
         return ""
     place_in_words = with_members(f"Of p = {_place_text(answer)}", words)
     if cause == "lost":
-        return (
-            f"{place_in_words}, {fraction(lost_processors)} are lost; the data do not say to what."
-        )
+        lost_text = three_digits(lost_processors)
+        return f"{place_in_words}, {lost_text} are lost; the data do not say to what."
     return (
-        f"{place_in_words}, {fraction(lost_processors)} are lost to {_shortened_cause(cause)}, more"
-        " than to anything else."
+        f"{place_in_words}, {three_digits(lost_processors)} are lost to {_shortened_cause(cause)},"
+        " more than to anything else."
     )
 
 
@@ -326,9 +331,9 @@ def loss_head(answers: Sequence[Answer], words: Words) -> str:
         return ""
     count = words.member_count(float(answer.point["p"]))
     if cause == "lost":
-        return f"of {count}, {fraction(lost_processors)} are lost; the data do not say to what"
+        return f"of {count}, {three_digits(lost_processors)} are lost; the data do not say to what"
     return (
-        f"of {count}, {fraction(lost_processors)} are lost to {named_part(cause)}, more than to"
+        f"of {count}, {three_digits(lost_processors)} are lost to {named_part(cause)}, more than to"
         " anything else"
     )
 
@@ -388,8 +393,8 @@ def _loss_by_cause(answer: Answer) -> dict[str, float]:
 
 
 def _place_text(answer: Answer) -> str:
-    words = plain(float(answer.point["p"]), _ALL_DIGITS)
-    size = plain(float(answer.point["n"]), _ALL_DIGITS) if "n" in answer.point else ""
+    words = plain_decimal(float(answer.point["p"]), _ALL_DIGITS)
+    size = plain_decimal(float(answer.point["n"]), _ALL_DIGITS) if "n" in answer.point else ""
     return f"{words}, n = {size}" if size else words
 
 

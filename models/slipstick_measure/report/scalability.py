@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from slipstick.report.formatting import NOTHING, percent, plain, plain_table, quantity
+from slipstick.report.formatting import (
+    NOTHING,
+    percent,
+    plain_decimal,
+    plain_table,
+    quantity,
+)
 from slipstick_measure.scalability import (
     EFFICIENCY,
     MEMORY,
@@ -38,7 +44,7 @@ def _kept_text(way: str, value: float) -> str:
     """Write a value of what a way keeps."""
     if way == EFFICIENCY:
         return percent(value)
-    return quantity(value, "s") if way == TIME else plain(value)
+    return quantity(value, "s") if way == TIME else plain_decimal(value)
 
 
 def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
@@ -59,7 +65,7 @@ def _run_texts(run: MeasuredRun | None) -> list[str]:
     if run is None:
         return [NOTHING] * 4
     return [
-        plain(run.size),
+        plain_decimal(run.size),
         quantity(run.time, "s"),
         percent(run.efficiency),
         quantity(run.latency, "s"),
@@ -102,7 +108,7 @@ def _sources_text(scalability: MeasuredScalability) -> str:
     rows = [
         [
             str(count),
-            NOTHING if math.isnan(size) else plain(size),
+            NOTHING if math.isnan(size) else plain_decimal(size),
             *(quantity(causes.get(name), "s") for name in names),
         ]
         for (count, size), causes in sorted(scalability.sources.items())

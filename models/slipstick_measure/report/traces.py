@@ -15,15 +15,15 @@ from slipstick.report.formatting import (
     TextBlock,
     TextTable,
     escape,
-    joined,
+    join_phrases,
     markdown_blocks,
     percent,
-    plain,
+    plain_decimal,
     quantity,
     terminal_blocks,
 )
 from slipstick.results.words import NO_WORDS, Words
-from slipstick.units import choose
+from slipstick.units import choose_unit
 from slipstick_measure.report.measured import LOST, amount, measured_text, named_part
 from slipstick_measure.results import TraceViews
 from slipstick_pictures.look import (
@@ -84,15 +84,18 @@ def trace_sentence(views: TraceViews) -> str:
     most = sorted(
         ((loss, name) for name, loss in lost_by_cause.items() if loss > LITTLE), reverse=True
     )
-    losses = ", ".join(f"{plain(loss, 3)} to {_short(name)}" for loss, name in most[:_MOST_LOST])
+    losses = ", ".join(
+        f"{plain_decimal(loss, 3)} to {_short(name)}" for loss, name in most[:_MOST_LOST]
+    )
     losses += (
-        f", {plain(other_loss, 3)} to others"
+        f", {plain_decimal(other_loss, 3)} to others"
         if (other_loss := sum(loss for loss, _ in most[_MOST_LOST:]))
         else ""
     )
     return (
-        f"{words}, on average {plain(answer['concurrency'] or 0.0)} of them at useful work, "
-        f"at most {answer['largest_concurrency']:g}; processors lost: {losses or 'none'}"
+        f"{words}, on average {plain_decimal(answer['concurrency'] or 0.0)} of them at"
+        f" useful work, at most {answer['largest_concurrency']:g}; processors lost:"
+        f" {losses or 'none'}"
     )
 
 
@@ -115,9 +118,9 @@ def trace_head(views: TraceViews, words: Words) -> str:
     most = sorted(
         ((loss, name) for name, loss in lost_by_cause.items() if loss > LITTLE), reverse=True
     )
-    useful = plain(answer["concurrency"] or 0.0, 3)
-    losses = joined(
-        [f"{plain(loss, 3)} to {_cause(name, words)}" for loss, name in most[:_MOST_NAMED]]
+    useful = plain_decimal(answer["concurrency"] or 0.0, 3)
+    losses = join_phrases(
+        [f"{plain_decimal(loss, 3)} to {_cause(name, words)}" for loss, name in most[:_MOST_NAMED]]
     )
     lost_words = f", and lose {losses}" if losses else ""
     return f"of {count}, {useful} do useful work on average over {time}{lost_words}"
@@ -382,7 +385,7 @@ def _titles_of(traces: Mapping[str, TraceViews], words: Words) -> dict[str, str]
 
 
 def _time_axis(axes: Axes, views: TraceViews) -> float:
-    unit, factor = choose([float(views.edges[-1])], TIME)
+    unit, factor = choose_unit([float(views.edges[-1])], TIME)
     axes.set_xlabel(axis_title("time", unit))
     return factor
 

@@ -26,8 +26,8 @@ from slipstick.errors import Problem, SpecError, UnitError, look_up, need, short
 from slipstick.expression.nodes import TIME
 from slipstick.extensions import Registry
 from slipstick.limits import check_cost, limit, too_many
-from slipstick.schema.text import Mark, file_text, opened, shown_name
-from slipstick.units import scale
+from slipstick.schema.text import Mark, file_text, open_file, shown_name
+from slipstick.units import parse_unit
 from slipstick_measure.readers.known import GZIP, known_bytes, known_text
 from slipstick_measure.readers.reading import delimiter_of, split_unit
 from slipstick_measure.traces.chrome import is_chrome, read_chrome
@@ -59,7 +59,7 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
     start = Mark(shown_name(path), 1, 1)
     read = 0
     decode = getincrementaldecoder("utf-8")().decode
-    with opened(path, start, bound, advice) as raw:
+    with open_file(path, start, bound, advice) as raw:
         packed = raw.read(2) == GZIP
         _ = raw.seek(0)
         if not packed and (binary := known_bytes(path)):
@@ -452,7 +452,7 @@ def _scale(columns: TraceColumns, unit: str | None) -> float:
             "times have no unit; write one, as in 'time [us]', or give --unit us", subject="time"
         )
     try:
-        factor, dimension = scale(unit)
+        factor, dimension = parse_unit(unit)
     except UnitError as error:
         columns.refuse(str(error), subject="time")
     if dimension != TIME:
@@ -483,7 +483,7 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     polars = need("polars", "reading Parquet", "frames")
     most = int(limit("events"))
     try:
-        with opened(
+        with open_file(
             path, Mark(shown_name(path), 1, 1), BYTES, ADVICE
         ):  # refused as any other file is
             pass

@@ -59,7 +59,7 @@ from slipstick.expression.nodes import (
     total,
     zero,
 )
-from slipstick.expression.special import exp, raised
+from slipstick.expression.special import exp, real_power
 from slipstick.law.symbols import SCALE_GRAPH
 from slipstick.model.activity import choose, delay, repeat, then
 from slipstick.model.machine import SharedMemory
@@ -392,7 +392,7 @@ def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
     ):
         most = balls if high == SIZES[-1] else minimum(balls, high)
         balls_in_range = most if low == SIZES[0] else maximum(most, low)
-        value *= raised(
+        value *= real_power(
             balls_in_range / low,
             Number(math.log(value_after / value_before) / math.log(high / low)),
         )

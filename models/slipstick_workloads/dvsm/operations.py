@@ -23,7 +23,7 @@ from slipstick.model.activity import delay, parallel, pipeline, repeat, serial, 
 from slipstick.model.machine import Machine
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, closed_model
-from slipstick.program.operations import latency, protocol_time, wire_time
+from slipstick.program.operations import hardware_latency, protocol_time, wire_time
 from slipstick.program.program import Input, InputValues, Program, value_of
 
 
@@ -400,7 +400,7 @@ def wire(machine: Machine, size: Expr, *, name: str, component: str) -> Activity
 
 def cross_hardware(machine: Machine, messages: Like, *, name: str, component: str) -> Activity:
     """Cross two adapters and the switches between them, once for each message in turn."""
-    adapter_time, switch_time = latency(machine.network, messages)
+    adapter_time, switch_time = hardware_latency(machine.network, messages)
     return then(
         delay(adapter_time, name=f"{name}.adapter", component=component, technology="adapter"),
         delay(switch_time, name=f"{name}.switch", component=component, technology="switch"),

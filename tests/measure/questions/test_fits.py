@@ -12,7 +12,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
-from slipstick.report.page import page
+from slipstick.report.page import report_in_markdown
 from slipstick.results.study import Results
 from slipstick.results.words import Words
 from slipstick.schema.inputs import build, resolve
@@ -71,7 +71,7 @@ def test_the_base_is_fitted_and_then_asked_cases(tmp_path: Path) -> None:
     built = build(resolve(prepared.cases["base"], prepared.context.library))
     assert built.entries["parameters.serial"].source == "fitted to runs.csv"
     assert sorted(found.hashes) == ["model.yaml", "runs.csv", "study.yaml"]
-    text = page(found, prepared.spec, {}, "slipstick run study")
+    text = report_in_markdown(found, prepared.spec, {}, "slipstick run study")
     assert "Fitted to runs.csv." in text
     assert "| parameters.serial |" in text
     assert check_file(path) == "study"
@@ -250,7 +250,7 @@ def test_a_base_that_the_data_do_not_support_is_said_to_be_so(tmp_path: Path) ->
         f"the base, model, is {behind:.1f} behind usl: the data do not support what its cases say"
     )
     assert found.warnings[-1] == words
-    text = page(results, prepared.spec, {}, "slipstick run study")
+    text = report_in_markdown(results, prepared.spec, {}, "slipstick run study")
     assert f"- warning: {words}" in text
     assert "| parameters.serial |" in text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slipstick.report.formatting import WIDTH
-from slipstick.schema.library import shipped
+from slipstick.schema.library import catalogue_folder
 from slipstick_measure.account import measured
 from slipstick_measure.formats import read
 from slipstick_measure.report.measured import measured_text, notes_text
@@ -23,7 +23,7 @@ measured.
 
 
 def test_the_published_check_reads_as_printed() -> None:
-    found = measured(read(shipped() / "profiles" / "lucier-1988.yaml"))
+    found = measured(read(catalogue_folder() / "profiles" / "lucier-1988.yaml"))
     text = measured_text(found.answers, found.title, found.source)
     assert text.endswith(PUBLISHED)
     assert "Of 16 processors, 4.99 are lost to locks, more than to anything else." in text

@@ -354,7 +354,7 @@ def test_alike_resources_are_lumped_into_one_without_another_answer(
         hold("door", _modules(8, body)) >> others if kind == "held" else _modules(8, body) >> others
     )
     model = grouped_model({"first": (4, cycle), "rest": (2, others)}, resources=resources)
-    assert lumping.lumped(model.bodies, model).copies_by_resource
+    assert lumping.lump_alike_resources(model.bodies, model).copies_by_resource
     lumped = MeanValue(model).points({}).answer(0, shares=kind == "servers")
     monkeypatch.setattr(lumping, "LUMPED_FROM", 1000)
     plain = MeanValue(model).points({}).answer(0, shares=kind == "servers")

@@ -56,7 +56,7 @@ def test_a_screen_leaves_shares_out_that_take_long(
     computed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = solve(stations_of(3, 10))
-    monkeypatch.setattr("slipstick.report.answer.SHOWN_UNASKED", 0.0)
+    monkeypatch.setattr("slipstick.report.answer.MOST_SECONDS_OF_SHARES", 0.0)
     text = answer_text(answer)
     assert not computed
     assert "what shortens" not in text

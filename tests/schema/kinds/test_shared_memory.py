@@ -12,7 +12,7 @@ import pytest
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Bus, Crossbar, Multistage, Ring
-from slipstick.schema.library import editor_schema, shipped
+from slipstick.schema.library import catalogue_folder, editor_schema
 from slipstick.schema.text import plain, read_text
 from slipstick.study.catalogue import catalogue_entry
 from tests.specs import refused, shared_machine, valid
@@ -136,7 +136,7 @@ def validator() -> Any:
 
 
 @pytest.mark.parametrize(
-    "path", sorted((shipped() / "machines").glob("*.yaml")), ids=lambda path: path.stem
+    "path", sorted((catalogue_folder() / "machines").glob("*.yaml")), ids=lambda path: path.stem
 )
 def test_an_editor_takes_both_kinds(path: Path) -> None:
     validator().validate(plain(read_text(path.read_text(), path.name)))

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.schema.text import MOST_PROBLEMS, Table, at, read_text
+from slipstick.schema.text import MOST_PROBLEMS, Table, node_at, read_text
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 BOMBS = {
@@ -43,6 +43,6 @@ def test_no_bomb_is_answered_at_length(text: str) -> None:
 
 def test_a_thousand_quantities_are_a_thousand_entries() -> None:
     lines = "".join(f"  q{n}: {{value: {n}.5 ms, source: 'run {n}'}}\n" for n in range(1000))
-    quantities = at(read_text(f"workload: 1\nquantities:\n{lines}", "f"), ["quantities"])
+    quantities = node_at(read_text(f"workload: 1\nquantities:\n{lines}", "f"), ["quantities"])
     assert isinstance(quantities, Table)
     assert len(quantities.entries) == 1000

@@ -16,12 +16,12 @@ from slipstick.schema.text import (
     Node,
     Scalar,
     Table,
-    at,
     from_plain,
     join,
     key_mark,
     leaves,
     merge,
+    node_at,
     plain,
     read_text,
     read_value,
@@ -134,10 +134,10 @@ def test_other_values_are_refused(value: object, kind: str) -> None:
 def test_every_path_arrives(value: Any) -> None:
     tree = from_plain(value, BASE)
     for path in known_paths(value):
-        node = at(tree, path)
+        node = node_at(tree, path)
         assert node is not None
         assert plain(node) == find(value, path)
-        assert at(tree, join(path)) is node
+        assert node_at(tree, join(path)) is node
 
 
 @given(values)
@@ -145,7 +145,7 @@ def test_leaves_are_all_scalars_under_paths_that_lead_to_them(value: Any) -> Non
     tree = from_plain(value, BASE)
     found = list(leaves(tree))
     assert len({path for path, _ in found}) == len(found)
-    assert all(at(tree, path) is scalar for path, scalar in found)
+    assert all(node_at(tree, path) is scalar for path, scalar in found)
     assert len(found) == sum(
         not isinstance(find(value, path), list | dict) for path in known_paths(value)
     )
@@ -160,11 +160,11 @@ def test_items_go_by_a_name_of_their_own() -> None:
         "cycle.3.delay",
         "cycle.4.delay",  # '1' would be taken for a number
     ]
-    assert at(tree, "cycle.work.delay") is at(tree, "cycle.0.delay")
-    assert at(tree, "cycle.rest.delay") is None  # which of them?
-    assert at(tree, ["cycle", 5]) is None
-    assert at(tree, ["cycle", -1]) is None
-    assert at(tree, "cycle.0.delay.unit") is None
+    assert node_at(tree, "cycle.work.delay") is node_at(tree, "cycle.0.delay")
+    assert node_at(tree, "cycle.rest.delay") is None  # which of them?
+    assert node_at(tree, ["cycle", 5]) is None
+    assert node_at(tree, ["cycle", -1]) is None
+    assert node_at(tree, "cycle.0.delay.unit") is None
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ def test_replace_changes_one_value_and_no_other(value: Any, data: st.DataObject)
     tree, new = from_plain(value, BASE), from_plain({"new": 1}, CHANGE)
     path = data.draw(st.sampled_from(known_paths(value)))
     changed = replace(tree, path, new)
-    assert at(changed, path) is new
+    assert node_at(changed, path) is new
     assert value_mark(changed, path) == CHANGE
     assert plain(tree) == value
     for other in known_paths(value):
         if other[: len(path)] != path and path[: len(other)] != other:
-            assert at(changed, other) is at(tree, other)
+            assert node_at(changed, other) is node_at(tree, other)
 
 
 def test_replace_adds_a_key_where_its_table_exists() -> None:
@@ -243,7 +243,7 @@ def test_merge_goes_key_by_key(base: Any, changes: Any) -> None:
     assert plain(tree) == merged(base, changes)
     for path, scalar in leaves(tree):
         assert scalar.mark in (BASE, CHANGE)
-        assert scalar.mark == CHANGE or at(from_plain(changes, CHANGE), path) is None
+        assert scalar.mark == CHANGE or node_at(from_plain(changes, CHANGE), path) is None
 
 
 @given(values)

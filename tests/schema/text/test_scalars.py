@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick.schema.text import Scalar, at, read_text
+from slipstick.schema.text import Scalar, node_at, read_text
 
 VALUES: list[tuple[str, object]] = [
     *[(text, None) for text in ("~", "null", "Null", "NULL", "")],
@@ -44,7 +44,7 @@ VALUES: list[tuple[str, object]] = [
 
 @pytest.mark.parametrize(("text", "value"), VALUES, ids=[repr(text) for text, _ in VALUES])
 def test_plain_text_means_what_the_core_schema_says(text: str, value: object) -> None:
-    node = at(read_text(f"a: {text}\n", "f.yaml"), "a")
+    node = node_at(read_text(f"a: {text}\n", "f.yaml"), "a")
     assert isinstance(node, Scalar)
     assert (node.value, type(node.value), node.quoted) == (
         value,

@@ -15,7 +15,7 @@ from slipstick.method.names import names_of
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, scaled_model
 from slipstick.program.program import structural_number
-from slipstick.schema.inputs import built_with
+from slipstick.schema.inputs import build_once
 from slipstick.schema.library import Library
 from slipstick.schema.programs import load_data
 from slipstick.schema.text import Mark
@@ -278,10 +278,10 @@ def test_shares_of_mean_value_add_up() -> None:
 @pytest.mark.parametrize(("workload", "used"), [("sor", False), ("is", True)])
 def test_a_prefetched_part_needs_no_other_model(workload: str, used: bool) -> None:
     given = {"workload": workload, "machine": "rs6000-43p-fast-ethernet"}
-    _, built = built_with(settings(**given, prefetched_locks="0.5"), Library())
+    _, built = build_once(settings(**given, prefetched_locks="0.5"), Library())
     assert built.can_vary(["prefetched_locks"])
-    assert ("prefetched_locks" in built.free) == used
-    _, none = built_with(settings(**given, prefetched_locks="0"), Library())
+    assert ("prefetched_locks" in built.free_paths) == used
+    _, none = build_once(settings(**given, prefetched_locks="0"), Library())
     assert isinstance(built.model, Model)
     assert isinstance(none.model, Model)
     assert {each.name for each in built.model.steps} == {each.name for each in none.model.steps}

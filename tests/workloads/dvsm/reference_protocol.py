@@ -22,7 +22,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
-from slipstick.program.operations import latency, protocol_time, wire_time
+from slipstick.program.operations import hardware_latency, protocol_time, wire_time
 from slipstick.program.program import InputValues, number, value_of
 from slipstick.sim.plan.distributions import service_time
 from slipstick_workloads.dvsm import contention, operations
@@ -208,7 +208,7 @@ class _Cluster:
             Requests(processors, visits=[[] for _ in range(processors)]),
         )
         self._shared = machine.network.medium == "shared"
-        self._latency = sum(_values(latency(machine.network)))
+        self._latency = sum(_values(hardware_latency(machine.network)))
         self._scv = variation**2
         for each in range(processors):
             self.system.station(f"processor-{each}")

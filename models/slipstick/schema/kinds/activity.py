@@ -46,7 +46,7 @@ from slipstick.schema.kinds.distribution import (
     TimeOrDistribution,
     distribution_of,
     refuse_scv,
-    written_time,
+    time_as_data,
 )
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
@@ -70,9 +70,9 @@ from slipstick.schema.kinds.quantity import (
     TimeOrFormula,
     Weight,
     WholeFormula,
-    factors,
-    hardware_of,
+    build_hardware,
     plain_name,
+    technology_factors,
     whole_or_formula,
 )
 from slipstick.schema.text import Node
@@ -161,7 +161,7 @@ class ItemSpec(Spec):
         ModelError : there is no such activity
         """
         return type(self).make(
-            **_fields_of_node(self, reader.values.keys(self, loc, reader.listed))
+            **_fields_of_node(self, reader.values.field_values(self, loc, reader.build_list))
         )
 
     @classmethod
@@ -277,7 +277,7 @@ class StepSpec(ItemSpec):
     @classmethod
     def write(cls, activity: activities.Step, writer: ActivityWriter) -> dict[str, Any]:
         data: dict[str, Any] = {"name": plain_name(activity.name)}
-        time = written_time(activity.time, activity.distribution, writer.values)
+        time = time_as_data(activity.time, activity.distribution, writer.values)
         data |= (
             {"delay": time}
             if activity.resource is None
@@ -293,7 +293,7 @@ class StepSpec(ItemSpec):
             key: value for key, (value, default) in optional_values.items() if value != default
         }
         if activity.weight is not None:
-            data["weight"] = writer.values.written(activity.weight)
+            data["weight"] = writer.values.expr_as_data(activity.weight)
         return data | (
             {"scv": activity.scv} if activity.scv and activity.distribution is None else {}
         )
@@ -352,7 +352,7 @@ class CopiesSpec(ItemSpec):
             return reader.use_of_one_copy(resource, make_use)
         copies_at_once = self.fan_out if isinstance(self.fan_out, int) else 1
         if isinstance(self.fan_out, WholeFormula):
-            copies_at_once = reader.values.whole(self.fan_out, (*loc, "fan_out"))
+            copies_at_once = reader.values.whole_number(self.fan_out, (*loc, "fan_out"))
         join = None
         if self.join is not None:
             join = reader.values.expr(self.join, (*loc, "join"), COUNT)
@@ -425,7 +425,7 @@ class HoldSpec(CopiesSpec):
     names_resource = True
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        field_values = reader.values.keys(self, loc, reader.listed)
+        field_values = reader.values.field_values(self, loc, reader.build_list)
         for key in ("hold", "fan_out", "join"):
             field_values.pop(key, None)
         body = field_values.pop("body")
@@ -674,7 +674,7 @@ class ChooseSpec(ItemSpec):
             return copies_data
         return {
             "choose": [
-                {"p": writer.values.written(probability), "do": writer.body(body)}
+                {"p": writer.values.expr_as_data(probability), "do": writer.body(body)}
                 for probability, body in activity.options
             ]
         }
@@ -707,7 +707,9 @@ def _data_of_blocks_use(forks: Sequence[Any], writer: ActivityWriter) -> dict[st
     common_use = _common_use(copy_uses, writer.copy_counts) if have_same_shape else None
     if common_use is None:
         return None
-    join_data = {} if first_fork.join is None else {"join": writer.values.written(first_fork.join)}
+    join_data = (
+        {} if first_fork.join is None else {"join": writer.values.expr_as_data(first_fork.join)}
+    )
     return {**writer.body(common_use)[0], "fan_out": len(first_fork.branches), **join_data}
 
 
@@ -866,7 +868,7 @@ class PipelineSpec(ItemSpec):
     def write(cls, activity: activities.Pipeline, writer: ActivityWriter) -> dict[str, Any]:
         stages = [StageSpec.write(stage, writer) for stage in activity.stages]
         return {
-            "pipeline": writer.values.written(activity.items),
+            "pipeline": writer.values.expr_as_data(activity.items),
             "stages": stages,
             "name": activity.name,
         }
@@ -918,7 +920,7 @@ class OperationSpec(ItemSpec):
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         from slipstick.program.operations import MachineOperations  # few activities have any
 
-        field_values = reader.values.keys(self, loc)
+        field_values = reader.values.field_values(self, loc)
         name = field_values.pop("name", None)
         component = field_values.pop("component")
         technology = field_values.pop("technology", "")
@@ -1068,7 +1070,7 @@ class CollectiveSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **field_values: Any
     ) -> Activity:
-        """Return the activity of the collective operation; `field_values` are its size, ranks,
+        """Return the activity of the collective operation. `field_values` are its size, ranks,
         algorithm, placement and time of combining, as far as the file states them.
         """
         ranks = field_values.get("ranks", reader.processors)
@@ -1142,7 +1144,7 @@ class ResourceSpec(Spec):
         """Build the resource from its fields, the first of which is the key."""
         assert self.node is not None
         resource: system.Resource = self.node(
-            **_fields_of_node(self, quantity_reader.keys(self, loc))
+            **_fields_of_node(self, quantity_reader.field_values(self, loc))
         )
         return resource
 
@@ -1182,8 +1184,8 @@ class BreakdownSpec(Spec):
 
     def read(self, quantity_reader: QuantityReader, loc: Loc) -> tuple[Expr, Expr]:
         """Return both times [s]."""
-        keys = quantity_reader.keys(self, (*loc, "breakdown"))
-        return keys["every"], keys["repair"]
+        times_by_key = quantity_reader.field_values(self, (*loc, "breakdown"))
+        return times_by_key["every"], times_by_key["repair"]
 
 
 BREAKDOWN_IN_WORDS = (
@@ -1407,7 +1409,7 @@ class TaskPoolSpec(ResourceSpec):
             )
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.TaskPool:
-        field_values = quantity_reader.keys(self, loc)
+        field_values = quantity_reader.field_values(self, loc)
         task_source: Loop | Trees = Loop(
             field_values.pop("work", None) or field_values.pop("iterations", 1),
             field_values.pop("chunk", 1),
@@ -1419,7 +1421,7 @@ class TaskPoolSpec(ResourceSpec):
                 Trees(field_values.pop("trees"), min_size, node_work) if self.trees else task_source
             )
         except ModelError as error:
-            quantity_reader.refuse((*loc, "trees"), str(error))
+            quantity_reader.report_problem((*loc, "trees"), str(error))
         return system.TaskPool(
             task_source, field_values.pop("time"), order=field_values.pop("pool"), **field_values
         )
@@ -1443,7 +1445,7 @@ class TaskPoolSpec(ResourceSpec):
         return {
             "pool": resource.order,
             **source_data,
-            "time": quantity_writer.written(resource.leaf),
+            "time": quantity_writer.expr_as_data(resource.leaf),
             **field_values,
         }
 
@@ -1506,7 +1508,7 @@ class BreakerSpec(ResourceSpec):
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
         spec_without_scv = self.model_copy(update={"scv": None})
-        fields_by_name = _fields_of_node(self, quantity_reader.keys(spec_without_scv, loc))
+        fields_by_name = _fields_of_node(self, quantity_reader.field_values(spec_without_scv, loc))
         scv = 0.0 if self.scv is None else self.scv.value
         return system.Breaker(**{**fields_by_name, "scv": scv})
 
@@ -1628,7 +1630,7 @@ class ArrivingSpec(StreamSpec):
 
     def pattern(self, quantity_reader: QuantityReader, loc: Loc) -> system.ArrivalPattern:
         """Return the pattern of the arrivals."""
-        field_values = quantity_reader.keys(self, loc)
+        field_values = quantity_reader.field_values(self, loc)
         field_values = {key: field_values[key] for key in _PATTERN_KEYS if key in field_values}
         if self.trace is not None:
             field_values["trace"] = self.trace.numbers()
@@ -1782,7 +1784,7 @@ class ActivitySpec(ModelFileSpec):
         if quantity_reader.shaping.keys() & model.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
             return self.build(name, tree, {**parameters, **quantity_reader.shaping})
-        return scaled_model(model, factors(self.technology, parameters))
+        return scaled_model(model, technology_factors(self.technology, parameters))
 
 
 class ActivityReader:
@@ -1811,7 +1813,7 @@ class ActivityReader:
         self._copy_counts: dict[str, int] = {}
         for key, repeated_spec in repeated_specs.items():
             if isinstance(repeated_spec.count, WholeFormula):
-                self._copy_counts[key] = quantity_reader.whole(
+                self._copy_counts[key] = quantity_reader.whole_number(
                     repeated_spec.count, ("resources", key, "count")
                 )
             elif isinstance(repeated_spec.count, int):
@@ -1852,7 +1854,7 @@ class ActivityReader:
 
     @cached_property
     def _hardware(self) -> Machine | SharedMemory | Network | None:
-        return None if self._spec.machine is None else hardware_of(self._spec.machine)
+        return None if self._spec.machine is None else build_hardware(self._spec.machine)
 
     def machine(self, user: str) -> Machine:
         """Return the machine on a network that the model runs on.
@@ -1873,8 +1875,8 @@ class ActivityReader:
         return self._hardware
 
     def named(self, activity: Activity, operations: MachineOperations, loc: Loc) -> Activity:
-        """Register the names of the steps of an operation, add the stations that they use, and
-        return its activity.
+        """Register the names of the steps of an operation and the stations that they use; return
+        the activity of the operation unchanged.
         """
         for operation_step in each_once([activity]):
             if isinstance(operation_step, activities.Step):
@@ -1905,7 +1907,7 @@ class ActivityReader:
                 built_model = FUNCTIONS["activity with breakdowns"](built_model, breakdowns)
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
-            self.values.refuse(self._loc_of_part(error.about), str(error))
+            self.values.report_problem(self._loc_of_part(error.about), str(error))
             raise SpecError(self.values.problems) from None
         self._check_useful(built_model)
         amounts = self.values.amounts(self._spec.amounts, value_parameters(built_model))
@@ -1931,10 +1933,10 @@ class ActivityReader:
         notes = list[str]()
         for name, requirement in self._spec.requires.items():
             loc = ("requires", name, "that")
-            if missing := self.values.missing(requirement.that):
-                notes.append(f"{name} is not checked: there is no {missing}")
+            if missing_path := self.values.missing_machine_path(requirement.that):
+                notes.append(f"{name} is not checked: there is no {missing_path}")
                 continue
-            conditions = self.values.condition(requirement.that, loc)
+            conditions = self.values.parse_condition(requirement.that, loc)
             requirements.append(
                 system.Requirement(name, conditions, requirement.that, requirement.says)
             )
@@ -1988,7 +1990,7 @@ class ActivityReader:
 
         Parameters
         ----------
-        resource, make_use : as of `at_one`
+        resource, make_use : as for `use_of_one_copy`
         block_size : of copies used; the blocks are equal parts of all
         join : how many of them are waited for; None: all
 
@@ -2020,9 +2022,9 @@ class ActivityReader:
             else choose(*((1 / len(blocks), block) for block in blocks))
         )
 
-    def listed(self, value: list[Any], loc: Loc) -> object:
-        """Build a list of items as one activity, a list of such lists as several activities, and a
-        list of options as probabilities and activities.
+    def build_list(self, value: list[Any], loc: Loc) -> object:
+        """Build the value of a list: one activity for a list of items, several activities for a
+        list of such lists, and probabilities with activities for a list of options.
         """
         if (value and isinstance(value[0], ItemSpec)) or not value:
             return self.body(value, loc)
@@ -2030,7 +2032,7 @@ class ActivityReader:
             (
                 self.body(item, (*loc, index))
                 if isinstance(item, list)
-                else tuple(self.values.keys(item, (*loc, index), self.listed).values())
+                else tuple(self.values.field_values(item, (*loc, index), self.build_list).values())
             )
             for index, item in enumerate(value)
         )
@@ -2049,7 +2051,7 @@ class ActivityReader:
     def add_step(self, step: activities.Step, loc: Loc) -> None:
         """Register the name of a step; report a name that another step has."""
         if self._steps.setdefault(step.name, step) != step:
-            self.values.refuse(
+            self.values.report_problem(
                 (*loc, "name"), f"another step is called {step.name}; give each a name of its own"
             )
         self._name_uses[step.name] += 1
@@ -2057,17 +2059,19 @@ class ActivityReader:
     def add_pipeline(self, name: str, loc: Loc) -> None:
         """Register the name of a pipeline; report a name that another pipeline has."""
         if self._name_uses[f" {name}"]:
-            self.values.refuse(
+            self.values.report_problem(
                 (*loc, "name"), f"another pipeline is called {name}; give each a name of its own"
             )
         self._name_uses[f" {name}"] += 1
 
     def _build_item(self, spec: Item, loc: Loc) -> Activity:
-        """Build an item; a wrong one is reported and left out, so that the rest is read too."""
+        """Return the activity of an item; a wrong item is reported and left out, so that the rest
+        of the file is read too.
+        """
         try:
             activity = spec.build(self, loc)
         except ModelError as error:
-            self.values.refuse(loc, str(error))
+            self.values.report_problem(loc, str(error))
             return then()
         self._activities_and_locs.append((activity, loc))
         if spec.names_resource:
@@ -2075,8 +2079,8 @@ class ActivityReader:
         return activity
 
     def _loc_of_part(self, part: object) -> Loc:
-        """Return where a part of the activity was built, the innermost item that contains it; that
-        of the resources if none does.
+        """Return the place of the innermost item that contains a part of the activity; the place of
+        the resources if no item contains it.
         """
         for activity, loc in self._activities_and_locs:  # an item is built after those inside it
             if isinstance(part, Activity) and any(node is part for node in each_once([activity])):
@@ -2104,7 +2108,7 @@ class ActivityReader:
                 for node in each_once([without_body]):
                     self._model_without_steps.check_uses(node)
         except ModelError as error:
-            self.values.refuse(loc, str(error))
+            self.values.report_problem(loc, str(error))
 
     def _check_useful(self, model: system.Model) -> None:
         # The default names a component that a model need not have.
@@ -2118,7 +2122,7 @@ class ActivityReader:
                     if components
                     else "there are no steps"
                 )
-                self.values.refuse(
+                self.values.report_problem(
                     ("useful", index), f"no step has the component {name!r}; {components_text}"
                 )
 
@@ -2133,7 +2137,7 @@ class ActivityReader:
             try:
                 return system.population_of_groups(groups)
             except ModelError as error:
-                self.values.refuse(("groups", groups[0].name), str(error))
+                self.values.report_problem(("groups", groups[0].name), str(error))
                 return self._model_without_steps.population
         assert spec.population is not None
         if spec.population.phases is not None:
@@ -2168,7 +2172,7 @@ class ActivityReader:
 
     def _build_phases(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
         fields_by_phase = (
-            self.values.keys(phase, (*loc, index), self.listed)
+            self.values.field_values(phase, (*loc, index), self.build_list)
             for index, phase in enumerate(phases)
         )
         return system.PhasedPopulation(tuple(system.Phase(**phase) for phase in fields_by_phase))
@@ -2240,7 +2244,7 @@ class ActivityWriter:
 
     Attributes
     ----------
-    counts : how many resources NAME.0, NAME.1 and so on are alike, by NAME
+    copy_counts : how many resources NAME.0, NAME.1 and so on are alike, by NAME
     """
 
     def __init__(self, resources: Mapping[str, system.Resource]) -> None:
@@ -2261,8 +2265,8 @@ class ActivityWriter:
     def requirement(self, requirement: system.Requirement) -> dict[str, str]:
         """Write a requirement; a relation between two comparisons is written with both."""
         comparison_texts = (
-            f"{self.values.written(condition.left)} {condition.relation}"
-            f" {self.values.written(condition.right)}"
+            f"{self.values.expr_as_data(condition.left)} {condition.relation}"
+            f" {self.values.expr_as_data(condition.right)}"
             for condition in requirement.conditions
         )
         says_data = {"says": requirement.says} if requirement.says else {}
@@ -2283,16 +2287,16 @@ class ActivityWriter:
         return self._item_by_node[type(activity)].write(activity, self)
 
     def _write_group(self, group: system.Group) -> dict[str, Any]:
-        customer_data = {"processors": self.values.written(group.processors)}
+        customer_data = {"processors": self.values.expr_as_data(group.processors)}
         if group.arrivals is not None:
-            customer_data = {"arrivals": self.values.written(group.arrivals)}
+            customer_data = {"arrivals": self.values.expr_as_data(group.arrivals)}
         arrival_data = _pattern_data(group.pattern, self.values) | self._target_data(
             group.target_time
         )
         return {**customer_data, **arrival_data, "cycle": self.body(group.cycle)}
 
     def _target_data(self, target: Expr | None) -> dict[str, Any]:
-        return {} if target is None else {"target_time": self.values.written(target)}
+        return {} if target is None else {"target_time": self.values.expr_as_data(target)}
 
     def population(self, model: system.Model) -> dict[str, Any]:
         """Write the population and its activities."""
@@ -2300,7 +2304,7 @@ class ActivityWriter:
             case system.ClosedPopulation(
                 (system.Group("", processors, cycle, target_time=target),)
             ):
-                processor_data = {"processors": self.values.written(processors)}
+                processor_data = {"processors": self.values.expr_as_data(processors)}
                 return {
                     "population": processor_data | self._target_data(target),
                     "cycle": self.body(cycle),
@@ -2310,7 +2314,7 @@ class ActivityWriter:
             case system.OpenPopulation(rate, cycle, pattern, target):
                 arrival_data = _pattern_data(pattern, self.values) | self._target_data(target)
                 return {
-                    "population": {"arrivals": self.values.written(rate), **arrival_data},
+                    "population": {"arrivals": self.values.expr_as_data(rate), **arrival_data},
                     "cycle": self.body(cycle),
                 }
             case system.PhasedPopulation(phases):

@@ -32,7 +32,7 @@ Sources = dict[Name, Note]
 """Short keys for sources, spelt out once."""
 
 
-def standing_twice(value: object) -> str:
+def listed_twice_message(value: object) -> str:
     """Return the message for a value that stands twice in a list."""
     return f"{value} stands here twice; leave it out once"
 
@@ -41,7 +41,7 @@ def _distinct_values(values: list[Any]) -> list[Any]:
     earlier_values = set[Any]()
     for index, value in enumerate(values):
         if value in earlier_values:
-            raise broken_rule(standing_twice(value), index)
+            raise broken_rule(listed_twice_message(value), index)
         earlier_values.add(value)
     return values
 
@@ -60,9 +60,9 @@ def one_of(allowed_words: Iterable[str]) -> GetPydanticSchema:
 
 
 def known_word(allowed_words: Collection[str]) -> GetPydanticSchema:
-    """Return the constraint of a text that must be one of some words to which other packages may
-    add. Their words are loaded only for a text that is none of slipstick's own, and for JSON
-    Schema.
+    """Return the constraint of a text that must be one of some words, to which other packages may
+    add words. Those are loaded only for a text that is not among slipstick's own words, and for a
+    JSON Schema.
     """
 
     def check_word(value: Any) -> str:

@@ -53,8 +53,8 @@ class KindSpec(Spec):
         None, description="mean time; if given, the other times or rates are scaled to it"
     )
 
-    def described(self) -> MeanAndDistribution:
-        """Return the distribution, with the mean that its times give [s]."""
+    def mean_and_distribution(self) -> MeanAndDistribution:
+        """Return the distribution, and its mean as far as its times determine it [s]."""
         raise NotImplementedError
 
     @classmethod
@@ -68,11 +68,11 @@ class MeanKindSpec(KindSpec):
 
     mean: TimeOrFormula = Field(description="mean time")
 
-    of: ClassVar[Any]
+    make_distribution: ClassVar[Any]
     key: ClassVar[str]
 
-    def described(self) -> MeanAndDistribution:
-        return MeanAndDistribution(0.0, type(self).of(getattr(self, self.key)))
+    def mean_and_distribution(self) -> MeanAndDistribution:
+        return MeanAndDistribution(0.0, type(self).make_distribution(getattr(self, self.key)))
 
     @classmethod
     def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class ErlangTimeSpec(MeanKindSpec):
     """The sum of equal exponential phases."""
 
     phases: int = Field(description="number of phases", ge=1, le=100)
-    of = staticmethod(erlang)
+    make_distribution = staticmethod(erlang)
     key = "phases"
 
 
@@ -92,7 +92,7 @@ class LognormalTimeSpec(MeanKindSpec):
     """A time whose logarithm has a normal distribution."""
 
     scv: float = Field(description="squared coefficient of variation", gt=0)
-    of = staticmethod(lognormal)
+    make_distribution = staticmethod(lognormal)
     key = "scv"
 
 
@@ -100,7 +100,7 @@ class GammaTimeSpec(MeanKindSpec):
     """A gamma time."""
 
     scv: float = Field(description="squared coefficient of variation", gt=0)
-    of = staticmethod(gamma)
+    make_distribution = staticmethod(gamma)
     key = "scv"
 
 
@@ -112,7 +112,7 @@ class WeibullTimeSpec(MeanKindSpec):
             "shape parameter; 1 is the exponential distribution, and smaller values vary more"
         )
     )
-    of = staticmethod(weibull)
+    make_distribution = staticmethod(weibull)
     key = "shape"
 
 
@@ -120,7 +120,7 @@ class ParetoTimeSpec(MeanKindSpec):
     """A Pareto time."""
 
     shape: float = Field(description="exponent of the tail, above 2")
-    of = staticmethod(pareto)
+    make_distribution = staticmethod(pareto)
     key = "shape"
 
 
@@ -130,7 +130,7 @@ class UniformTimeSpec(KindSpec):
     low: Time = Field(description="shortest time")
     high: Time = Field(description="longest time")
 
-    def described(self) -> MeanAndDistribution:
+    def mean_and_distribution(self) -> MeanAndDistribution:
         return uniform(self.low.value, self.high.value)
 
     @classmethod
@@ -149,7 +149,7 @@ class HyperexponentialTimeSpec(KindSpec):
     probabilities: list[float] = Field(description="probability of each distribution", min_length=1)
     rates: Rates = Field(description="rate of each distribution", min_length=1)
 
-    def described(self) -> MeanAndDistribution:
+    def mean_and_distribution(self) -> MeanAndDistribution:
         return hyperexponential(self.probabilities, [1 / rate.value for rate in self.rates])
 
     @classmethod
@@ -169,7 +169,7 @@ class CoxianTimeSpec(KindSpec):
         description="for each phase but the last, the probability that the next phase follows"
     )
 
-    def described(self) -> MeanAndDistribution:
+    def mean_and_distribution(self) -> MeanAndDistribution:
         return coxian([1 / rate.value for rate in self.rates], self.onward)
 
     @classmethod
@@ -189,7 +189,7 @@ class PhaseTypeTimeSpec(KindSpec):
         )
     )
 
-    def described(self) -> MeanAndDistribution:
+    def mean_and_distribution(self) -> MeanAndDistribution:
         return general_phases(self.alpha, [[rate.value for rate in row] for row in self.T])
 
     @classmethod
@@ -224,7 +224,7 @@ class SamplesTimeSpec(KindSpec):
                 " not by --set"
             )
 
-    def described(self) -> MeanAndDistribution:
+    def mean_and_distribution(self) -> MeanAndDistribution:
         return samples([value.value for value in self.values or ()])
 
     @classmethod
@@ -292,24 +292,25 @@ class NamedTimeSpec(ReadInPlace):
                 f"give one distribution, got {len(given_kinds)}: {', '.join(given_kinds)}"
             )
         try:
-            self.kind[1].described()
+            self.kind[1].mean_and_distribution()
         except ModelError as error:
             raise broken_rule(str(error), self.kind[0]) from None
 
     @property
     def distribution(self) -> TimeDistribution:
         """The distribution, scaled to mean 1."""
-        return self.kind[1].described().distribution
+        return self.kind[1].mean_and_distribution().distribution
 
     def expr(self, quantity_reader: QuantityReader, loc: Loc) -> Expr:
         """Return the mean as an expression [s]."""
         kind_name, kind_spec = self.kind
         if kind_spec.mean is not None:
             return quantity_reader.expr(kind_spec.mean, (*loc, kind_name, "mean"), TIME)
-        return Number(kind_spec.described().mean, TIME)
+        return Number(kind_spec.mean_and_distribution().mean, TIME)
 
 
 def _tag_of_time(value: Any) -> str:
+    """Return the tag of a time for pydantic: a quantity, or a distribution."""
     if isinstance(value, NamedTimeSpec):
         return "distribution"
     if not isinstance(value, dict):
@@ -339,11 +340,11 @@ def distribution_of(value: object) -> TimeDistribution | None:
     return value.distribution if isinstance(value, NamedTimeSpec) else None
 
 
-def written_time(
+def time_as_data(
     mean: Expr, distribution: TimeDistribution | None, quantity_writer: QuantityWriter
 ) -> Any:
     """Write a time, or its distribution, as plain data."""
     if distribution is None:
-        return quantity_writer.written(mean)
+        return quantity_writer.expr_as_data(mean)
     distribution_keys = DISTRIBUTIONS[distribution.kind].write(distribution)
-    return {distribution.kind: {"mean": quantity_writer.written(mean), **distribution_keys}}
+    return {distribution.kind: {"mean": quantity_writer.expr_as_data(mean), **distribution_keys}}

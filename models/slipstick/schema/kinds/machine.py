@@ -15,8 +15,8 @@ from slipstick.schema.kinds.quantity import (
     Bytes,
     Count,
     Described,
+    Fraction,
     Given,
-    Part,
     PerByte,
     ProcessorKind,
     Rate,
@@ -25,7 +25,7 @@ from slipstick.schema.kinds.quantity import (
     Time,
     Whole,
     Year,
-    part_of,
+    build_part,
 )
 from slipstick.vocabulary import FLAT, LEVELS
 
@@ -118,7 +118,7 @@ class SwitchReductionSpec(Spec):
 class RingProtocolSpec(Spec):
     """A protocol with which a library can send the messages of a ring."""
 
-    share: Part = Field(
+    share: Fraction = Field(
         ONE, description=("fraction of the rate of the wire that the protocol reaches")
     )
     most: ByteRate | None = Field(None, description="highest rate that the protocol reaches")
@@ -179,11 +179,11 @@ class NetworkSpec(Described):
         ranges = []
         for range_name, protocol_range in self.protocol.ranges.items():
             path = f"{prefix}.protocol.ranges.{range_name}"
-            total_cost = part_of(
+            total_cost = build_part(
                 hardware.LinearCost, protocol_range.total, parameter_by_path, f"{path}.total"
             )
             ranges.append(
-                part_of(
+                build_part(
                     hardware.SizeRange,
                     protocol_range,
                     parameter_by_path,
@@ -194,11 +194,11 @@ class NetworkSpec(Described):
             )
         protocol_added = parameter_by_path[f"{prefix}.protocol.added"]
         wire_path = f"{prefix}.wire"
-        reduction = self.in_switch and part_of(
+        reduction = self.in_switch and build_part(
             hardware.SwitchReduction, self.in_switch, parameter_by_path, f"{prefix}.in_switch"
         )
         ring_protocols = tuple(
-            part_of(
+            build_part(
                 hardware.RingProtocol,
                 protocol,
                 parameter_by_path,
@@ -211,7 +211,7 @@ class NetworkSpec(Described):
             "wire_per_byte": parameter_by_path[f"{wire_path}.per_byte"],
             "wire_added": parameter_by_path[f"{wire_path}.added"],
         }
-        return part_of(
+        return build_part(
             hardware.Network,
             self,
             parameter_by_path,
@@ -462,7 +462,7 @@ class MachineSpec(Described):
         domain_spec = self.memory.domain
         domain = None
         if domain_spec is not None:
-            domain = part_of(
+            domain = build_part(
                 hardware.MemoryDomain, domain_spec, parameter_by_path, f"{prefix}.memory.domain"
             )
         return hardware.Machine(
@@ -472,7 +472,7 @@ class MachineSpec(Described):
             page=parameter_at("memory.page", BYTES),
             signal=parameter_at("system.signal", TIME),
             network=self.network.build("", parameter_by_path, f"{prefix}.network"),
-            dvsm=part_of(hardware.Dvsm, self.dvsm, parameter_by_path, f"{prefix}.dvsm")
+            dvsm=build_part(hardware.Dvsm, self.dvsm, parameter_by_path, f"{prefix}.dvsm")
             if self.dvsm
             else None,
             node=node,

@@ -58,7 +58,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.model.amounts import is_answer_value
 from slipstick.schema.kinds.constraints import Name, Note, Sources, broken_rule
-from slipstick.schema.text import Node, Table, at, canonical, join, plain, problem, value_mark
+from slipstick.schema.text import Node, Table, canonical, join, node_at, plain, problem, value_mark
 from slipstick.units import InBaseUnits, parse, show, to_base
 from slipstick.vocabulary import TECHNOLOGIES, Technology
 
@@ -239,7 +239,7 @@ class Quantity:
             raise _quantity_error("the value lies outside of its interval, from low to high")
         assumed = table.get("assumed", False)
         source, meaning, technology = (
-            self._text_of_key(table, key) for key in ("source", "meaning", "technology")
+            self._text_under_key(table, key) for key in ("source", "meaning", "technology")
         )
         if not isinstance(assumed, bool):
             raise _quantity_error(
@@ -264,7 +264,7 @@ class Quantity:
         return quantity.value
 
     @staticmethod
-    def _text_of_key(table: dict[str, Any], key: str) -> str:
+    def _text_under_key(table: dict[str, Any], key: str) -> str:
         text = table.get(key, "")
         if not isinstance(text, str):
             raise _quantity_error(f"{key!r} is text; got {_value_text(text)}", key)
@@ -297,7 +297,7 @@ class Quantity:
             if self.dimension == TIME_PER_BYTE and (
                 rate_match := _BYTE_RATE.fullmatch(raw_value.strip())
             ):
-                return _per_byte(raw_value, rate_match), TIME_PER_BYTE
+                return _time_per_byte(raw_value, rate_match), TIME_PER_BYTE
             count_pattern = (
                 _OPERATION if self.operations else _OPERATIONS if self.dimension == RATE else None
             )
@@ -376,7 +376,7 @@ _OPERATION, _OPERATIONS = (
 """Operations, and operations a second, which counts and rates count without a unit."""
 
 
-def _per_byte(text: str, rate_match: re.Match[str]) -> float:
+def _time_per_byte(text: str, rate_match: re.Match[str]) -> float:
     """Parse a rate of bytes as the time of a byte, its inverse [s/B]."""
     unit = {"b": "bit"}.get(rate_match[3], rate_match[3])
     value, _ = parse(f"{rate_match[1]} {rate_match[2]}{unit}/s")
@@ -495,7 +495,7 @@ class Described(Spec):
     """Keys that every file may have to describe itself."""
 
     @classmethod
-    def astray(cls, data: object) -> list[Fault]:
+    def undefined_names(cls, data: object) -> list[Fault]:
         """List the names that a file uses but does not define; the file may have other faults.
         Empty unless a kind of file overrides the method.
         """
@@ -523,8 +523,8 @@ HardwarePart = TypeVar("HardwarePart", bound=NamedTuple)
 
 
 Once = Callable[[Hashable, Callable[[], Any], object], Any]
-"""Returns what is made of something kept under a key, made the first time only, as
-`slipstick.schema.library.Library.once`.
+"""A function that returns the value computed under a key, such as
+`slipstick.schema.library.Library.once`: the value is computed at the first call only.
 """
 
 
@@ -551,7 +551,7 @@ def validate(model: type[SpecType], node: Node, compute_once: Once | None = None
         # The words of messages take time to import, and nothing is wrong with most files.
         from slipstick.schema.messages import problems_in
 
-        name_faults = model.astray(data) if issubclass(model, Described) else []
+        name_faults = model.undefined_names(data) if issubclass(model, Described) else []
         name_problems = [
             problem(node, fault.path, fault.message, fault.key) for fault in name_faults
         ]
@@ -559,7 +559,9 @@ def validate(model: type[SpecType], node: Node, compute_once: Once | None = None
 
 
 def _validate_parts(model: type[SpecType], node: Table, compute_once: Once) -> SpecType:
-    """Check a table part by part, so that parts which were checked before are not checked again."""
+    """Return the object of a table, checked part by part: parts that were checked before are not
+    checked again.
+    """
     data: dict[str, Any] = {}
     for key, entry in node.entries.items():
         part_type = model.model_fields[key].annotation if key in model.model_fields else None
@@ -674,7 +676,7 @@ ProcessorKind = Literal[
 is that of a format of numbers.
 """
 
-Part = Annotated[Given, Quantity(COUNT, most=1.0)]
+Fraction = Annotated[Given, Quantity(COUNT, most=1.0)]
 
 
 class Gain(Spec):
@@ -683,7 +685,7 @@ class Gain(Spec):
     processors: Factor | None = Field(
         None, description=("factor by which the processors become faster")
     )
-    benefit: Part | None = Field(
+    benefit: Fraction | None = Field(
         None,
         description=(
             "fraction of each doubling of the processor speed that the classes under partly gain; 1"
@@ -703,10 +705,10 @@ class Gain(Spec):
     )
 
     def check_rules(self) -> None:
-        for index, path in enumerate(self.partly):
-            if path in self.fully:
+        for index, class_name in enumerate(self.partly):
+            if class_name in self.fully:
                 raise broken_rule(
-                    f"{path} is also under fully; name each class once", "partly", index
+                    f"{class_name} is also under fully; name each class once", "partly", index
                 )
 
 
@@ -733,7 +735,7 @@ class Factors(Gain):
     )
 
 
-def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:
+def technology_factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:
     """Return the factor of each technology class that the section ``technology`` of a model sets.
 
     Parameters
@@ -760,7 +762,7 @@ def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:
 MACHINE = "machine."
 """What the paths of a machine's quantities begin with, in formulas as everywhere."""
 
-_OF_MACHINE = re.compile(r"\bmachine\.[A-Za-z_.]*")
+_MACHINE_PATH = re.compile(r"\bmachine\.[A-Za-z_.]*")
 
 Loc = tuple[str | int, ...]
 """Where something stands in a file: keys and indices."""
@@ -898,7 +900,7 @@ class QuantityReader:
         self._expr_by_name = self._expressions_of(named_quantities)
 
     def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
-        """Return the expression of a quantity; for a wrong formula, which is reported, a parameter
+        """Return the expression of a quantity. A wrong formula is reported, and gives a parameter
         without a value.
         """
         if isinstance(value, Formula):
@@ -937,7 +939,7 @@ class QuantityReader:
             expressions |= {} if expr is None else {amount_name: expr}
         return expressions
 
-    def whole(self, formula: WholeFormula, loc: Loc) -> int:
+    def whole_number(self, formula: WholeFormula, loc: Loc) -> int:
         """Evaluate a formula whose result is a whole number that shapes the model; a wrong formula
         is reported, and counts as 1.
         """
@@ -954,37 +956,37 @@ class QuantityReader:
         if is_finite and number == math.floor(number) and formula.least <= number <= formula.most:
             return int(number)
         upper_limit_text = "" if formula.most == math.inf else f" to {formula.most:,.0f}"
-        self.refuse(
+        self.report_problem(
             loc,
             f"{formula.text} is {number:g}; it must be a whole number from"
             f" {formula.least:g}{upper_limit_text or ' on'}",
         )
         return 1
 
-    def missing(self, text: str) -> str:
+    def missing_machine_path(self, text: str) -> str:
         """Return the first machine quantity that a formula names but the machine does not have;
         empty if there is none.
         """
         return next(
-            (path for path in _OF_MACHINE.findall(text) if path not in self._expr_by_name), ""
+            (path for path in _MACHINE_PATH.findall(text) if path not in self._expr_by_name), ""
         )
 
-    def condition(self, text: str, loc: Loc) -> tuple[Comparison, ...]:
+    def parse_condition(self, text: str, loc: Loc) -> tuple[Comparison, ...]:
         """Parse comparisons joined by ``and``; a wrong condition is reported, and gives none."""
         try:
             return read_condition(text, self._expr_by_name)
         except FormulaError as error:
-            self.refuse(loc, str(error))
+            self.report_problem(loc, str(error))
             return ()
 
-    def keys(
+    def field_values(
         self, spec: BaseModel, loc: Loc, read_list: Callable[[list[Any], Loc], object] | None = None
     ) -> dict[str, Any]:
-        """Return the fields of a part of a file by key, with quantities as expressions, also those
-        inside tables and lists.
+        """Return the fields of a part of a file by key. Quantities are returned as expressions,
+        also those inside tables and lists.
 
-        What is left open is left out, so that a model has its own default. A quantity that can be
-        no formula is a number.
+        Keys that the file does not have are left out, so that the model uses its own default. A
+        quantity that cannot be a formula is returned as a number.
 
         Parameters
         ----------
@@ -994,7 +996,7 @@ class QuantityReader:
 
         def field_value(value: Any, field_loc: Loc, quantity: Quantity | None) -> Any:
             if isinstance(value, WholeFormula):
-                return self.whole(value, field_loc)
+                return self.whole_number(value, field_loc)
             if isinstance(value, ReadInPlace):
                 return value.expr(self, field_loc)
             if isinstance(value, Given | Formula) and quantity is not None:
@@ -1024,7 +1026,7 @@ class QuantityReader:
             if value is not None
         }
 
-    def refuse(self, loc: Loc, message: str, key: bool = False) -> None:
+    def report_problem(self, loc: Loc, message: str, key: bool = False) -> None:
         """Report a problem at a place of the file."""
         self.problems.append(problem(self._tree, loc, message, key))
 
@@ -1052,7 +1054,9 @@ class QuantityReader:
         answers: bool = False,
     ) -> Expr | None:
         try:
-            if not self._machine_parameters and (machine_path := _OF_MACHINE.search(formula.text)):
+            if not self._machine_parameters and (
+                machine_path := _MACHINE_PATH.search(formula.text)
+            ):
                 message = (
                     f"{machine_path[0]} needs a machine; write machine: NAME in the file, or give"
                     " one with --machine"
@@ -1122,7 +1126,7 @@ class QuantityWriter:
         self._sources: dict[str, str] = {}
         self._name_by_text: dict[str, str] = {}
 
-    def written(self, value: Expr) -> str | float:
+    def expr_as_data(self, value: Expr) -> str | float:
         """Write an expression as a number, a quantity, or a formula over named parameters."""
         if isinstance(value, Number):
             return _quantity_text(value, value.value)
@@ -1215,7 +1219,7 @@ class QuantityWriter:
                 return {key: as_text(item) for key, item in value.items()}
             if isinstance(value, tuple):
                 return [as_text(item) for item in value]
-            return self.written(value) if isinstance(value, Expr) else write_other(value)
+            return self.expr_as_data(value) if isinstance(value, Expr) else write_other(value)
 
         default_by_field = {
             field.name: field.default
@@ -1288,16 +1292,17 @@ class _SourceContext:
     """
 
     source: str = ""
-    spelt_out: Mapping[str, str] = field(default_factory=dict)
+    text_by_source_key: Mapping[str, str] = field(default_factory=dict)
 
-    def inside(self, spec: BaseModel) -> _SourceContext:
+    def for_part(self, spec: BaseModel) -> _SourceContext:
+        """Return the context inside a part of a file, which may state sources of its own."""
         if not isinstance(spec, Described):
             return self
-        sources = {**self.spelt_out, **spec.sources}
+        sources = {**self.text_by_source_key, **spec.sources}
         return _SourceContext(sources.get(spec.source, spec.source) or self.source, sources)
 
 
-def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[DescribedValue]:
+def described_values(spec: object, prefix: str = "", meaning: str = "") -> Iterator[DescribedValue]:
     """Yield every quantity of a checked spec or a part of it, with its path under `prefix`, in the
     order of the format.
     """
@@ -1312,7 +1317,7 @@ def with_sources(
 
     Parameters
     ----------
-    values : as `entries` gives them
+    values : as `described_values` gives them
     tree : where everything is written
     sources : what each file says of itself
     """
@@ -1320,7 +1325,7 @@ def with_sources(
         file_name = value_mark(tree, described.path).file
         if described.given.source:
             yield described
-        elif at(tree, described.path) is None:
+        elif node_at(tree, described.path) is None:
             yield replace(described, source="default of the format")
         elif file_name.startswith("--set"):
             yield replace(described, source="set on the command line")
@@ -1336,7 +1341,7 @@ def parameters_of(values: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     }
 
 
-def part_of(
+def build_part(
     part_class: type[HardwarePart],
     spec: Spec,
     parameter_by_path: Mapping[str, Parameter],
@@ -1362,11 +1367,13 @@ def part_of(
     return part_class._make(value_by_field[name] for name in part_class._fields)
 
 
-def hardware_of(
+def build_hardware(
     spec: Any, name: str = "", prefix: str = "machine"
 ) -> Machine | SharedMemory | Network:
     """Build the machine or the network of a checked file, with its quantities as parameters."""
-    parameter_by_path = parameters_of({entry.path: entry for entry in entries(spec, prefix)})
+    parameter_by_path = parameters_of(
+        {entry.path: entry for entry in described_values(spec, prefix)}
+    )
     hardware: Machine | SharedMemory | Network = spec.build(name, parameter_by_path, prefix)
     return hardware
 
@@ -1379,10 +1386,10 @@ def _described_values(
             path,
             spec_part,
             spec_part.meaning or meaning,
-            context.spelt_out.get(spec_part.source, spec_part.source) or context.source,
+            context.text_by_source_key.get(spec_part.source, spec_part.source) or context.source,
         )
     elif isinstance(spec_part, BaseModel):
-        inner_context = context.inside(spec_part)
+        inner_context = context.for_part(spec_part)
         for name, field_info in type(spec_part).model_fields.items():
             field_value = getattr(spec_part, name)
             if not isinstance(

@@ -28,7 +28,7 @@ from slipstick.schema.kinds.distribution import (
     TimeOrDistribution,
     distribution_of,
     refuse_scv,
-    written_time,
+    time_as_data,
 )
 from slipstick.schema.kinds.quantity import (
     ONE,
@@ -95,7 +95,7 @@ class MembersSpec(StreamSpec, ClosedSpec):
     stream = "an open class"
 
     @property
-    def tells_customers(self) -> bool:
+    def has_customers(self) -> bool:
         """Whether it states a number of customers or their arrivals."""
         return any(value is not None for value in (self.population, self.arrivals, self.trace))
 
@@ -220,7 +220,7 @@ class ChainSpec(MembersSpec):
 
     def check_rules(self) -> None:
         super().check_rules()
-        if not self.tells_customers:
+        if not self.has_customers:
             raise broken_rule("give the chain a population or arrivals")
 
 
@@ -275,7 +275,7 @@ class QueueingNetworkSpec(ModelFileSpec):
     """A queueing network: stations, and customers that move between them."""
 
     @classmethod
-    def astray(cls, data: object) -> list[Fault]:
+    def undefined_names(cls, data: object) -> list[Fault]:
         """List the classes and stations that are named but not defined."""
         return unknown_names(data)
 
@@ -301,7 +301,7 @@ class QueueingNetworkSpec(ModelFileSpec):
     def check_rules(self) -> None:
         chain_classes: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
         for name, class_spec in self.classes.items():
-            if not class_spec.tells_customers and name not in chain_classes:
+            if not class_spec.has_customers and name not in chain_classes:
                 raise broken_rule("give the class a population or arrivals", "classes", name)
 
     def build(
@@ -328,7 +328,7 @@ class QueueingNetworkSpec(ModelFileSpec):
             network = self._with_breakdowns(network, quantity_reader)
         except ModelFaultsError as error:
             for fault in error.faults:
-                quantity_reader.refuse(fault.path, fault.message, fault.key)
+                quantity_reader.report_problem(fault.path, fault.message, fault.key)
         if network is not None and self.amounts:
             amounts = quantity_reader.amounts(self.amounts, value_parameters(network))
             network = replace(network, amounts={**network.amounts, **amounts})
@@ -342,8 +342,8 @@ class QueueingNetworkSpec(ModelFileSpec):
     def _with_breakdowns(
         self, network: networks.QueueingNetwork, quantity_reader: QuantityReader
     ) -> networks.QueueingNetwork:
-        """Return a network whose stations break down as the file says; report a station that
-        cannot.
+        """Return a network with the breakdowns of stations that the file states; report a station
+        that cannot break down.
         """
         for name, spec in self.stations.items():
             if spec.breakdown is not None:
@@ -354,7 +354,7 @@ class QueueingNetworkSpec(ModelFileSpec):
                 except ModelFaultsError:
                     raise
                 except ModelError as error:
-                    quantity_reader.refuse((*station_path, "breakdown"), str(error))
+                    quantity_reader.report_problem((*station_path, "breakdown"), str(error))
         return network
 
     def _build_parts(self, quantity_reader: QuantityReader) -> dict[str, Any]:
@@ -365,11 +365,11 @@ class QueueingNetworkSpec(ModelFileSpec):
             "classes": {
                 name: _build_customers(class_spec, quantity_reader, ("classes", name))
                 for name, class_spec in self.classes.items()
-                if class_spec.tells_customers or name not in chain_classes
+                if class_spec.has_customers or name not in chain_classes
             },
             "stations": {
                 name: networks.NetworkStation(
-                    **quantity_reader.keys(
+                    **quantity_reader.field_values(
                         station.model_copy(update={"breakdown": None}), ("stations", name)
                     ),
                     distribution=station.distributions,
@@ -391,7 +391,7 @@ class QueueingNetworkSpec(ModelFileSpec):
             "regions": {
                 name: networks.Region(
                     **{
-                        **quantity_reader.keys(spec, ("regions", name)),
+                        **quantity_reader.field_values(spec, ("regions", name)),
                         "stations": tuple(spec.stations),
                     }
                 )
@@ -405,7 +405,7 @@ def _build_customers(
 ) -> networks.CustomerClass:
     fields_by_key = {
         key: value
-        for key, value in quantity_reader.keys(spec, loc).items()
+        for key, value in quantity_reader.field_values(spec, loc).items()
         if key in MembersSpec.model_fields
     }
     if spec.trace is not None:
@@ -519,7 +519,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         for key in ("demand", "service"):
             for class_name, mean in getattr(station, key).items():
                 if class_name in distributions:
-                    data[key][class_name] = written_time(
+                    data[key][class_name] = time_as_data(
                         mean, distributions[class_name], quantity_writer
                     )
                     # The distribution says the scv, and both are refused when read.
@@ -544,7 +544,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
                 **(
                     {"by": route.by}
                     if route.by
-                    else {"probability": quantity_writer.written(route.probability)}
+                    else {"probability": quantity_writer.expr_as_data(route.probability)}
                 ),
             }
             for route in network.routing

@@ -16,7 +16,7 @@ from slipstick.schema.kinds.quantity import (
     Time,
     Whole,
     Year,
-    part_of,
+    build_part,
 )
 from slipstick.vocabulary import BACK_OFFS, BARRIERS, HOME, LOCKS, MOST_HOLDERS
 
@@ -86,10 +86,10 @@ class CacheSpec(Spec):
     def build(self, parameter_by_path: Mapping[str, Parameter], path: str) -> hardware.Cache:
         """Build the cache of a checked file; `path` is the place of its quantities."""
         inner_levels = tuple(
-            part_of(hardware.CacheLevel, level, parameter_by_path, f"{path}.inner.{name}")
+            build_part(hardware.CacheLevel, level, parameter_by_path, f"{path}.inner.{name}")
             for name, level in self.inner.items()
         )
-        return part_of(hardware.Cache, self, parameter_by_path, path, inner=inner_levels)
+        return build_part(hardware.Cache, self, parameter_by_path, path, inner=inner_levels)
 
 
 class BusSpec(Spec):
@@ -245,13 +245,13 @@ class SharedMemorySpec(Described):
         prefix : the path of the file's quantities, such as ``machine``
         """
         locks = {
-            key: part_of(
+            key: build_part(
                 hardware.MachineLock, lock_spec, parameter_by_path, f"{prefix}.locks.{key}"
             )
             for key, lock_spec in self.locks.items()
         }
         barriers = {
-            key: part_of(
+            key: build_part(
                 hardware.BarrierKind, barrier_spec, parameter_by_path, f"{prefix}.barriers.{key}"
             )
             for key, barrier_spec in self.barriers.items()
@@ -265,7 +265,7 @@ class SharedMemorySpec(Described):
             interconnect=_build_interconnect(
                 self.interconnect, parameter_by_path, f"{prefix}.interconnect"
             ),
-            memory=part_of(hardware.Memory, self.memory, parameter_by_path, f"{prefix}.memory"),
+            memory=build_part(hardware.Memory, self.memory, parameter_by_path, f"{prefix}.memory"),
             locks=locks,
             barriers=barriers,
         )
@@ -276,11 +276,11 @@ def _build_interconnect(
 ) -> hardware.Interconnect:
     match spec:
         case BusSpec():
-            return part_of(
+            return build_part(
                 hardware.Bus, spec, parameter_by_path, path, split=spec.transactions == "split"
             )
         case MultistageSpec():
-            return part_of(
+            return build_part(
                 hardware.Multistage,
                 spec,
                 parameter_by_path,
@@ -288,6 +288,6 @@ def _build_interconnect(
                 circuit=spec.switching == "circuit",
             )
         case RingSpec():
-            return part_of(hardware.Ring, spec, parameter_by_path, path)
+            return build_part(hardware.Ring, spec, parameter_by_path, path)
         case CrossbarSpec():
-            return part_of(hardware.Crossbar, spec, parameter_by_path, path)
+            return build_part(hardware.Crossbar, spec, parameter_by_path, path)

@@ -16,7 +16,7 @@ from slipstick.extensions import Registry
 from slipstick.limits import LIMITS
 from slipstick.schema.kinds.constraints import SPELT, Distinct, Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import INLINE_MACHINE, Described, Given, Quantity, Spec
-from slipstick.schema.text import Listing, Node, Scalar, Table, at
+from slipstick.schema.text import Listing, Node, Scalar, Table, node_at
 
 Settings = Annotated[
     dict[Annotated[str, StringConstraints(max_length=256)], Any],
@@ -42,7 +42,7 @@ class QuestionSpec(Spec):
     """A question that a study asks."""
 
     names_answers: ClassVar[bool] = False
-    """Beside cases it may name answers that other questions add, such as those of measured runs."""
+    """Whether it may also name answers that other questions add, such as measured runs."""
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """Yield the cases that the question names, each with its place inside the question."""
@@ -455,9 +455,9 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
     added_names = [
         name for name in keys if name not in StudySpec.model_fields and name not in QUESTIONS.own
     ]
-    picture_list = at(tree, ["pictures"]) if tree is not None else None
+    picture_list = node_at(tree, ["pictures"]) if tree is not None else None
     picture_kinds = {
-        kind_node.value if isinstance((kind_node := at(picture, ["kind"])), Scalar) else None
+        kind_node.value if isinstance((kind_node := node_at(picture, ["kind"])), Scalar) else None
         for picture in (picture_list.items if isinstance(picture_list, Listing) else ())
     }
     # An unknown key needs all questions, to suggest the one that was meant.

@@ -10,16 +10,16 @@ from slipstick.schema.kinds.constraints import Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     Described,
     Factor,
+    Fraction,
     Gain,
     Given,
-    Part,
     Quantity,
     Spec,
     problems_of,
     validate,
 )
-from slipstick.schema.library import TECHNOLOGY, Library, names, spec_model
-from slipstick.schema.text import Entry, Node, Scalar, Table, at, key_mark
+from slipstick.schema.library import TECHNOLOGY, Library, names_of_kind, spec_model
+from slipstick.schema.text import Entry, Node, Scalar, Table, key_mark, node_at
 from slipstick.schema.text import replace as replaced
 from slipstick.units import parse
 from slipstick.vocabulary import TECHNOLOGIES
@@ -88,11 +88,11 @@ class TechnologySpec(Described, Gain):
     storage_latency: ClassChange | None = Field(
         None, description="time of dependent storage accesses"
     )
-    prefetched_faults: Part | None = Field(
+    prefetched_faults: Fraction | None = Field(
         None,
         description="fraction of the page faults that are prefetched, for programs with this input",
     )
-    prefetched_locks: Part | None = Field(
+    prefetched_locks: Fraction | None = Field(
         None,
         description=(
             "fraction of the lock acquisitions that are prefetched, for programs with this input"
@@ -176,13 +176,15 @@ def changes_of(
         if _costs_nothing(tree, QUANTITIES[key])
     ]
     costless_paths = [QUANTITIES[key] for key in costless_classes]
-    state_texts = ["0" if at(tree, path) is not None else "not given" for path in costless_paths]
+    state_texts = [
+        "0" if node_at(tree, path) is not None else "not given" for path in costless_paths
+    ]
     notes += [
         f"{technology_name}: {key} is left out, for {path} is {state_text} here"
         for key, path, state_text in zip(costless_classes, costless_paths, state_texts, strict=True)
     ]
     for path, node in _machine_values(technology_tree).items():
-        if at(tree, path) is None and path not in costless_paths:
+        if node_at(tree, path) is None and path not in costless_paths:
             message = (
                 f"{technology_name} sets {path}, which {model} does not have here; choose another"
                 " technology or machine"
@@ -199,7 +201,7 @@ def _class_changes(technology_tree: Table, key: str) -> dict[str, Node]:
     """
     node_by_class: dict[str, Node] = {}
     for class_name in TECHNOLOGIES:
-        class_change = at(technology_tree, [class_name])
+        class_change = node_at(technology_tree, [class_name])
         if isinstance(class_change, Table) and key in class_change.entries:
             entry_by_key = {
                 "value" if key_name == key else key_name: entry
@@ -211,7 +213,7 @@ def _class_changes(technology_tree: Table, key: str) -> dict[str, Node]:
 
 def _machine_values(technology_tree: Table) -> dict[str, Node]:
     """Return the quantities of a machine that a technology sets, by path."""
-    values_node = at(technology_tree, ["values"])
+    values_node = node_at(technology_tree, ["values"])
     entries = values_node.entries if isinstance(values_node, Table) else {}
     node_by_path = {
         QUANTITIES[name]: node
@@ -223,10 +225,12 @@ def _machine_values(technology_tree: Table) -> dict[str, Node]:
 
 def _costs_nothing(tree: Node, path: str) -> bool:
     """Return whether the machine does not give a quantity, or gives it as 0."""
-    quantity_node = at(tree, path)
+    quantity_node = node_at(tree, path)
     if quantity_node is None:
-        return at(tree, "machine") is not None
-    value_node = at(quantity_node, ["value"]) if isinstance(quantity_node, Table) else quantity_node
+        return node_at(tree, "machine") is not None
+    value_node = (
+        node_at(quantity_node, ["value"]) if isinstance(quantity_node, Table) else quantity_node
+    )
     return isinstance(value_node, Scalar) and parse(str(value_node.value))[0] == 0.0
 
 
@@ -260,6 +264,7 @@ def _read_technology(reference: Node, library: Library) -> tuple[str, Table]:
 
 
 def _with_source_texts(node: Node, sources: Mapping[str, str]) -> Node:
+    """Return a tree in which source keys are replaced by the texts of the sources."""
     if not isinstance(node, Table):
         return node
     entry_by_key = {}
@@ -287,12 +292,12 @@ def check_values(tree: Table, library: Library) -> None:
     """
     node_by_path = _machine_values(tree)
     path_in_machine = {path: path.removeprefix("machine.") for path in node_by_path}
-    machines = [library.load("machine", name) for name in names("machine")]
+    machines = [library.load("machine", name) for name in names_of_kind("machine")]
     fitting_machine = next(
         (
             machine
             for machine in machines
-            if all(at(machine, path) is not None for path in path_in_machine.values())
+            if all(node_at(machine, path) is not None for path in path_in_machine.values())
         ),
         None,
     )
@@ -300,7 +305,7 @@ def check_values(tree: Table, library: Library) -> None:
         known_paths = {
             path
             for path, machine_path in path_in_machine.items()
-            if any(at(machine, machine_path) is not None for machine in machines)
+            if any(node_at(machine, machine_path) is not None for machine in machines)
         }
         # Each is there on some machine: then it is the first that stands on none together with the
         # others.
