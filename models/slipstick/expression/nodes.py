@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
-from typing import Any
+from typing import Any, cast
 
 from slipstick.arguments import (
     LARGEST,
@@ -521,18 +521,22 @@ def walk(*roots: Expr) -> Iterator[Expr]:
     trees may be deep.
     """
     visited: set[int] = set()
-    stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
+    # After None on the stack comes an operation of which all operands were yielded.
+    stack: list[Expr | None] = [*reversed(roots)]
     while stack:
-        node, operands_visited = stack.pop()
-        if id(node) in visited:
-            continue
-        node_operands = () if operands_visited else operands(node)
-        if node_operands:
-            stack.append((node, True))
-            stack.extend([(operand, False) for operand in reversed(node_operands)])
-        else:
-            visited.add(id(node))
-            yield node
+        node = stack.pop()
+        if node is None:
+            operation = cast(Expr, stack.pop())
+            if id(operation) not in visited:
+                visited.add(id(operation))
+                yield operation
+        elif id(node) not in visited:
+            if node_operands := operands(node):
+                stack += [node, None]
+                stack += node_operands[::-1]
+            else:
+                visited.add(id(node))
+                yield node
 
 
 def operands(node: Expr) -> tuple[Expr, ...]:

@@ -66,5 +66,7 @@ def computable_amounts(amounts: Mapping[str, Expr], names: Iterable[str]) -> lis
     >>> computable_amounts({"cost": Number(2.0) * answer_value("queue_length[cpu]")}, ["time"])
     []
     """
+    if not amounts:
+        return []
     answer_parameters = {answer_value(name).name for name in names}
     return [name for name, amount in amounts.items() if values_needed(amount) <= answer_parameters]

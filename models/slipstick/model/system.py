@@ -13,6 +13,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.arguments import (
@@ -1533,7 +1534,7 @@ _MODEL_KINDS: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
     amounts=AMOUNTS,
     **_MODEL_KINDS,
 )
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Model:
     """A complete system that methods can solve: resources, activities and a population.
 
@@ -1628,7 +1629,7 @@ class Model:
         """
         return self.population.bodies
 
-    @property
+    @cached_property
     def constructs(self) -> frozenset[str]:
         """The constructs of all parts of the model; a method that does not support one of them
         refuses the model.
@@ -1636,7 +1637,7 @@ class Model:
         model_parts = (*each_once(self.bodies), *self.resources.values(), self.population)
         return frozenset().union(*(model_part.constructs for model_part in model_parts))
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """All parameters of the model by path, including those of amounts and of unused
         resources.
@@ -1727,7 +1728,7 @@ class Model:
         """
         return str(FUNCTIONS["equations of a model"](self))
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps of the model without duplicates, in the order of the file."""
         return tuple(

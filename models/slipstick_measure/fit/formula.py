@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError, Problem
@@ -22,7 +23,7 @@ from slipstick_measure.measurements import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timings:
     """Observed times.
 
@@ -64,6 +65,28 @@ class Timings:
         """The distinct numbers of processors, ascending."""
         distinct: Array = np.unique(self.p)
         return distinct
+
+    @cached_property
+    def distinct_points(self) -> tuple[Array, Array, NDArray[np.intp]]:
+        """The processors and the sizes of the points without repetitions, (K,) each, and at which
+        of these points each observation is, (M,).
+        """
+        distinct, point_of_row = np.unique(np.stack([self.p, self.n]), axis=1, return_inverse=True)
+        return distinct[0], distinct[1], point_of_row.reshape(-1)
+
+    @cached_property
+    def _repeated_points(self) -> dict[int, Timings]:
+        return {}
+
+    def repeated_points(self, count: int) -> Timings:
+        """Return the points without repetitions so many times one after the other, which a search
+        asks for at each of its steps; their times are placeholders.
+        """
+        if count not in self._repeated_points:
+            processors, sizes, _ = self.distinct_points
+            p = np.tile(processors, count)
+            self._repeated_points[count] = replace(self, p=p, n=np.tile(sizes, count), time=p)
+        return self._repeated_points[count]
 
     def select(self, mask: NDArray[np.bool_]) -> Timings:
         """Return the observations that a mask selects."""
@@ -270,16 +293,11 @@ class TimeFormula:
         times [s], (D, M)
         """
         # Repetitions are at the same point, which is evaluated once.
-        distinct, row_of_point = np.unique(
-            np.stack([timings.p, timings.n]), axis=1, return_inverse=True
-        )
-        count = len(thetas)
-        points = distinct.shape[1]
-        p, n = (np.tile(values, count) for values in distinct)
-        seconds = self.time(np.repeat(thetas.T, points, axis=1), replace(timings, p=p, n=n, time=p))
-        return np.broadcast_to(seconds, (count * points,)).reshape(count, points)[
-            :, row_of_point.reshape(-1)
-        ]
+        processors, _, point_of_row = timings.distinct_points
+        points = timings.repeated_points(len(thetas))
+        seconds = self.time(np.repeat(thetas.T, len(processors), axis=1), points)
+        seconds_by_theta = np.broadcast_to(seconds, len(points)).reshape(len(thetas), -1)
+        return seconds_by_theta[:, point_of_row]
 
 
 @dataclass(frozen=True, slots=True)
