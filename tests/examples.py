@@ -92,6 +92,24 @@ STEPS = {
         "tests/workloads/unit_grains/test_phases.py"
         "::test_each_phase_takes_the_time_of_its_grain_among_its_competitors"
     ): 2,
+    "tests/house/test_specs.py::test_a_report_is_current": 2,
+    (
+        "tests/house/test_specs.py"
+        "::test_a_report_that_takes_long_has_its_inputs_and_a_sample_of_its_cells"
+    ): 3,
+    (
+        "tests/method/mean_value/test_unit_of_time.py"
+        "::test_times_in_a_smaller_unit_are_the_same_times"
+    ): 3,
+    "tests/method/test_breakers.py::test_the_chain_of_several_customers_equals_simulation": 2,
+    "tests/study/test_catalogue.py::test_whatever_is_listed_can_be_shown": 2,
+    (
+        "tests/study/test_explain.py"
+        "::test_an_explanation_compiles_and_expands_nothing_beyond_what_it_prints"
+    ): 3,
+    "tests/test_benchmarks.py::test_a_program_runs_in_its_short_form": 2,
+    "tests/test_documentation.py::test_a_page_shows_what_its_commands_print_today": 2,
+    "tests/workloads/application/test_model.py::test_three_roads_agree": 2,
 }
 """Tests whose cases show the same and take long together: one of so many is tried, and all by
 ``make thorough``."""
