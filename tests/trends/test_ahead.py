@@ -35,7 +35,7 @@ from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
 from slipstick_trends.sentences import outcomes
 from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
-from tests.questions import result_of
+from tests.questions import number, result_of
 from tests.study.small_program import found, in_folder
 
 MACHINE = """\
@@ -201,13 +201,13 @@ def test_a_year_set_alone_takes_the_machine_to_it(folder: Path) -> None:
         "vary: {years: {axes: {machine.year: [2022, 2034]}}}\n",
         base=base,
     )
-    times = [answer["time"] for answer in result.cases.values()]
+    times = [number(answer, "time") for answer in result.cases.values()]
     whole = found(
         "cases: {later: {machine: {base: machine.yaml, year: 2034, trend: measured}}}\n"
         "answer: [time]\n",
         base=base,
     )
-    assert times == [answer["time"] for answer in whole.cases.values()]
+    assert times == [number(answer, "time") for answer in whole.cases.values()]
     assert times[1] < times[0]
     assert [list(sweep.columns["time"]) for sweep in result.sweeps] == [times]
 
