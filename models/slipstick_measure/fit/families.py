@@ -357,7 +357,7 @@ def expected_largest(counts: Array) -> Array:
 
     Source: David and Nagaraja, Order Statistics, 3rd edition, 2003, section 3.1.
 
-    >>> largest_of(np.array([1.0, 2.0, 3.0, 10.0])).round(5).tolist()
+    >>> expected_largest(np.array([1.0, 2.0, 3.0, 10.0])).round(5).tolist()
     [0.0, 0.56419, 0.84628, 1.53875]
     """
     return np.array([_mean_largest_of_normals(float(count)) for count in counts])
