@@ -97,12 +97,7 @@ STEPS = {
         "tests/house/test_specs.py"
         "::test_a_report_that_takes_long_has_its_inputs_and_a_sample_of_its_cells"
     ): 3,
-    (
-        "tests/method/mean_value/test_unit_of_time.py"
-        "::test_times_in_a_smaller_unit_are_the_same_times"
-    ): 3,
     "tests/method/test_breakers.py::test_the_chain_of_several_customers_equals_simulation": 2,
-    "tests/study/test_catalogue.py::test_whatever_is_listed_can_be_shown": 2,
     (
         "tests/study/test_explain.py"
         "::test_an_explanation_compiles_and_expands_nothing_beyond_what_it_prints"
@@ -110,6 +105,25 @@ STEPS = {
     "tests/test_benchmarks.py::test_a_program_runs_in_its_short_form": 2,
     "tests/test_documentation.py::test_a_page_shows_what_its_commands_print_today": 2,
     "tests/workloads/application/test_model.py::test_three_roads_agree": 2,
+    (
+        "tests/measure/fit/test_compare.py"
+        "::test_a_curve_is_preferred_where_it_is_right_and_the_queue_is_not"
+    ): 2,
+    (
+        "tests/measure/fit/test_compare.py"
+        "::test_the_truth_is_among_the_families_that_noisy_data_leave"
+    ): 2,
+    "tests/measure/fit/test_load_fits.py::test_a_known_station_is_found": 2,
+    (
+        "tests/method/mean_value/test_large_populations.py"
+        "::test_the_last_processors_one_by_one_give_the_time_of_all_one_by_one"
+    ): 2,
+    (
+        "tests/model/test_lowering.py"
+        "::test_routes_between_classes_are_choices_and_geometric_repetitions"
+    ): 4,
+    "tests/queueing/test_exact.py::test_equals_the_sum_over_all_states": 2,
+    "tests/workloads/dvsm/test_dvsm_protocol.py::test_the_delay_of_an_exchange_is_predicted": 2,
 }
 """Tests whose cases show the same and take long together: one of so many is tried, and all by
 ``make thorough``."""
