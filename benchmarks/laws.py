@@ -191,8 +191,10 @@ def timed(calls: Sequence[Callable[[], object]], rounds: int) -> tuple[list[floa
             row.append(time.process_time() - start)
         table.append(row)
     columns = list(zip(*table, strict=True))
+    # Some clocks of processors do not move within a short call.
+    firsts = [max(first, time.get_clock_info("process_time").resolution) for first in columns[0]]
     ratios = [
-        statistics.median(b / a for a, b in zip(columns[0], each, strict=True)) for each in columns
+        statistics.median(b / a for a, b in zip(firsts, each, strict=True)) for each in columns
     ]
     return [statistics.median(column) for column in columns], ratios
 
