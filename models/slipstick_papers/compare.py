@@ -145,14 +145,16 @@ class CompareResult(QuestionResult):
 
     def headline(self, words: Words) -> list[str]:
         """Return how far computed values are from the published ones."""
-        if few := list(_small_table_sentences(self.compared, words)):
-            return few
-        counts, errors = _counts(self.compared)
+        if small_table_sentences := list(_small_table_sentences(self.compared, words)):
+            return small_table_sentences
+        counts, errors = _verdict_counts_and_errors(self.compared)
         lines = []
         if total := sum(counts[kind] for kind in ("agrees", "slip", "miss")):
-            agree = f"{counts['agrees']} of {total} printed values are reproduced to rounding"
+            agreement_text = (
+                f"{counts['agrees']} of {total} printed values are reproduced to rounding"
+            )
             if counts["agrees"] == total:
-                agree = (
+                agreement_text = (
                     f"all {total} printed values are reproduced to rounding"
                     if total > 1
                     else ("the printed value is reproduced to rounding")
@@ -162,7 +164,7 @@ class CompareResult(QuestionResult):
                 for kind, are in (("slip", "are slips of the source"), ("miss", "are missed"))
                 if counts[kind]
             ]
-            lines.append(join_phrases([agree, *other_errors], "and"))
+            lines.append(join_phrases([agreement_text, *other_errors], "and"))
         lines += [
             f"{with_noun(len(errors_of_kind), f'{kind} value')}"
             f" {'is' if len(errors_of_kind) == 1 else 'are'} predicted with a mean error of"
@@ -179,45 +181,45 @@ class CompareResult(QuestionResult):
         self, spec: ComparisonPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
     ) -> Figure:
         """Draw each computed value against the published one, a panel for each unit."""
-        points = points_of(self.compared)
+        points = published_and_computed(self.compared)
         units = list(dict.fromkeys(unit for unit, _ in points)) or [""]
         figure = sheet(2.0 + (5.2 if len(units) == 1 else 2.8 * len(units)), 3.6)
         drawn_lines = {}
         for axes, unit in zip(figure.subplots(1, len(units), squeeze=False)[0], units, strict=True):
             drawn_points = {
                 label: point_pairs
-                for (which, label), point_pairs in points.items()
-                if which == unit
+                for (unit_of_points, label), point_pairs in points.items()
+                if unit_of_points == unit
             }
-            numbers = np.concatenate(
+            all_numbers = np.concatenate(
                 [np.zeros(0), *(points.ravel() for points in drawn_points.values())]
             )
             for index, (label, (published, computed)) in enumerate(drawn_points.items()):
                 drawn_lines[label] = axes.plot(
                     published, computed, **{**stroke(index), "linestyle": "none"}
                 )[0]
-            ends = [numbers.min(initial=math.inf), numbers.max(initial=-math.inf)]
-            if ends[0] > 0 and len(numbers):
-                for one_axis in (axes.xaxis, axes.yaxis):
-                    logarithmic(one_axis, numbers)
+            ends = [all_numbers.min(initial=math.inf), all_numbers.max(initial=-math.inf)]
+            if ends[0] > 0 and len(all_numbers):
+                for axis in (axes.xaxis, axes.yaxis):
+                    logarithmic(axis, all_numbers)
             drawn_lines["equal"] = axes.plot(
-                *[ends if len(numbers) else []] * 2, color="#999999", linewidth=0.8
+                *[ends if len(all_numbers) else []] * 2, color="#999999", linewidth=0.8
             )[0]
             axes.set_xlabel(axis_title("published", unit))
             axes.set_ylabel(axis_title("computed", unit))
         return titled(figure, spec.title, None, [*drawn_lines.values()], [*drawn_lines])
 
 
-MOST_TOLD_APART = 6
-"""The most tables of one unit that a picture tells apart."""
+MOST_DISTINCT_TABLES = 6
+"""The most tables of one unit that have points of their own in a picture."""
 
 
-def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
+def published_and_computed(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
     """Return the pairs of published and computed values, by unit and entry of the legend, as an
     array of two rows.
 
-    Few tables of a unit stand by their titles, many together. Inputs of the model and other cases
-    are no published values.
+    Each table has its own entry if few have its unit; else all measured and all printed values have
+    one entry each. Rows of inputs or of other cases are left out.
 
     Parameters
     ----------
@@ -225,11 +227,13 @@ def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
     """
     pairs_by_label: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for table in tables:
-        many = sum(one_table.unit == table.unit for one_table in tables) > MOST_TOLD_APART
+        has_many_tables = (
+            sum(table_of_unit.unit == table.unit for table_of_unit in tables) > MOST_DISTINCT_TABLES
+        )
         for row in table.rows:
             if row.input or row.against:
                 continue
-            label = ("measured" if row.measured else "printed") if many else table.title
+            label = ("measured" if row.measured else "printed") if has_many_tables else table.title
             pairs = [(cell.printed, cell.computed) for cell in row.cells]
             complete_pairs = [(a, b) for a, b in pairs if a is not None and b is not None]
             pairs_by_label.setdefault((table.unit, label), []).extend(complete_pairs)
@@ -254,14 +258,14 @@ def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
         raise SpecError(problems)
 
     def solve(answers: BaseAnswers) -> CompareResult:
-        return CompareResult(tuple(_filled_table(table, answers.named) for table in tables))
+        return CompareResult(tuple(_compared_table(table, answers.named) for table in tables))
 
     return Question(
-        solve, name_problems=lambda names_by_case: _misfits(tables, study, names_by_case)
+        solve, name_problems=lambda names_by_case: _unit_problems(tables, study, names_by_case)
     )
 
 
-def _misfits(
+def _unit_problems(
     tables: Sequence[TableSpec], study: StudyContext, names_by_case: Mapping[str, ValueNames]
 ) -> Iterator[Problem]:
     """Yield a problem for each value of a row that has another dimension than the unit of its
@@ -270,37 +274,39 @@ def _misfits(
     for index, table in enumerate(tables):
         case_names = [names_by_case[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
-            for number, name in enumerate(spec.sum):
-                if reason := _unfit(name, table.unit, case_names):
-                    yield study.problem(("compare", index, "rows", row, "sum", number), reason)
-            if spec.per and (reason := _unfit(spec.per, "1", case_names)):
+            for position, name in enumerate(spec.sum):
+                if reason := _unit_mismatch(name, table.unit, case_names):
+                    yield study.problem(("compare", index, "rows", row, "sum", position), reason)
+            if spec.per and (reason := _unit_mismatch(spec.per, "1", case_names)):
                 yield study.problem(("compare", index, "rows", row, "per"), reason)
 
 
-def _filled_table(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
+def _compared_table(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
     factor = float(parse_unit(spec.unit)[0])
-    rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
+    rows = tuple(_compared_row(row, spec, answers, factor) for row in spec.rows)
     provenance = Provenance.of([answers[case] for case in spec.columns])
     return PublishedTable(
         spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, provenance
     )
 
 
-def _unfit(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> str:
+def _unit_mismatch(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> str:
     """Return why a value cannot be written in a table's unit; an empty text if it can."""
     units = dict.fromkeys(names[name] or "1" for names in names_by_case if name in names)
-    wrong = [unit for unit in units if Dimension.of(unit) != parse_unit(wanted_unit)[1]]
-    return f"{name} is a [{wrong[0]}]; a [{wanted_unit}] is needed" if wrong else ""
+    wrong_units = [unit for unit in units if Dimension.of(unit) != parse_unit(wanted_unit)[1]]
+    return f"{name} is a [{wrong_units[0]}]; a [{wanted_unit}] is needed" if wrong_units else ""
 
 
-def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float) -> TableRow:
+def _compared_row(
+    spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float
+) -> TableRow:
     reference_values = [
         _sum_of_values(spec, answers[case], factor, None) for case in spec.against
     ] or [(None if cell is None else float(cell), NO_ENDS) for cell in spec.printed]
     allowances = (
         spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     )
-    plus = spec.plus or [None] * len(table.columns)
+    measured_parts = spec.plus or [None] * len(table.columns)
     cells = tuple(
         TableCell(
             case,
@@ -311,12 +317,12 @@ def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor:
             ends,
             printed_ends,
         )
-        for case, (printed, printed_ends), allowed, further_fields in zip(
-            table.columns, reference_values, allowances, plus, strict=True
+        for case, (printed, printed_ends), allowed, measured_part in zip(
+            table.columns, reference_values, allowances, measured_parts, strict=True
         )
         for computed, ends in [
             _value_over_cases(
-                spec, [case, *spec.ranging.get(case, ())], answers, factor, further_fields
+                spec, [case, *spec.ranging.get(case, ())], answers, factor, measured_part
             )
         ]
     )
@@ -402,7 +408,7 @@ def comparison(table: PublishedTable) -> str:
     """
     slips = Notes()
     misses = Notes()
-    marked = [
+    marked_differences = [
         [_difference_with_mark(row, cell, slips, misses) for cell in row.cells]
         for row in table.rows
     ]
@@ -411,7 +417,7 @@ def comparison(table: PublishedTable) -> str:
         f"### {escape(table.title)}",
         prose(table.text),
         source,
-        _layout(table, marked),
+        _table_text(table, marked_differences),
         _list_under_title("Slips of the source, by our reading:", slips, "slip"),
         _list_under_title("Misses:", misses, "miss"),
         "\n".join(f"- {line}" for line in map(_row_error, table.rows) if line),
@@ -450,19 +456,21 @@ def _in_unit(value: float | None, unit: str) -> str:
     return number if unit == "1" else f"{number} {unit}"
 
 
-def _counts(
+def _verdict_counts_and_errors(
     comparisons: Sequence[PublishedTable],
 ) -> tuple[Counter[str], dict[str, list[float]]]:
     """Return how many computed cells of tables agree with printed ones, miss them or meet a slip,
     and the relative errors against measured and exact values; rows of inputs do not count.
     """
     rows = [row for comparison in comparisons for row in comparison.rows]
-    printed = [row for row in rows if row.reference == "printed" and not (row.input or row.against)]
-    verdicts = Counter(verdict(cell) for row in printed for cell in row.cells)
+    printed_rows = [
+        row for row in rows if row.reference == "printed" and not (row.input or row.against)
+    ]
+    verdicts = Counter(verdict(cell) for row in printed_rows for cell in row.cells)
     errors = {}
     for kind in ("measured", "exact"):
-        counting = [row for row in rows if row.reference == kind and row.counted]
-        if errors_of_kind := _errors([cell for row in counting for cell in row.cells]):
+        counted_rows = [row for row in rows if row.reference == kind and row.counted]
+        if errors_of_kind := _relative_errors([cell for row in counted_rows for cell in row.cells]):
             errors[kind] = errors_of_kind
     return verdicts, errors
 
@@ -471,10 +479,10 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
     """Return a sentence on how many computed cells agree with the printed ones, and the mean errors
     against measured and exact values.
     """
-    counts, errors = _counts(comparisons)
-    compared = sum(counts[kind] for kind in ("agrees", "slip", "miss"))
+    counts, errors = _verdict_counts_and_errors(comparisons)
+    compared_count = sum(counts[kind] for kind in ("agrees", "slip", "miss"))
     text = (
-        f"{with_noun(compared, 'printed cell is', 'printed cells are')} compared:"
+        f"{with_noun(compared_count, 'printed cell is', 'printed cells are')} compared:"
         f" {with_noun(counts['agrees'], 'agrees', 'agree')} within rounding,"
         f" {with_noun(counts['slip'], 'is a slip', 'are slips')} of the source,"
         f" {with_noun(counts['miss'], 'is a miss', 'are misses')}."
@@ -492,9 +500,10 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
     return text.strip()
 
 
-def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
-    """Return a table with the computed value, the published one and their difference below each
-    other for each row of a published table, below how each column was computed.
+def _table_text(table: PublishedTable, marked: list[list[str]]) -> str:
+    """Return a table, for a page, of the computed values, the published values and their
+    differences below each other, for each row of a published table. Its first rows say how each
+    column was computed.
     """
     head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
     provenance = table.provenance
@@ -557,15 +566,15 @@ def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: 
     """Return the difference of a cell, or its error against a measured value, with its mark:
     whether it is inside the interval, a miss or a slip.
     """
-    erring = row.reference != "printed" or row.against
-    text = _error_text(cell) if erring else _difference_text(cell)
+    has_error = row.reference != "printed" or row.against
+    text = _error_text(cell) if has_error else _difference_text(cell)
     if cell.inside is not None:
         text += (
             (", undecided" if cell.inside else "")
             if row.against
             else f", {'in' if cell.inside else 'out'}side the interval"
         )
-    if verdict(cell) == "miss" and not erring:
+    if verdict(cell) == "miss" and not has_error:
         computed, printed = _computed_and_printed(cell)[:2]
         place = f"{row.label}, {cell.case}: computed {computed}, printed {printed}"
         return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"
@@ -585,7 +594,7 @@ def _list_under_title(title: str, notes: Notes, kind: str) -> str:
 
 
 def _row_error(row: TableRow) -> str:
-    errors = [] if row.reference == "printed" else _errors(row.cells)
+    errors = [] if row.reference == "printed" else _relative_errors(row.cells)
     if not errors:
         return ""
     mean = percent(fmean(map(abs, errors)))
@@ -595,7 +604,7 @@ def _row_error(row: TableRow) -> str:
     )
 
 
-def _errors(cells: Sequence[TableCell]) -> list[float]:
+def _relative_errors(cells: Sequence[TableCell]) -> list[float]:
     return [
         cell.difference / cell.printed
         for cell in cells

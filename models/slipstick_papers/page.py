@@ -43,7 +43,7 @@ class RangedRow(NamedTuple):
 
 
 class StatementRow(NamedTuple):
-    """A statement as the table `STATEMENTS` of a run has it; the fields are its columns."""
+    """A row of the table `STATEMENTS` of a run: a statement, its verdict and its values."""
 
     name: str
     verdict: str
@@ -63,8 +63,8 @@ class StatementRow(NamedTuple):
 
 
 class _Report(NamedTuple):
-    """The statements of one report: their verdicts with the inputs as the study has them, and over
-    the inputs that are not printed.
+    """The statements of one report: `rows` has the verdicts with the inputs of the study,
+    `statements` those for all values of the inputs that are not printed.
     """
 
     folder: Path
@@ -122,13 +122,13 @@ def statements_page(
     ------
     InputError : none of the reports has a file of statements, or a table has other columns
     """
-    reports = [_report(folder, rows) for folder in folders if (rows := _rows(folder))]
+    reports = [_read_report(folder, rows) for folder in folders if (rows := _read_rows(folder))]
     if not reports:
         raise InputError(
             f"none of {', '.join(map(str, folders))} has a file {STATEMENTS}; run a study with"
             " statements"
         )
-    paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts(reports)]
+    paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts_table(reports)]
     paragraphs += [
         _distinct_statements_sentence(reports),
         _deciding_inputs_table(reports),
@@ -160,7 +160,7 @@ VERDICTS = ("always", "depends", "never", "undecided", "input")
 _WITHOUT_RANGES = {"hit": "always", "miss": "never"}
 
 
-def _rows(folder: Path) -> list[StatementRow]:
+def _read_rows(folder: Path) -> list[StatementRow]:
     rows = []
     for path in sorted(folder.glob("statements*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
@@ -168,32 +168,32 @@ def _rows(folder: Path) -> list[StatementRow]:
     return rows
 
 
-def _report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
+def _read_report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
     """Read the statements of a report; a statement without ranges has the verdict with the inputs
     of the study.
     """
     title = (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
-    ranged = {}
+    ranged_rows = {}
     if (folder / RANGES).exists():
         with (folder / RANGES).open(encoding="utf-8", newline="") as file:
-            ranged = {row["statement"]: RangedRow(**row) for row in csv.DictReader(file)}
+            ranged_rows = {row["statement"]: RangedRow(**row) for row in csv.DictReader(file)}
     statements = []
     for name, verdict in verdicts_of(rows).items():
-        first = next(row for row in rows if name in (row.name, row.part_of))
+        first_row = next(row for row in rows if name in (row.name, row.part_of))
         range_without_inputs = RangedRow(
             name,
             _WITHOUT_RANGES.get(verdict, verdict),
-            first.says,
-            first.source,
+            first_row.says,
+            first_row.source,
             "",
-            apart=first.apart,
-            repeats=first.repeats,
+            apart=first_row.apart,
+            repeats=first_row.repeats,
         )
-        statements.append(ranged.get(name, range_without_inputs))
+        statements.append(ranged_rows.get(name, range_without_inputs))
     return _Report(folder, title, rows, statements)
 
 
-def _counts(reports: Sequence[_Report]) -> str:
+def _counts_table(reports: Sequence[_Report]) -> str:
     """Return a table of the statements of each report by verdict, without those that are counted
     elsewhere or apart.
     """
@@ -210,7 +210,7 @@ def _counts(reports: Sequence[_Report]) -> str:
                 kept_draws.pop() if kept_draws else NOTHING,
             ]
         )
-    totals = [str(sum(int(row[place]) for row in rows)) for place in range(1, 8)]
+    totals = [str(sum(int(row[column]) for row in rows)) for column in range(1, 8)]
     head = ["study", "always", "depends", "never", "undecided", "inputs"]
     head += ["counted elsewhere", "apart", "draws kept"]
     return markdown_table(head, [*rows, ["all", *totals, ""]], range(1, len(head)))
@@ -233,54 +233,60 @@ def _distinct_statements_sentence(reports: Sequence[_Report]) -> str:
 
 
 def _deciding_inputs_table(reports: Sequence[_Report]) -> str:
-    """Return a table of the unprinted inputs on which verdicts depend, with the statements that
-    each decides.
+    """Return a table of the unprinted inputs on which verdicts depend, each with the statements
+    that it decides.
     """
-    decided: dict[str, list[str]] = {}
+    statements_by_input: dict[str, list[str]] = {}
     for report in reports:
         for row in report.statements:
             if row.decided_by:
                 place = f"{row.statement} ({report.folder.name})"
-                decided.setdefault(row.decided_by, []).append(place)
-    if not decided:
+                statements_by_input.setdefault(row.decided_by, []).append(place)
+    if not statements_by_input:
         return ""
-    rows = [[escape(title), escape(", ".join(names))] for title, names in decided.items()]
+    rows = [
+        [escape(title), escape(", ".join(names))] for title, names in statements_by_input.items()
+    ]
     table = markdown_table(["not printed", "decides"], rows)
     return f"## Inputs that no paper prints and that decide\n\n{table}"
 
 
 def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path | None) -> str:
-    """Return a table of the statements that never hold, with why: the model lacks a mechanism, the
-    source contradicts itself, or the cause is not known.
+    """Return a table of the statements that never hold, with the reason: the model lacks a
+    mechanism, the source contradicts itself, or it is not known.
     """
-    figures = (
-        {row["name"]: row for row in _table(exclusions_file, _TOGETHER)} if exclusions_file else {}
+    figure_rows = (
+        {row["name"]: row for row in _read_table(exclusions_file, _TOGETHER)}
+        if exclusions_file
+        else {}
     )
     rows = []
     for report in reports:
         for row in report.statements:
             if row.verdict != "never" or row.apart or row.repeats:
                 continue
-            missed = [part for part in _parts_of(row, report) if part.verdict != "hit"]
+            failing_parts = [part for part in _parts_of(row, report) if part.verdict != "hit"]
             texts = {
-                kind: "; ".join(
-                    dict.fromkeys(filter(None, (getattr(part, key) for part in missed)))
+                cause: "; ".join(
+                    dict.fromkeys(filter(None, (getattr(part, key) for part in failing_parts)))
                 )
-                for key, kind in _WHY_NEVER.items()
+                for key, cause in _WHY_NEVER.items()
             }
-            texts_by_cause = {kind: text for kind, text in texts.items() if text} or {
+            texts_by_cause = {cause: text for cause, text in texts.items() if text} or {
                 _NOT_KNOWN: NOTHING
             }
             place = f"{row.statement} ({report.folder.name})"
             rows += [
-                [escape(place), kind, escape(_with_figures(text, figures, place))]
-                for kind, text in texts_by_cause.items()
+                [escape(place), cause, escape(_with_figures(text, figure_rows, place))]
+                for cause, text in texts_by_cause.items()
             ]
     if not rows:
         return ""
-    kinds = Counter(kind for _, kind, _ in rows)
+    counts_by_cause = Counter(cause for _, cause, _ in rows)
     counts = ", ".join(
-        f"{kinds[kind]} {kind}" for kind in (*_WHY_NEVER.values(), _NOT_KNOWN) if kinds[kind]
+        f"{counts_by_cause[cause]} {cause}"
+        for cause in (*_WHY_NEVER.values(), _NOT_KNOWN)
+        if counts_by_cause[cause]
     )
     table = markdown_table(["statement", "why", "what"], rows)
     return (
@@ -290,19 +296,19 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
     )
 
 
-def _with_figures(text: str, figures: Mapping[str, Mapping[str, str]], place: str) -> str:
-    """Write the figures that a text names in braces, as {NAME least}, from the table of sentences
-    that were checked for whether they can hold together.
+def _with_figures(text: str, figure_rows: Mapping[str, Mapping[str, str]], place: str) -> str:
+    """Return a text with figures in place of the names in braces, such as {NAME least}; the figures
+    are those of the table of sentences that were checked for contradictions.
     """
 
-    def figure(named: re.Match[str]) -> str:
-        name, column = named.groups()
-        if name not in figures:
+    def figure(match: re.Match[str]) -> str:
+        name, column = match.groups()
+        if name not in figure_rows:
             raise InputError(
                 f"statement {place} names the row {name} of a table of sentences that were checked"
                 " for whether they can hold together; give a table with that row by --together"
             )
-        return figures[name][column]
+        return figure_rows[name][column]
 
     return re.sub(r"\{([a-z0-9-]{1,40}) (wanted|least|greatest)\}", figure, text)
 
@@ -317,8 +323,8 @@ def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
 
 
 def _verdicts_by_reading(parts: Sequence[StatementRow]) -> str:
-    """Return in words under which readings a statement holds and under which not, with the inputs
-    as the study has them.
+    """Return a text on the readings with which a statement holds and those with which it does not,
+    with the inputs of the study.
     """
     readings: dict[str, set[str]] = {}
     for part in parts:
@@ -341,7 +347,7 @@ def _exclusions_table(path: Path) -> str:
             row["least"] if row["least"] == "-" else f"{row['least']} to {row['greatest']}",
             row["together"],
         ]
-        for row in _table(path, _TOGETHER)
+        for row in _read_table(path, _TOGETHER)
     ]
     head = ["program", "sentences", "wanted", "possible", "together"]
     return (
@@ -351,7 +357,7 @@ def _exclusions_table(path: Path) -> str:
     )
 
 
-def _table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+def _read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """Read a CSV file, and check that it has the expected columns."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
@@ -365,33 +371,35 @@ _BEFORE = ("study", "statement", "verdict", "commit", "changed")
 
 def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
     """Return a table of earlier verdicts beside those of today."""
-    earlier_rows = _table(path, _BEFORE)
-    today = {
+    earlier_rows = _read_table(path, _BEFORE)
+    present_rows = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements
     }
     rows = []
     for row in earlier_rows:
-        present_verdict = today.get((row["study"], row["statement"]))
+        present_verdict = present_rows.get((row["study"], row["statement"]))
         verdict = "gone" if present_verdict is None else present_verdict.verdict
         holds = (
             present_verdict.holds
             if present_verdict is not None and present_verdict.holds
             else NOTHING
         )
-        decided = (
+        decided_by = (
             present_verdict.decided_by
             if present_verdict is not None and present_verdict.decided_by
             else NOTHING
         )
-        texts = [row["study"], row["statement"], row["verdict"], verdict, holds, decided]
+        texts = [row["study"], row["statement"], row["verdict"], verdict, holds, decided_by]
         rows.append([*map(escape, texts), escape(row["changed"]) or NOTHING])
     counts = Counter(row[3] for row in rows)
-    said = ", ".join(f"{counts[kind]} {kind}" for kind in (*VERDICTS, "gone") if counts[kind])
+    counts_text = ", ".join(
+        f"{counts[kind]} {kind}" for kind in (*VERDICTS, "gone") if counts[kind]
+    )
     commits = ", ".join(dict.fromkeys(row["commit"] for row in earlier_rows))
     head = ["study", "statement", "before", "now", "holds in", "decided by", "what changed"]
     return (
         f"## Before and after\n\nThe {len(rows)} statements below had these verdicts at {commits};"
-        f" of them are now: {said}.\n\n{markdown_table(head, rows)}"
+        f" of them are now: {counts_text}.\n\n{markdown_table(head, rows)}"
     )
 
 
@@ -427,13 +435,13 @@ def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:
         readings[row.reading] = min(
             readings.get(row.reading, _KINDS[-1]), row.verdict, key=_KINDS.index
         )
-    counting = {
+    verdict_sets = {
         name: {*verdicts.values()} - {"input"} or {"input"}
         for name, verdicts in readings_by_name.items()
     }
     return {
         name: verdict_set.pop() if len(verdict_set) == 1 else "undecided"
-        for name, verdict_set in counting.items()
+        for name, verdict_set in verdict_sets.items()
     }
 
 
@@ -454,25 +462,23 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
     verdicts = verdicts_of(statements)
-    misses, undecided, hits, inputs_given = (
+    misses, undecided, hits, inputs = (
         [name for name, verdict in verdicts.items() if verdict == kind] for kind in _KINDS
     )
     text = (
-        f"{with_noun(len(verdicts) - len(inputs_given), 'statement')} checked:"
+        f"{with_noun(len(verdicts) - len(inputs), 'statement')} checked:"
         f" {with_noun(len(hits), 'hit')}"
     )
     text += f", {with_noun(len(misses), 'miss', 'misses')}" + (
-        f" ({_named(misses, most)})" if misses else ""
+        f" ({_names_text(misses, most)})" if misses else ""
     )
-    text += f", {len(undecided)} undecided ({_named(undecided, most)})" if undecided else ""
-    inputs_given = inputs_given if most is None else []
+    text += f", {len(undecided)} undecided ({_names_text(undecided, most)})" if undecided else ""
+    inputs = inputs if most is None else []
     return text + (
-        f"; {with_noun(len(inputs_given), 'input')} beside them ({', '.join(inputs_given)})"
-        if inputs_given
-        else ""
+        f"; {with_noun(len(inputs), 'input')} beside them ({', '.join(inputs)})" if inputs else ""
     )
 
 
-def _named(names: Sequence[str], most: int | None) -> str:
-    more = [] if most is None or len(names) <= most else [f"and {len(names) - most} more"]
-    return ", ".join([*names[:most], *more])
+def _names_text(names: Sequence[str], most: int | None) -> str:
+    rest = [] if most is None or len(names) <= most else [f"and {len(names) - most} more"]
+    return ", ".join([*names[:most], *rest])

@@ -81,7 +81,7 @@ class StatementsResult(QuestionResult):
         not; none where all statements are inputs.
         """
         checked = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
-        return [_head(self.statements)] if checked and not self.ranged else []
+        return [_headline(self.statements)] if checked and not self.ranged else []
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the statements are true; None where all are inputs, or where another
@@ -95,7 +95,7 @@ class StatementsResult(QuestionResult):
         truth_by_verdict = {"hit": True, "miss": False}
         word = verdict_word(truth_by_verdict.get(verdict) for verdict in verdicts)
         if len(self.statements) > 1:
-            return TitleAnswer(word, _head(self.statements))
+            return TitleAnswer(word, _headline(self.statements))
         (row,) = self.statements
         says = textwrap.shorten(row.says, _LONGEST_QUOTE, placeholder=" ...").rstrip(".")
         is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
@@ -121,7 +121,7 @@ class StatementsResult(QuestionResult):
             columns,
             Provenance([row.method for row in rows], [row.exact == "yes" for row in rows]),
         )
-        yield "\n".join(map(_line, self.statements))
+        yield "\n".join(map(_statement_line, self.statements))
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Return the table of all statements, under the name of its file."""
@@ -131,7 +131,7 @@ class StatementsResult(QuestionResult):
 _LONGEST_QUOTE = 140
 
 
-def _head(rows: Sequence[StatementRow]) -> str:
+def _headline(rows: Sequence[StatementRow]) -> str:
     """Return a sentence that counts the statements that the computed values confirm, and quotes the
     first that they do not.
     """
@@ -140,19 +140,21 @@ def _head(rows: Sequence[StatementRow]) -> str:
     total = len(verdicts) - counts["input"]
     confirmed = f"{counts['hit']} of {with_noun(total, 'statement')} of the source"
     if counts["hit"] == total:
-        every = {1: "the one statement", 2: "both statements"}.get(total, f"all {total} statements")
-        return f"the computed values confirm {every} of the source"
-    open_ = f", {counts['undecided']} undecided" if counts["undecided"] else ""
-    missed = [
+        all_statements = {1: "the one statement", 2: "both statements"}.get(
+            total, f"all {total} statements"
+        )
+        return f"the computed values confirm {all_statements} of the source"
+    undecided_text = f", {counts['undecided']} undecided" if counts["undecided"] else ""
+    missed_rows = [
         row
         for row in rows
         if row.verdict == "miss" and verdicts.get(row.part_of or row.name) == "miss"
     ]
     quote = ""
-    if missed:
-        says = textwrap.shorten(missed[0].says, _LONGEST_QUOTE, placeholder=" ...")
-        quote = f'; one that they do not: "{says}"'
-    return f"the computed values confirm {confirmed}{open_}{quote}"
+    if missed_rows:
+        quoted = textwrap.shorten(missed_rows[0].says, _LONGEST_QUOTE, placeholder=" ...")
+        quote = f'; one that they do not: "{quoted}"'
+    return f"the computed values confirm {confirmed}{undecided_text}{quote}"
 
 
 def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:
@@ -177,17 +179,15 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
 
     def solve(answers: BaseAnswers) -> StatementsResult:
         return StatementsResult(
-            tuple(
-                _Sentence(name, spec, answers.named).checked() for name, spec in readings.items()
-            ),
+            tuple(_Sentence(name, spec, answers.named).as_row() for name, spec in readings.items()),
             ranged="unpublished" in study.spec.questions,
         )
 
-    def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
+    def name_problems_of(names_by_answer: Mapping[str, ValueNames]) -> Iterator[Problem]:
         for name, statement in statements.items():
             for spec in statement.read_as(name).values():
                 reading_place = ("readings", spec.reading) if statement.readings else ()
-                for place, reason in _unfit(spec, named):
+                for place, reason in _name_problems(spec, names_by_answer):
                     is_of_reading = (
                         reading_place
                         and place[0] in statement.readings[spec.reading].model_fields_set
@@ -197,16 +197,16 @@ def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Questi
                         reason,
                     )
 
-    about = {
+    compared_values = {
         value
         for spec in readings.values()
         for key in ("of", "above")
         for value in _values_of(spec, key)
     }
-    about |= {
+    compared_values |= {
         value for spec in readings.values() for terms in spec.cited.values() for _, value in terms
     }
-    return Question(solve, named_values=about, name_problems=misnamed)
+    return Question(solve, named_values=compared_values, name_problems=name_problems_of)
 
 
 def read_one_by_one(statements: Mapping[str, StatementSpec]) -> dict[str, StatementSpec]:
@@ -236,7 +236,7 @@ def values_needed(spec: StatementSpec) -> dict[str, set[str]]:
     return needed
 
 
-def compared(
+def check_statement(
     name: str, spec: StatementSpec, answers: Mapping[str, Answer]
 ) -> tuple[str, tuple[CheckedValue, ...]]:
     """Return the verdict on a statement, even if it is an input, and the values that it compares.
@@ -262,38 +262,38 @@ def _values_of(spec: StatementSpec, key: str) -> list[str]:
     return [*spec.asked_of(key), *([spec.per] if spec.per else [])]
 
 
-def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tuple[Place, str]]:
-    """Yield why names of values cannot be compared: no answer has the value, or its unit is not
-    that of the stated numbers.
+def _name_problems(
+    spec: StatementSpec, names_by_answer: Mapping[str, ValueNames]
+) -> Iterator[tuple[Place, str]]:
+    """Yield the place and the message of each value that cannot be compared: its answer does not
+    have it, or its unit is not that of the stated numbers.
     """
     for text, terms in spec.cited.items():
-        citing = (spec.cites(text),)
-        if lacking := next(
-            ((name, value) for name, value in terms if value not in named[name]), None
-        ):
+        citing_place = (spec.cites(text),)
+        missing_values = [
+            (name, value) for name, value in terms if value not in names_by_answer[name]
+        ]
+        for name, value in missing_values[:1]:
+            suggestion = did_you_mean(value, names_by_answer[name])
+            yield citing_place, f"{name} has no value {value}{suggestion}"
+        if missing_values:
+            continue
+        if len({names_by_answer[name][value] for name, value in terms}) > 1:
             yield (
-                citing,
-                (
-                    f"{lacking[0]} has no value"
-                    f" {lacking[1]}{did_you_mean(lacking[1], named[lacking[0]])}"
-                ),
-            )
-        elif len({named[name][value] for name, value in terms}) > 1:
-            yield (
-                citing,
+                citing_place,
                 f"{' / '.join(value for _, value in terms)} divides values of several units",
             )
     for place, name in spec.compared_cases():
         for value in _values_of(spec, str(place[0])):
-            if value not in named[name]:
+            if value not in names_by_answer[name]:
                 reason = f"{name}, under {place[0]}, has no value"
                 at_value = next(
                     place_inside for place_inside, text in columns_in(spec) if text == value
                 )
-                yield at_value, f"{reason} {value}{did_you_mean(value, named[name])}"
+                yield at_value, f"{reason} {value}{did_you_mean(value, names_by_answer[name])}"
                 return
     units = {
-        named[name][value]
+        names_by_answer[name][value]
         for place, name in spec.compared_cases()
         for value in _values_of(spec, str(place[0]))
     }
@@ -318,7 +318,7 @@ class _Sentence:
     spec: StatementSpec
     answers: Mapping[str, Answer]
 
-    def checked(self) -> StatementRow:
+    def as_row(self) -> StatementRow:
         """Return the statement with its verdict, the required values and the computed values.
 
         A value from a simulation is an interval; where the sentence holds for a part of it only, it
@@ -357,14 +357,16 @@ class _Sentence:
         )
 
     def cells(self) -> tuple[CheckedValue, ...]:
-        """Return each value that the sentence speaks of, and whether the sentence holds for it."""
+        """Return the values that the sentence is about, each with whether the sentence holds for
+        it.
+        """
         spec = self.spec
         stated_numbers = _stated_numbers(self.spec)
         values = self._values("of") or []
         low, high = self._limits(stated_numbers, values)
-        none: list[ComparedNumber | None] = [None] * len(values)
+        no_values: list[ComparedNumber | None] = [None] * len(values)
         against = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
-            spec.form, none
+            spec.form, no_values
         )
         return tuple(
             CheckedValue(
@@ -380,14 +382,15 @@ class _Sentence:
     def _with_computed_numbers(self, text: str) -> str:
         """Return a cause of a miss with computed numbers in the place of the names in braces."""
         for cited, terms in self.spec.cited.items():
-            numbers = [self._number(*term) for term in terms]
+            numbers = [self._number_of(*term) for term in terms]
             unit = (
                 "%"
                 if len(terms) > 1 or cited.endswith(" %")
                 else self.answers[terms[0][0]].unit(terms[0][1])
             )
             text = text.replace(
-                f"{{{cited}}}", _number(numbers[0] if len(numbers) == 1 else _ratio(*numbers), unit)
+                f"{{{cited}}}",
+                _number_text(numbers[0] if len(numbers) == 1 else _ratio(*numbers), unit),
             )
         return text
 
@@ -412,29 +415,29 @@ class _Sentence:
         """Return the lower and the upper limit of each value, as intervals; infinite where the
         sentence states none.
         """
-        least = -inf
-        most = inf
+        lower = -inf
+        upper = inf
         if "about" in stated:
-            least = stated["about"].value - stated["within"].value
-            most = stated["about"].value + stated["within"].value
-        least = stated["from"].value if "from" in stated else least
-        most = stated["to"].value if "to" in stated else most
+            lower = stated["about"].value - stated["within"].value
+            upper = stated["about"].value + stated["within"].value
+        lower = stated["from"].value if "from" in stated else lower
+        upper = stated["to"].value if "to" in stated else upper
         # Slightly more than the digits allow, for decimal fractions have no exact double.
-        least, most = (
+        lower, upper = (
             nextafter(end + 1e-9 * sign * abs(end), sign * inf)
-            for end, sign in ((least, -1), (most, 1))
+            for end, sign in ((lower, -1), (upper, 1))
         )
-        low = self._values("above") or [_exactly(least)]
-        high = self._values("below") or [_exactly(most)]
-        further_limits = [
-            limits_pair
-            for name, limits_pair in zip(self.spec.of, values, strict=True)
+        low = self._values("above") or [_exact_number(lower)]
+        high = self._values("below") or [_exact_number(upper)]
+        other_values = [
+            value
+            for name, value in zip(self.spec.of, values, strict=True)
             if name not in self._picked_answers
         ]
         if self.spec.greatest:
-            low = [_combined_value(max, further_limits)]
+            low = [_combined_value(max, other_values)]
         if self.spec.smallest:
-            high = [_combined_value(min, further_limits)]
+            high = [_combined_value(min, other_values)]
         count = len(values)
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
@@ -444,18 +447,20 @@ class _Sentence:
         """
         names = getattr(self.spec, key)
         numbers = [
-            _combined_value(sum, [self._number(name, value) for value in self.spec.asked_of(key)])
+            _combined_value(
+                sum, [self._number_of(name, value) for value in self.spec.asked_of(key)]
+            )
             for name in names
         ]
         if self.spec.per:
             numbers = list(
-                map(_ratio, numbers, [self._number(name, self.spec.per) for name in names])
+                map(_ratio, numbers, [self._number_of(name, self.spec.per) for name in names])
             )
         if key == "of" and (bases := self._values("relative_to")):
             numbers = list(map(_ratio, numbers, bases))
         return numbers * (len(self.spec.of) if len(numbers) == 1 else 1) or None
 
-    def _number(self, name: str, value: str) -> ComparedNumber | None:
+    def _number_of(self, name: str, value: str) -> ComparedNumber | None:
         answer = self.answers[name]
         number_found = answer.find(value)
         if answer.failed or number_found is None:
@@ -468,15 +473,15 @@ class _Sentence:
         )
 
 
-def _exactly(value: float) -> ComparedNumber:
+def _exact_number(value: float) -> ComparedNumber:
     return ComparedNumber(value, value, value)
 
 
 def _combined_value(
     combine: Callable[..., float], values: Sequence[ComparedNumber | None]
 ) -> ComparedNumber | None:
-    """Return the sum, the greatest or the smallest of some values, with the same of their ends;
-    None where one of them is unknown.
+    """Return the sum, the greatest or the smallest of some values, and in the same way of the ends
+    of their intervals; None if a value is unknown.
     """
     numbers = [number for number in values if number is not None]
     return (
@@ -503,18 +508,18 @@ def _ratio(
 
 
 def _lies_between(
-    value: ComparedNumber | None, least: ComparedNumber | None, most: ComparedNumber | None
+    value: ComparedNumber | None, lower: ComparedNumber | None, upper: ComparedNumber | None
 ) -> bool | None:
     """Return whether a value lies between two limits; None where an interval contains a limit or a
     value is unknown.
 
-    Stated ends belong to what is stated; the value of another answer is to be passed.
+    A value equal to a stated limit holds; a value equal to that of another answer does not.
     """
-    if value is None or least is None or most is None:
+    if value is None or lower is None or upper is None:
         return None
-    if value.low > least.high and value.high < most.low:
+    if value.low > lower.high and value.high < upper.low:
         return True
-    return False if value.high <= least.low or value.low >= most.high else None
+    return False if value.high <= lower.low or value.low >= upper.high else None
 
 
 def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given]) -> str:
@@ -550,13 +555,14 @@ def _computed_text(values: Sequence[CheckedValue], unit: str) -> str:
     """
     marks = {True: "", False: " (miss)", None: " (undecided)"}
     return ", ".join(
-        f"{cell.answer} {_number(cell.value, unit)}"
-        f"{f' against {_number(cell.against, unit)}' if cell.against else ''}{marks[cell.holds]}"
+        f"{cell.answer} {_number_text(cell.value, unit)}"
+        f"{f' against {_number_text(cell.against, unit)}' if cell.against else ''}"
+        f"{marks[cell.holds]}"
         for cell in values
     )
 
 
-def _number(number: ComparedNumber | None, unit: str) -> str:
+def _number_text(number: ComparedNumber | None, unit: str) -> str:
     if number is None:
         return "unknown"
     ends = NO_ENDS if number.low == number.high else (number.low, number.high)
@@ -565,7 +571,7 @@ def _number(number: ComparedNumber | None, unit: str) -> str:
     )
 
 
-def _line(row: StatementRow) -> str:
+def _statement_line(row: StatementRow) -> str:
     reading = f"{escape(row.reading)}: " if row.reading else ""
     cause = f" Cause: {escape(row.missed)}." if row.missed else ""
     numbers = f"Wanted: {escape(row.wanted)}. Computed: {escape(row.computed)}."

@@ -1,10 +1,11 @@
-"""What a source does not print: draws within ranges, and in how many of them each statement holds.
+"""Inputs that a source does not print: draws within their ranges, and in how many of them each
+statement holds.
 
 Why draws: a study has to choose a value for each input that its source does not print, and a
-statement that holds at the chosen values says little where it fails beside them. The draws that
-agree with the printed numbers are kept; a statement that holds in all of them holds whatever was
-chosen, one that holds in none contradicts the model, and one between depends on an input, which is
-the one whose best single split tells most of the draws apart.
+statement that holds only at the chosen values says little. The draws that agree with the printed
+numbers are kept. A statement that holds in all of them holds for any choice, one that holds in none
+contradicts the model, and any other depends on an input: the one whose best single split separates
+most of the draws.
 """
 
 from __future__ import annotations
@@ -31,24 +32,24 @@ from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, read_question
 from slipstick_papers.page import RANGES, RangedRow, StatementRow, verdicts_of
 from slipstick_papers.specs import StatementSpec, UnpublishedInputSpec, UnpublishedSpec
-from slipstick_papers.statements import compared, read_one_by_one, values_needed
+from slipstick_papers.statements import check_statement, read_one_by_one, values_needed
 from slipstick_questions.rank import ChangeReader, effect_name, settings_under
 from slipstick_questions.specs import RankSpec
 
 InputLevels = Mapping[str, float]
-"""By input: the number of one of its values, or a value of its range; as the study has it where it
-is not there."""
+"""A level by input: the index of one of its values, or a value of its range. An input without a
+level is as in the study."""
 
 _STEPS = 33
-"""Values of a range at which a statement is solved with all else as the study has it."""
+"""Values of a range at which a statement is solved with all other inputs as in the study."""
 
-_LEFT_OUT = (
+_LEFT_OUT_SENTENCE = (
     " Draws in which two inputs put other files in the place of the same one are not among them,"
     " unless the study names a file for both."
 )
 
-_TELLING = 0.3
-"""The part of the impurity of the draws that a split must take away for its input to decide."""
+_LEAST_GAIN = 0.3
+"""The share of the impurity of the draws that a split must remove, so that its input decides."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,13 @@ class UnpublishedResult(QuestionResult):
         unprinted inputs, and that never hold.
         """
         kinds = Counter(row.verdict for row in self.rows)
-        of = with_noun(sum(kinds.values()) - kinds["input"], "statement")
-        parts = [
-            f"{kinds[kind]} {kind}{self._named(kind) if kind != 'always' else ''}"
+        total_text = with_noun(sum(kinds.values()) - kinds["input"], "statement")
+        counts = [
+            f"{kinds[kind]} {kind}{self._names_in_brackets(kind) if kind != 'always' else ''}"
             for kind in ("always", "depends", "never", "undecided")
             if kinds[kind]
         ]
-        return [f"{of} over {self._draws}: {', '.join(parts)}"]
+        return [f"{total_text} over {self._draws_text}: {', '.join(counts)}"]
 
     def headline(self, words: Words) -> list[str]:
         """Return sentences that count the statements by how they hold, and name the input that
@@ -109,8 +110,8 @@ class UnpublishedResult(QuestionResult):
         all_values = "all values of the inputs that it does not print"
         inputs = "these inputs" if kinds["always"] else "inputs that it does not print"
         counts = [
-            f"{kinds[kind]} {singular_text if kinds[kind] == 1 else many}"
-            for kind, singular_text, many in (
+            f"{kinds[kind]} {singular_text if kinds[kind] == 1 else plural_text}"
+            for kind, singular_text, plural_text in (
                 ("always", f"is true for {all_values}", f"are true for {all_values}"),
                 ("depends", f"depends on {inputs}", f"depend on {inputs}"),
                 ("never", "is false for all their values", "are false for all their values"),
@@ -119,19 +120,21 @@ class UnpublishedResult(QuestionResult):
             if kinds[kind]
         ]
         deciding = Counter(row.decided_by for row in self.rows if row.decided_by)
-        most = deciding.most_common(1)
+        most_deciding = deciding.most_common(1)
         decision_in_words = (
-            f"; {most[0][0]} decides {with_noun(most[0][1], 'statement')}" if most else ""
+            f"; {most_deciding[0][0]} decides {with_noun(most_deciding[0][1], 'statement')}"
+            if most_deciding
+            else ""
         )
         return [f"of {total} of the source, {join_phrases(counts, 'and')}{decision_in_words}"]
 
     @property
-    def _draws(self) -> str:
+    def _draws_text(self) -> str:
         return f"{self.kept} of {with_noun(self.drawn, 'draw')}" + (
             " that agree with what is printed" if self.agree else ""
         )
 
-    def _named(self, kind: str) -> str:
+    def _names_in_brackets(self, kind: str) -> str:
         return f" ({', '.join(row.statement for row in self.rows if row.verdict == kind)})"
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -142,8 +145,11 @@ class UnpublishedResult(QuestionResult):
             f"- {escape(title)}: {escape(words)}. {escape(reason)}."
             for title, words, reason in self.inputs
         )
-        kept_by = f" Kept are those in which these hold: {', '.join(self.agree)}."
-        yield f"Drawn: {self.drawn}; kept: {self.kept}.{kept_by if self.agree else ''}{_LEFT_OUT}"
+        kept_text = f" Kept are those in which these hold: {', '.join(self.agree)}."
+        yield (
+            f"Drawn: {self.drawn}; kept: {self.kept}.{kept_text if self.agree else ''}"
+            f"{_LEFT_OUT_SENTENCE}"
+        )
         columns = [
             ResultColumn("statement", [row.statement for row in self.rows], place=True),
             ResultColumn("verdict", [row.verdict for row in self.rows]),
@@ -257,8 +263,8 @@ class _DrawnInput:
         ]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield why the input cannot be drawn: no case has it, or a value is not allowed in a
-        case.
+        """Yield the problems for which the input cannot be drawn: no case has it, or a case does
+        not allow a value.
         """
         place = ("unpublished", "inputs", self.name)
         rank = _rank(self.study)
@@ -308,21 +314,21 @@ class _DrawnInput:
         low, *_, high = self.ends
         if self.spec.values:
             return self.ends
-        spread = np.geomspace if self.spec.spacing == "geometric" else np.linspace
-        return [float(value) for value in spread(low, high, _STEPS)]
+        spaced_values = np.geomspace if self.spec.spacing == "geometric" else np.linspace
+        return [float(value) for value in spaced_values(low, high, _STEPS)]
 
-    def drawn(self, count: int, seed: int) -> list[float]:
+    def draw_levels(self, count: int, seed: int) -> list[float]:
         """Draw a number of levels, from a random stream of the input's own name."""
         # A stream for each name, so that an input that is added or removed leaves the draws of the
         # others as they were.
         random = random_stream(seed, f"unpublished input {self.name}")
         low, *_, high = self.ends
         if self.spec.values:
-            return [float(number) for number in random.integers(len(self.spec.values), size=count)]
-        parts = random.random(count)
+            return [float(index) for index in random.integers(len(self.spec.values), size=count)]
+        fractions = random.random(count)
         if self.spec.spacing == "geometric":
-            return [float(low * (high / low) ** part) for part in parts]
-        return [float(low + (high - low) * part) for part in parts]
+            return [float(low * (high / low) ** fraction) for fraction in fractions]
+        return [float(low + (high - low) * fraction) for fraction in fractions]
 
     def _node_at_level(self, case: str, level: float | None) -> Node | None:
         """Return the node at the input's path in a case, or the file that replaces it at a level;
@@ -350,7 +356,7 @@ class _DrawnInput:
         )
 
     def node(self, case: str, level: float) -> Node:
-        """Return a level as it would be written in a case."""
+        """Return the node that stands in a case for a level."""
         if self.spec.instead:
             level_node = self._node_at_level(case, level)
             assert level_node is not None
@@ -361,9 +367,9 @@ class _DrawnInput:
         mark = self.study.node_of(("unpublished", "inputs", self.name, "from")).mark
         return quantity_node(level, str(self.spec.first.dimension), mark)
 
-    def instead_of(self, file: str, level: float) -> Node | None:
-        """Return what a level puts in the place of a file that an earlier input has put there; None
-        where the study names nothing.
+    def replacement_of(self, file: str, level: float) -> Node | None:
+        """Return the file by which a level replaces a file that another input has put there; None
+        if the study names none.
         """
         if file not in self.spec.instead:
             return None
@@ -384,7 +390,7 @@ class _DrawnInput:
             text_by_case[case] = node.text if isinstance(node, Scalar) else ""
         return text_by_case
 
-    def words(self, level: float) -> str:
+    def level_text(self, level: float) -> str:
         """Return a level as text for a reader."""
         if self.spec.values:
             return str(plain(self.study.node_of(self._value_place(int(level)))))
@@ -395,11 +401,11 @@ class _DrawnInput:
         return ("unpublished", "inputs", self.name, "values", number)
 
     @property
-    def range_words(self) -> str:
+    def range_text(self) -> str:
         """Return the range, or the values, as text for a reader."""
         if self.spec.values:
-            return join_phrases([self.words(level) for level in self.ends], "or")
-        low, high = map(self.words, self.ends)
+            return join_phrases([self.level_text(level) for level in self.ends], "or")
+        low, high = map(self.level_text, self.ends)
         even = ", equal factors as likely" if self.spec.spacing == "geometric" else ""
         return f"{low} to {high}{even}"
 
@@ -422,18 +428,20 @@ class _AtDraws:
     statements: Mapping[str, StatementSpec]
     study: StudyContext
     answers: BaseAnswers
-    solved: dict[Any, Any] = field(default_factory=dict)
+    solved_questions: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
-    def effects(self) -> dict[str, tuple[str, str, str]]:
+    def effect_keys(self) -> dict[str, tuple[str, str, str]]:
         """Return case, change and technology of each answer of the ranking, by its name."""
         rank = _rank(self.study)
         if rank is None:
             return {}
-        return {effect_name(*of): of for of in product(rank.cases, rank.changes, ["", *rank.under])}
+        return {
+            effect_name(*key): key for key in product(rank.cases, rank.changes, ["", *rank.under])
+        }
 
     @cached_property
-    def elsewhere(self) -> dict[str, str]:
+    def question_by_answer(self) -> dict[str, str]:
         """Return the question that gives each answer that is neither a case nor an effect of a
         change, by its name.
         """
@@ -448,7 +456,9 @@ class _AtDraws:
             for name in read_question(key, self.study.spec.questions[key], self.study).answer_names
         }
 
-    def at(self, draws: Sequence[InputLevels], names: Collection[str]) -> list[dict[str, Answer]]:
+    def answers_at(
+        self, draws: Sequence[InputLevels], names: Collection[str]
+    ) -> list[dict[str, Answer]]:
         """Return the answers that some statements name, at each draw."""
         needed: dict[str, set[str]] = {}
         for name in names:
@@ -458,25 +468,25 @@ class _AtDraws:
         effects: dict[tuple[str, str], dict[str, str]] = {}
         for name, values in needed.items():
             if name in self.study.cases:
-                self._case(name, values, draws, answers_by_draw)
-            elif name in self.effects:
-                case, change, technology = self.effects[name]
+                self._solve_case(name, values, draws, answers_by_draw)
+            elif name in self.effect_keys:
+                case, change, technology = self.effect_keys[name]
                 effects.setdefault((case, technology), {})[change] = name
             else:
                 self._solve_other_question(name, draws, answers_by_draw)
         for (case, technology), changes in effects.items():
-            self._effects(case, technology, changes, draws, answers_by_draw)
+            self._solve_effects(case, technology, changes, draws, answers_by_draw)
         return answers_by_draw
 
-    def possible(self, draw: InputLevels) -> bool:
-        """Return whether the study names all files of a draw: where two inputs replace one file of
-        a case, the second has to name what it puts in the place of the first one's.
+    def has_all_files(self, draw: InputLevels) -> bool:
+        """Return whether the study names all files of a draw: if two inputs replace one file of a
+        case, the second has to name the file that replaces that of the first.
         """
         return all(self._files(case, draw) is not None for case in self.study.cases)
 
     def _files(self, case: str, draw: InputLevels) -> dict[str, Node] | None:
-        """Return the files that a draw puts in the place of those of a case, by path, one input
-        after the other; None where the study does not name one.
+        """Return the files by which a draw replaces those of a case, by path; None if the study
+        does not name one of them. Inputs are applied one after the other.
         """
         files: dict[str, Node] = {}
         for drawn_input in self.inputs:
@@ -489,8 +499,8 @@ class _AtDraws:
             path = drawn_input.spec.path
             level = draw[drawn_input.name]
             if path in files:
-                standing = str(plain(files[path]))
-                node = drawn_input.instead_of(standing, level)
+                present_file = str(plain(files[path]))
+                node = drawn_input.replacement_of(present_file, level)
                 if node is None and drawn_input.replaces(case, level):
                     return None
             else:
@@ -547,7 +557,7 @@ class _AtDraws:
             }
             yield {**self.study.cases[case], **first.nodes}, columns, rows
 
-    def _case(
+    def _solve_case(
         self,
         case: str,
         values: Collection[str],
@@ -555,18 +565,18 @@ class _AtDraws:
         answers_by_draw: list[dict[str, Answer]],
     ) -> None:
         for settings, columns, rows in self._groups(case, draws):
-            built = evaluator(case, settings, self.study.library)
+            case_evaluator = evaluator(case, settings, self.study.library)
             ends = {f"{end}[{name}]" for name in values for end in ("low", "high")}
-            table = built.point_table(columns, {*values, *ends})
+            table = case_evaluator.point_table(columns, {*values, *ends})
             methods = table.provenance.methods
-            for place, row in enumerate(rows):
+            for position, row in enumerate(rows):
                 answers_by_draw[row][case] = Answer(
                     case,
-                    methods[place % len(methods)],
-                    _values_at(table.columns, values, place, built),
+                    methods[position % len(methods)],
+                    _values_at(table.columns, values, position, case_evaluator),
                 )
 
-    def _effects(
+    def _solve_effects(
         self,
         case: str,
         technology: str,
@@ -586,33 +596,37 @@ class _AtDraws:
         }
         for settings, columns, rows in self._groups(case, draws):
             case_settings = settings_under(settings, rank, self.study.tree)[technology]
-            read = ChangeReader(case, case_settings, rank, self.study).read(technology)
-            overheads_before = _overheads(read.before, columns, len(rows))
+            case_changes = ChangeReader(case, case_settings, rank, self.study).read(technology)
+            overheads_before = _overheads(case_changes.before, columns, len(rows))
             for change, name in changes.items():
                 changed_columns = dict(columns)
                 if (drawn_input := input_by_change.get(change)) is not None:
-                    own_parameters = read.before[0].built.parameters
-                    path = canonical(read.before[0].inputs.tree, drawn_input.spec.path)
-                    stated_value = read.singles[change][1].get(
+                    own_parameters = case_changes.before[0].built.parameters
+                    path = canonical(case_changes.before[0].inputs.tree, drawn_input.spec.path)
+                    stated_value = case_changes.singles[change][1].get(
                         path, own_parameters[path].value or 0.0
                     )
                     changed_columns[path] = np.array(
                         [draws[row].get(drawn_input.name, stated_value) for row in rows]
                     )
-                overheads_after = _overheads(read.singles[change], changed_columns, len(rows))
-                for place, row in enumerate(rows):
-                    part = 1.0 - float(overheads_after[place]) / float(overheads_before[place])
+                overheads_after = _overheads(
+                    case_changes.singles[change], changed_columns, len(rows)
+                )
+                for position, row in enumerate(rows):
+                    reduction = 1.0 - float(overheads_after[position]) / float(
+                        overheads_before[position]
+                    )
                     answers_by_draw[row][name] = Answer(
                         name,
                         "closed-form",
                         {
-                            "overhead_reduction": Value(part, "1"),
-                            "overhead": Value(float(overheads_after[place]), "s"),
+                            "overhead_reduction": Value(reduction, "1"),
+                            "overhead": Value(float(overheads_after[position]), "s"),
                         },
                     )
 
     def _drawn_nodes(self, case: str, draw: InputLevels) -> dict[str, Node]:
-        """Return what a draw writes in a case, by path."""
+        """Return the nodes that a draw sets in a case, by path."""
         values = {
             drawn_input.spec.path: drawn_input.node(case, draw[drawn_input.name])
             for drawn_input in self.inputs
@@ -628,7 +642,7 @@ class _AtDraws:
         """Solve the question that gives an answer at each draw; draws with equal settings are
         solved once.
         """
-        key = self.elsewhere[name]
+        key = self.question_by_answer[name]
         spec = self.study.spec.questions[key]
         if isinstance(spec, Mapping) and name in spec:
             spec = {name: spec[name]}
@@ -640,11 +654,13 @@ class _AtDraws:
                 cases[case] = {**settings, **nodes}
                 marks += [(case, path, str(plain(node))) for path, node in nodes.items()]
             cache_key = (key, name if isinstance(spec, Mapping) else "", tuple(marks))
-            if cache_key not in self.solved:
-                undrawn = self.study.spec.model_copy(update={"pictures": []})
-                question = read_question(key, spec, replace(self.study, cases=cases, spec=undrawn))
-                self.solved[cache_key] = question.solve(self.answers).named_answers()
-            answers_by_draw[row][name] = self.solved[cache_key][name]
+            if cache_key not in self.solved_questions:
+                spec_without_pictures = self.study.spec.model_copy(update={"pictures": []})
+                question = read_question(
+                    key, spec, replace(self.study, cases=cases, spec=spec_without_pictures)
+                )
+                self.solved_questions[cache_key] = question.solve(self.answers).named_answers()
+            answers_by_draw[row][name] = self.solved_questions[cache_key][name]
 
 
 def _overheads(
@@ -659,19 +675,24 @@ def _overheads(
 
 
 def _values_at(
-    columns: Mapping[str, Array], names: Collection[str], place: int, built: Evaluator
+    columns: Mapping[str, Array], names: Collection[str], position: int, case_evaluator: Evaluator
 ) -> dict[str, Value]:
     """Return the values at one draw; a column with a single value holds for all draws."""
 
-    def number(name: str) -> float | None:
+    def number_at(name: str) -> float | None:
         array = columns.get(name)
         if array is None or not len(array):
             return None
-        value = float(array[place % len(array)])
+        value = float(array[position % len(array)])
         return value if np.isfinite(value) else None
 
     return {
-        name: Value(number(name), built.unit(name), number(f"low[{name}]"), number(f"high[{name}]"))
+        name: Value(
+            number_at(name),
+            case_evaluator.unit(name),
+            number_at(f"low[{name}]"),
+            number_at(f"high[{name}]"),
+        )
         for name in names
     }
 
@@ -690,22 +711,24 @@ class _Verdicts:
         """
         inputs = self.at_draws.inputs
         columns = {
-            drawn_input.name: drawn_input.drawn(self.spec.draws, self.spec.seed)
+            drawn_input.name: drawn_input.draw_levels(self.spec.draws, self.spec.seed)
             for drawn_input in inputs
         }
         draws: list[InputLevels] = [
             {name: levels[row] for name, levels in columns.items()}
             for row in range(self.spec.draws)
         ]
-        draws = [draw for draw in draws if self.at_draws.possible(draw)]
+        draws = [draw for draw in draws if self.at_draws.has_all_files(draw)]
         agree = self.spec.agree
         kept_draws = [
             draw
-            for draw, answers in zip(draws, self.at_draws.at(draws, agree), strict=True)
-            if all(compared(name, self.statements[name], answers)[0] == "hit" for name in agree)
+            for draw, answers in zip(draws, self.at_draws.answers_at(draws, agree), strict=True)
+            if all(
+                check_statement(name, self.statements[name], answers)[0] == "hit" for name in agree
+            )
         ]
-        checked = [name for name in self.statements if self._group_counts(name)]
-        answers = self.at_draws.at(kept_draws, checked)
+        checked = [name for name in self.statements if self._is_counted(name)]
+        answers = self.at_draws.answers_at(kept_draws, checked)
         verdicts = [self._verdicts(drawn_input, checked) for drawn_input in answers]
         rows = tuple(
             self._row(
@@ -713,11 +736,11 @@ class _Verdicts:
                 [drawn_input[name] for drawn_input in verdicts if name in drawn_input],
                 kept_draws,
             )
-            for name in dict.fromkeys(map(self._group, self.statements))
+            for name in dict.fromkeys(map(self._statement_of, self.statements))
         )
         return UnpublishedResult(
             tuple(
-                (drawn_input.spec.title, drawn_input.range_words, drawn_input.spec.reason)
+                (drawn_input.spec.title, drawn_input.range_text, drawn_input.spec.reason)
                 for drawn_input in inputs
             ),
             len(draws),
@@ -727,11 +750,11 @@ class _Verdicts:
             tuple(self._ranges(answers, checked)),
         )
 
-    def _group(self, name: str) -> str:
+    def _statement_of(self, name: str) -> str:
         """Return the statement that a part or a reading belongs to."""
         return self.statements[name].part_of or name
 
-    def _group_counts(self, name: str) -> bool:
+    def _is_counted(self, name: str) -> bool:
         return self.statements[name].counted and name not in self.spec.agree
 
     def _verdicts(self, answers: Mapping[str, Answer], names: Sequence[str]) -> dict[str, str]:
@@ -739,7 +762,7 @@ class _Verdicts:
         rows = []
         for name in names:
             spec = self.statements[name]
-            verdict, _ = compared(name, spec, answers)
+            verdict, _ = check_statement(name, spec, answers)
             rows.append(
                 StatementRow(
                     name, verdict, "", "", "", "", "", "", spec.part_of or "", spec.reading
@@ -751,18 +774,22 @@ class _Verdicts:
         self, name: str, verdicts: Sequence[str], kept_draws: Sequence[InputLevels]
     ) -> RangedRow:
         """Return how many of the kept draws a statement holds in, and the input that decides it."""
-        parts = [spec for part, spec in self.statements.items() if self._group(part) == name]
-        said = RangedRow(
+        specs = [
+            spec
+            for part_name, spec in self.statements.items()
+            if self._statement_of(part_name) == name
+        ]
+        ranged_row = RangedRow(
             name,
             "input",
-            parts[0].says,
-            parts[0].source,
+            specs[0].says,
+            specs[0].source,
             str(len(kept_draws)),
-            apart=parts[0].apart,
-            repeats=parts[0].repeats,
+            apart=specs[0].apart,
+            repeats=specs[0].repeats,
         )
         if not verdicts:
-            return said
+            return ranged_row
         kinds = Counter(verdicts)
         word = (
             "always"
@@ -773,15 +800,17 @@ class _Verdicts:
             if kinds["undecided"]
             else "never"
         )
-        open_ = f", undecided in {kinds['undecided']}" if kinds["undecided"] else ""
-        holds = f"{kinds['hit']} of {len(verdicts)}{open_}"
+        undecided_text = f", undecided in {kinds['undecided']}" if kinds["undecided"] else ""
+        holds = f"{kinds['hit']} of {len(verdicts)}{undecided_text}"
         deciding_input = ""
         turns = ""
         if word == "depends":
             deciding_input, turns = self._deciding_input(
                 name, [verdict == "hit" for verdict in verdicts], kept_draws
             )
-        return said._replace(verdict=word, holds=holds, decided_by=deciding_input, turns=turns)
+        return ranged_row._replace(
+            verdict=word, holds=holds, decided_by=deciding_input, turns=turns
+        )
 
     def _deciding_input(
         self, name: str, holds: Sequence[bool], kept_draws: Sequence[InputLevels]
@@ -794,15 +823,17 @@ class _Verdicts:
             for drawn_input in self.at_draws.inputs
         }
         best = max(self.at_draws.inputs, key=lambda drawn_input: splits[drawn_input.name].gain)
-        split_there = splits[best.name]
-        if split_there.gain < _TELLING:
+        best_split = splits[best.name]
+        if best_split.gain < _LEAST_GAIN:
             return "", "no single input tells the draws apart"
-        level_below = split_there.below
-        level_above = split_there.above
+        counts_below = best_split.below
+        counts_above = best_split.above
         text = (
-            f"{best.spec.title}: up to {best.words(split_there.low)} it holds in {level_below[0]}"
-            f" of {level_below[1]} draws, from {best.words(split_there.high)} in {level_above[0]}"
-            f" of {level_above[1]}"
+            f"{best.spec.title}: up to {best.level_text(best_split.low)} it holds in"
+            f" {counts_below[0]}"
+            f" of {counts_below[1]} draws, from {best.level_text(best_split.high)} in"
+            f" {counts_above[0]}"
+            f" of {counts_above[1]}"
         )
         return best.spec.title, f"{text}; {self._change_along_input(name, best)}"
 
@@ -813,17 +844,18 @@ class _Verdicts:
         parts = [
             part
             for part in self.statements
-            if self._group(part) == name and self._group_counts(part)
+            if self._statement_of(part) == name and self._is_counted(part)
         ]
         grid = varied_input.grid
-        answers = self.at_draws.at([{varied_input.name: level} for level in grid], parts)
+        answers = self.at_draws.answers_at([{varied_input.name: level} for level in grid], parts)
         verdicts = [
             self._verdicts(answers_at_level, parts)[name] == "hit" for answers_at_level in answers
         ]
         turns = [
-            f"{'holds' if verdicts[row] else 'does not hold'} at {varied_input.words(grid[row])}"
+            f"{'holds' if verdicts[row] else 'does not hold'} at"
+            f" {varied_input.level_text(grid[row])}"
             f" and {'holds' if verdicts[row + 1] else 'does not'} at"
-            f" {varied_input.words(grid[row + 1])}"
+            f" {varied_input.level_text(grid[row + 1])}"
             for row in range(len(grid) - 1)
             if verdicts[row] != verdicts[row + 1]
         ]
@@ -838,18 +870,20 @@ class _Verdicts:
         """Yield each value that a statement compares, with the inputs of the study and its range
         over the kept draws.
         """
-        (own_answers,) = self.at_draws.at([{}], names)
+        (own_answers,) = self.at_draws.answers_at([{}], names)
         for name in names:
             spec = self.statements[name]
             unit = own_answers[spec.of[0]].unit(spec.value)
             unit = "1" if spec.per or spec.relative_to else unit
-            cells = compared(name, spec, own_answers)[1]
-            drawn_values = [compared(name, spec, answers_of_draw)[1] for answers_of_draw in answers]
-            for place, cell in enumerate(cells):
+            cells = check_statement(name, spec, own_answers)[1]
+            drawn_values = [
+                check_statement(name, spec, answers_of_draw)[1] for answers_of_draw in answers
+            ]
+            for position, cell in enumerate(cells):
                 values = [
                     number.value
                     for answers_of_draw in drawn_values
-                    if (number := answers_of_draw[place].value) is not None
+                    if (number := answers_of_draw[position].value) is not None
                 ]
                 yield RangedValue(
                     name,

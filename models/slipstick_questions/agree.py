@@ -62,8 +62,8 @@ class AgreeResult(QuestionResult):
         if not contradicting_cases:
             cases = {1: "the case", 2: "both cases"}.get(count, f"all {count} cases")
             return [f"all methods agree within their stated errors, in {cases}"]
-        further = " and others" if len(contradicting_cases) > MOST_FURTHER_CASES else ""
-        cases_in_words = f"{join_phrases(contradicting_cases[:MOST_FURTHER_CASES])}{further}"
+        further_words = " and others" if len(contradicting_cases) > MOST_FURTHER_CASES else ""
+        cases_in_words = f"{join_phrases(contradicting_cases[:MOST_FURTHER_CASES])}{further_words}"
         return [
             (
                 f"in {len(contradicting_cases)} of {with_noun(count, 'case')} methods differ by"
@@ -78,13 +78,13 @@ class AgreeResult(QuestionResult):
 
     def parts(self) -> Iterator[str]:
         """Yield the comparison of methods for each case."""
-        for compared in self.agreements:
-            yield f"### {escape(compared.case)}"
-            yield from markdown_blocks(agreement_blocks(compared))
+        for case_agreement in self.agreements:
+            yield f"### {escape(case_agreement.case)}"
+            yield from markdown_blocks(agreement_blocks(case_agreement))
 
 
-def _agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer) -> Agreement:
-    """Solve a case by several methods; an answer that exists already is used again."""
+def _case_agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer) -> Agreement:
+    """Solve a case by several methods and compare the answers; the case's own answer is reused."""
     answers: list[Answer] = []
     for method in methods:
         if own_answer.method == method:
@@ -115,11 +115,12 @@ def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
     }
     for index, method in enumerate(agree_spec.methods):
         for case in cases.values():
-            answering = known_methods({"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind))
-            if method not in answering:
-                message = (
-                    f"no method {method!r} answers for {case.case}{did_you_mean(method, answering)}"
-                )
+            applicable_methods = known_methods(
+                {"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind)
+            )
+            if method not in applicable_methods:
+                suggestion = did_you_mean(method, applicable_methods)
+                message = f"no method {method!r} answers for {case.case}{suggestion}"
                 problems.append(study.problem(("agree", "methods", index), message))
     if problems:
         raise SpecError(problems)
@@ -127,7 +128,7 @@ def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> AgreeResult:
         return AgreeResult(
             tuple(
-                _agreement(model, agree_spec.methods, answers.cases[case])
+                _case_agreement(model, agree_spec.methods, answers.cases[case])
                 for case, model in cases.items()
             )
         )

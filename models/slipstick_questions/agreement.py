@@ -1,4 +1,4 @@
-"""Several methods held against each other."""
+"""Comparison of the answers of several methods to one question."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 from slipstick.answer import Answer, Value
 from slipstick.method.answers import ROUNDING
 from slipstick.method.identities import REPORT
-from slipstick.method.identities import ROUNDING as OF_EXACT
+from slipstick.method.identities import ROUNDING as EXACT_ROUNDING
 from slipstick.results.study import Agreement, MethodValues
 from slipstick.vocabulary import BOUNDS, EXACT
 
@@ -19,7 +20,7 @@ EDGE = 2.0
 is beyond 1.
 """
 
-_FIRST = (
+_DISPLAY_ORDER = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
     *("time_alone", "grain_efficiency", "grain_interference", "warps"),
     *("processors_lost", "utilization", "queue_length", "wait", "fairness"),
@@ -35,8 +36,9 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     A simulation is the reference of the others, for it leaves nothing out; without one, the first
     exact answer is, or the first. An exact method has to be within the simulation's interval, an
     approximate one within what it promises, and bounds have to enclose; where one does not, that is
-    a finding. Of a network the response times are compared, and the one that differs most is told.
-    Bounds of several kinds are one: the tightest. Exact answers that differ are not shown; see
+    a finding. Of a network the response times are compared, and the sentence names the one that
+    differs most. Bounds of several kinds are joined into the tightest. Exact answers that differ
+    are not shown; see
     `without_contradictions`.
 
     Parameters
@@ -49,15 +51,17 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     >>> agreement("m", both).verdicts
     ('closed-form is exact and within the interval of simulation (0.5 % below its mean)',)
     """
-    consistent = without_contradictions(answers)
-    differ = [
+    consistent_answers = without_contradictions(answers)
+    contradictions = [
         answer.failed
-        for answer, original_answer in zip(consistent, answers, strict=True)
+        for answer, original_answer in zip(consistent_answers, answers, strict=True)
         if answer.failed is not None and original_answer.failed is None
     ]
-    answers = _bounds_as_one(consistent)
+    answers = _join_bounds(consistent_answers)
     solved_answers = [answer for answer in answers if answer.failed is None]
-    failed = {answer.method: answer.failed for answer in answers if answer.failed is not None}
+    reasons_by_method = {
+        answer.method: answer.failed for answer in answers if answer.failed is not None
+    }
     rows = []
     for name in _shared_values(solved_answers):
         values = tuple(answer.values.get(name) for answer in answers)
@@ -65,15 +69,23 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
             MethodValues(name, next(value.unit for value in values if value is not None), values)
         )
     verdicts: list[str] = []
-    findings = list(dict.fromkeys(differ))
+    findings = list(dict.fromkeys(contradictions))
     reference = _reference(solved_answers)
     for answer in solved_answers:
         if reference is not None and answer is not reference:
-            words, agrees = _comparison(answer, reference)
-            (verdicts if agrees else findings).append(words)
+            sentence, agrees = _comparison(answer, reference)
+            (verdicts if agrees else findings).append(sentence)
     methods = tuple(answer.method for answer in answers)
-    exact = tuple(answer.method for answer in answers if answer.exact)
-    return Agreement(case, methods, tuple(rows), tuple(verdicts), tuple(findings), failed, exact)
+    exact_methods = tuple(answer.method for answer in answers if answer.exact)
+    return Agreement(
+        case,
+        methods,
+        tuple(rows),
+        tuple(verdicts),
+        tuple(findings),
+        reasons_by_method,
+        exact_methods,
+    )
 
 
 def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
@@ -87,17 +99,23 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     >>> without_contradictions(both)[0].failed[:66]
     'two answers are called exact and differ: time is 2.5 s by a and 3 '
     """
-    exact = [answer for answer in answers if answer.exact and answer.failed is None]
+    exact_answers = [answer for answer in answers if answer.exact and answer.failed is None]
     failures = {
-        id(answer): words
-        for pair in combinations(exact, 2)
-        for words in [next(_contradictions(*pair), "")]
-        if words
+        id(answer): contradiction
+        for pair in combinations(exact_answers, 2)
+        for contradiction in [next(_contradictions(*pair), "")]
+        if contradiction
         for answer in pair
     }
     return tuple(
-        Answer(answer.model, answer.method, point=answer.point, given=answer.given, failed=words)
-        if (words := failures.get(id(answer)))
+        Answer(
+            answer.model,
+            answer.method,
+            point=answer.point,
+            given=answer.given,
+            failed=contradiction,
+        )
+        if (contradiction := failures.get(id(answer)))
         else answer
         for answer in answers
     )
@@ -109,7 +127,9 @@ def _contradictions(first_answer: Answer, second_answer: Answer) -> Iterator[str
         values = first_answer.values[name], second_answer.values[name]
         if values[0].value is None or values[1].value is None:
             continue
-        if not math.isclose(values[0].value, values[1].value, rel_tol=OF_EXACT, abs_tol=1e-300):
+        if not math.isclose(
+            values[0].value, values[1].value, rel_tol=EXACT_ROUNDING, abs_tol=1e-300
+        ):
             sides = [
                 f"{value.value:.9g} {value.unit} by {answer.method}"
                 for value, answer in zip(values, (first_answer, second_answer), strict=True)
@@ -120,30 +140,35 @@ def _contradictions(first_answer: Answer, second_answer: Answer) -> Iterator[str
             )
 
 
-def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:
-    """Join bounds of several kinds into one answer at the place of the first: the tightest ends
-    hold.
+def _join_bounds(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the answers with bounds of several kinds joined into the tightest, in the place of the
+    first of them.
     """
-    kinds = [answer for answer in answers if answer.method.startswith(f"{BOUNDS}/")]
-    if not kinds:
+    bound_answers = [answer for answer in answers if answer.method.startswith(f"{BOUNDS}/")]
+    if not bound_answers:
         return list(answers)
-    solved_bounds = [answer for answer in kinds if answer.failed is None]
+    solved_bounds = [answer for answer in bound_answers if answer.failed is None]
     names = dict.fromkeys(name for answer in solved_bounds for name in answer.values)
     values = {
-        name: _tightest([answer.values[name] for answer in solved_bounds if name in answer.values])
+        name: _tightest_bounds(
+            [answer.values[name] for answer in solved_bounds if name in answer.values]
+        )
         for name in names
     }
-    joined = Answer(
-        kinds[0].model, BOUNDS, values, failed=None if solved_bounds else kinds[0].failed
+    joined_bounds = Answer(
+        bound_answers[0].model,
+        BOUNDS,
+        values,
+        failed=None if solved_bounds else bound_answers[0].failed,
     )
     return [
-        joined if answer is kinds[0] else answer
+        joined_bounds if answer is bound_answers[0] else answer
         for answer in answers
-        if answer is kinds[0] or answer not in kinds
+        if answer is bound_answers[0] or answer not in bound_answers
     ]
 
 
-def _tightest(values: Sequence[Value]) -> Value:
+def _tightest_bounds(values: Sequence[Value]) -> Value:
     lows = [value.low for value in values if value.low is not None]
     highs = [value.high for value in values if value.high is not None]
     return Value(values[0].value, values[0].unit, max(lows, default=None), min(highs, default=None))
@@ -153,11 +178,13 @@ def _shared_values(answers: Sequence[Answer]) -> list[str]:
     """List the values that at least two answers have, the most important first."""
     counts = Counter(name for answer in answers for name in answer.values)
     # Probabilities of every number present are for programs, not to be read side by side.
-    shared = [
+    shared_names = [
         name for name, count in counts.items() if count > 1 and not name.startswith("probability[")
     ]
-    rank = {kind: position for position, kind in enumerate(_FIRST)}
-    return sorted(shared, key=lambda name: rank.get(name.partition("[")[0], len(_FIRST)))
+    rank = {kind: position for position, kind in enumerate(_DISPLAY_ORDER)}
+    return sorted(
+        shared_names, key=lambda name: rank.get(name.partition("[")[0], len(_DISPLAY_ORDER))
+    )
 
 
 def _reference(answers: Sequence[Answer]) -> Answer | None:
@@ -167,9 +194,9 @@ def _reference(answers: Sequence[Answer]) -> Answer | None:
         for answer in answers
         if any(answer.values[name].value is not None for name in _values_compared(answer))
     ]
-    simulated = [answer for answer in candidates if answer.converged is not None]
-    exact = [answer for answer in candidates if answer.exact]
-    return next(iter([*simulated, *exact, *candidates]), None)
+    simulated_answers = [answer for answer in candidates if answer.converged is not None]
+    exact_answers = [answer for answer in candidates if answer.exact]
+    return next(iter([*simulated_answers, *exact_answers, *candidates]), None)
 
 
 def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> list[str]:
@@ -188,8 +215,8 @@ def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> 
 
 
 def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
-    """Compare an answer with the reference where they differ most, in words, and say whether it
-    keeps its promise.
+    """Return a sentence that compares an answer with the reference where they differ most, and
+    whether the answer keeps its promise.
     """
     names = [
         name
@@ -198,33 +225,46 @@ def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
     ]
     if not names:
         return f"{answer.method} gives nothing that {reference.method} gives", True
-    compared = [
+    comparisons = [
         _comparison_of_value(answer, reference, answer.values[name], reference.values[name])
         for name in names
     ]
     farthest = max(
-        range(len(names)), key=lambda index: (not compared[index][1], compared[index][2])
+        range(len(names)),
+        key=lambda index: (not comparisons[index].agrees, comparisons[index].difference),
     )
-    words, agrees, difference = compared[farthest]
+    sentence, agrees, difference = comparisons[farthest]
     names_the_value = len(names) > 1 and (difference or not agrees)
-    return f"{names[farthest]} differs most: {words}" if names_the_value else words, agrees
+    return f"{names[farthest]} differs most: {sentence}" if names_the_value else sentence, agrees
+
+
+class _ValueComparison(NamedTuple):
+    """A sentence on a value and its reference, whether the value keeps its promise, and the
+    relative difference.
+    """
+
+    sentence: str
+    agrees: bool
+    difference: float
 
 
 def _comparison_of_value(
-    answer: Answer, reference: Answer, value: Value, truth: Value
-) -> tuple[str, bool, float]:
-    """Compare a value with the reference: return a sentence, whether the value keeps its promise,
-    and the relative difference.
-    """
-    assert truth.value is not None
+    answer: Answer, reference: Answer, value: Value, reference_value: Value
+) -> _ValueComparison:
+    """Compare a value with that of the reference."""
+    assert reference_value.value is not None
     if value.value is None:
-        return *_encloses(answer.method, value, reference.method, truth), 0.0
-    difference = _relative_difference(value.value, truth.value)
+        return _ValueComparison(
+            *_sentence_on_bounds(answer.method, value, reference.method, reference_value), 0.0
+        )
+    difference = _relative_difference(value.value, reference_value.value)
     if difference == 0:
-        return f"{answer.method} and {reference.method} agree exactly", True, 0.0
-    return *_sentence_on_difference(
-        answer, reference, difference, _half_widths_off(value.value, truth)
-    ), abs(difference)
+        sentence = f"{answer.method} and {reference.method} agree exactly"
+        return _ValueComparison(sentence, agrees=True, difference=0.0)
+    half_widths_off = _distance_in_half_widths(value.value, reference_value)
+    return _ValueComparison(
+        *_sentence_on_difference(answer, reference, difference, half_widths_off), abs(difference)
+    )
 
 
 def _sentence_on_difference(
@@ -236,7 +276,7 @@ def _sentence_on_difference(
             True,
         )
     if answer.exact:
-        return _exact(answer.method, reference.method, difference, half_widths_off)
+        return _sentence_on_exact(answer.method, reference.method, difference, half_widths_off)
     if half_widths_off <= 1:
         return (
             (
@@ -256,11 +296,13 @@ def _sentence_on_difference(
     return f"{answer.method} is {_percent(difference)} {reference.method}{reason}", True
 
 
-def _exact(method: str, reference: str, difference: float, place: float) -> tuple[str, bool]:
+def _sentence_on_exact(
+    method: str, reference: str, difference: float, half_widths_off: float
+) -> tuple[str, bool]:
     relation, claims = (
         ("is", "is") if method == EXACT else ("is exact and", "claims to be exact, but is")
     )
-    if place <= 1:
+    if half_widths_off <= 1:
         return (
             (
                 f"{method} {relation} within the interval of {reference} ({_percent(difference)}"
@@ -268,22 +310,24 @@ def _exact(method: str, reference: str, difference: float, place: float) -> tupl
             ),
             True,
         )
-    if place <= EDGE:
-        words = (
+    if half_widths_off <= EDGE:
+        sentence = (
             f"{method} {relation} at the edge of the interval of {reference}"
             f" ({_percent(difference)} its mean)"
         )
-        return f"{words}; one in twenty is, by chance", True
+        return f"{sentence}; one in twenty is, by chance", True
     return f"{method} {claims} {_percent(difference)} {reference}, outside its interval", False
 
 
-def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple[str, bool]:
-    """Return a sentence on whether an interval meets bounds, and whether it does; more cannot be
-    required of a simulated mean.
+def _sentence_on_bounds(
+    method: str, bounds: Value, reference: str, reference_value: Value
+) -> tuple[str, bool]:
+    """Return a sentence on whether the interval of the reference overlaps bounds, and whether it
+    does; more cannot be required of a simulated mean.
     """
-    assert truth.value is not None
-    low = truth.value if truth.low is None else truth.low
-    high = truth.value if truth.high is None else truth.high
+    assert reference_value.value is not None
+    low = reference_value.value if reference_value.low is None else reference_value.low
+    high = reference_value.value if reference_value.high is None else reference_value.high
     is_above_lower = bounds.low is None or high >= bounds.low * (1 - ROUNDING)
     is_below_upper = bounds.high is None or low <= bounds.high * (1 + ROUNDING)
     if is_above_lower and is_below_upper:
@@ -292,22 +336,26 @@ def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple
     return f"{reference} lies {side} of the {method}", False
 
 
-def _relative_difference(value: float, truth: float) -> float:
+def _relative_difference(value: float, reference_value: float) -> float:
     """Return the relative difference; 0 where rounding explains it."""
-    if math.isclose(value, truth, rel_tol=ROUNDING, abs_tol=1e-300):
+    if math.isclose(value, reference_value, rel_tol=ROUNDING, abs_tol=1e-300):
         return 0.0
-    return value / truth - 1 if truth else math.inf
+    return value / reference_value - 1 if reference_value else math.inf
 
 
-def _half_widths_off(value: float, truth: Value) -> float:
+def _distance_in_half_widths(value: float, reference_value: Value) -> float:
     """Return the distance of a value from a mean, in half-widths of the interval of the mean."""
-    assert truth.value is not None
-    if truth.low is None or truth.high is None or truth.high <= truth.low:
+    assert reference_value.value is not None
+    if (
+        reference_value.low is None
+        or reference_value.high is None
+        or reference_value.high <= reference_value.low
+    ):
         # Without an interval, chance explains no difference.
         return math.inf
-    return abs(value - truth.value) / ((truth.high - truth.low) / 2)
+    return abs(value - reference_value.value) / ((reference_value.high - reference_value.low) / 2)
 
 
 def _percent(difference: float) -> str:
-    shown = float(f"{abs(100 * difference):.2g}")
-    return f"{shown:g} % {'above' if difference > 0 else 'below'}"
+    rounded_percentage = float(f"{abs(100 * difference):.2g}")
+    return f"{rounded_percentage:g} % {'above' if difference > 0 else 'below'}"

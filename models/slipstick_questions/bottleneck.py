@@ -59,19 +59,20 @@ class CaseBottlenecks:
     failed : why a point has no answer, by its index
 
     >>> import numpy as np
-    >>> one, two, both = np.array([1.0, 20.0]), np.array([0.1, 1.0]), np.array([10.0, 10.0])
-    >>> found = CaseBottlenecks(
-    ...     "base",
-    ...     Provenance(["exact"] * 2, [True] * 2),
-    ...     "n",
-    ...     "1",
-    ...     one,
-    ...     one,
-    ...     two,
-    ...     both,
-    ...     {"bus": np.array([1.0, 1.0])},
+    >>> population = np.array([1.0, 20.0])
+    >>> bottlenecks = CaseBottlenecks(
+    ...     case="base",
+    ...     provenance=Provenance(["exact"] * 2, [True] * 2),
+    ...     path="n",
+    ...     unit="1",
+    ...     values=population,
+    ...     population=population,
+    ...     throughput=np.array([0.1, 1.0]),
+    ...     cycle=np.array([10.0, 10.0]),
+    ...     demands={"bus": np.array([1.0, 1.0])},
     ... )
-    >>> found.bound.tolist(), found.saturation.tolist(), found.bottlenecks
+    >>> bound = bottlenecks.throughput_bound.tolist()
+    >>> bound, bottlenecks.saturation.tolist(), bottlenecks.bottlenecks
     ([0.1, 1.0], [10.0, 10.0], ('bus', 'bus'))
     """
 
@@ -87,7 +88,7 @@ class CaseBottlenecks:
     failed: Mapping[int, str] = field(default_factory=dict)
 
     @property
-    def largest(self) -> Array:
+    def largest_demand(self) -> Array:
         """The largest service demand per server [s]."""
         return np.asarray(np.max(list(self.demands.values()), axis=0))
 
@@ -95,29 +96,29 @@ class CaseBottlenecks:
     def bottlenecks(self) -> tuple[str, ...]:
         """The resource with the largest demand at each point."""
         names = list(self.demands)
-        return tuple(names[int(place)] for place in np.argmax(list(self.demands.values()), axis=0))
+        return tuple(names[int(index)] for index in np.argmax(list(self.demands.values()), axis=0))
 
     @property
-    def bound(self) -> Array:
+    def throughput_bound(self) -> Array:
         """Asymptotic upper bound on the throughput [1/s]."""
-        return np.minimum(self.population / self.cycle, 1.0 / self.largest)
+        return np.minimum(self.population / self.cycle, 1.0 / self.largest_demand)
 
     @property
     def saturation(self) -> Array:
         """Saturation population N* [1]."""
-        return self.cycle / self.largest
+        return self.cycle / self.largest_demand
 
     def utilization(self, resource: str) -> Array:
         """Utilization of a resource by the utilization law, U = X D [1]; X is at most the bound."""
-        return np.minimum(self.throughput, self.bound) * self.demands[resource]
+        return np.minimum(self.throughput, self.throughput_bound) * self.demands[resource]
 
     @property
-    def above(self) -> Array:
-        """Return whether the throughput exceeds the bound, as it can where the method ignores
-        waiting or is inexact.
+    def is_above_bound(self) -> Array:
+        """At which points the throughput exceeds the bound, as it can if the method ignores waiting
+        or is inexact.
         """
         # At saturation the throughput equals the bound, and may exceed it by rounding.
-        return np.asarray(self.throughput > self.bound * (1 + 1e-9))
+        return np.asarray(self.throughput > self.throughput_bound * (1 + 1e-9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class BottleneckResult(QuestionResult):
     bottleneck: tuple[CaseBottlenecks, ...]
 
     def sentences(self) -> list[str]:
-        """Return for each case which resource limits it."""
+        """Return sentences on which resource limits each case."""
         return [
             f"{case_bottlenecks.case}: {line}"
             for case_bottlenecks in self.bottleneck
@@ -148,18 +149,18 @@ class BottleneckResult(QuestionResult):
         return len(self.bottleneck) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Return for the first cases which resource limits them, and from where on."""
+        """Return sentences on which resource limits the first cases, and from which value on."""
         are_several = len(self.bottleneck) > 1
         return [
-            _head(bottlenecks, words.case(bottlenecks.case) if are_several else "", words)
+            _case_headline(bottlenecks, words.case(bottlenecks.case) if are_several else "", words)
             for bottlenecks in self.bottleneck[: 1 + MOST_FURTHER_CASES]
         ][:2]
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield the points along the axis, and the resources at both of its ends, case by case."""
         for case_bottlenecks in self.bottleneck:
-            yield _points(case_bottlenecks)
-            yield _resources(case_bottlenecks)
+            yield _points_table(case_bottlenecks)
+            yield _resources_table(case_bottlenecks)
 
 
 def read(question: BottleneckSpec, study: StudyContext) -> Question:
@@ -170,12 +171,14 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
     SpecError : a path leads nowhere, a value is not allowed, or a case has several populations, or
         no resource
     """
-    swept: dict[str, SweepDefinition] = {}
+    sweep_by_case: dict[str, SweepDefinition] = {}
     for index, case in enumerate(question.cases):
-        if reason := _unfit(evaluator(case, study.cases[case], study.library).built.model):
+        if reason := _reason_against_analysis(
+            evaluator(case, study.cases[case], study.library).built.model
+        ):
             raise study.refusal(("bottleneck", "cases", index), f"{case} {reason}")
-        swept[case] = study.axes_in(_PLACE, question.along, case)
-        (axis, *_), _ = check_sweep(swept[case], case, study)
+        sweep_by_case[case] = study.axes_in(_PLACE, question.along, case)
+        (axis, *_), _ = check_sweep(sweep_by_case[case], case, study)
         if axis.has_names:
             raise study.refusal(
                 _PLACE, "an axis of numbers is wanted, such as the number of processors"
@@ -183,29 +186,33 @@ def read(question: BottleneckSpec, study: StudyContext) -> Question:
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
         return BottleneckResult(
-            tuple(_case_bottlenecks(case, sweep, study) for case, sweep in swept.items())
+            tuple(_case_bottlenecks(case, sweep, study) for case, sweep in sweep_by_case.items())
         )
 
-    return Question(solve, points=len(swept) * len(axis.values))
+    return Question(solve, points=len(sweep_by_case) * len(axis.values))
 
 
-def _unfit(model: object) -> str:
+def _reason_against_analysis(model: object) -> str:
     """Return why bottleneck analysis does not apply to a model; empty if it applies."""
     if isinstance(model, QueueingNetwork):
-        single_closed_class = not model.chains and list(map(type, model.classes.values())) == [
+        has_single_closed_class = not model.chains and list(map(type, model.classes.values())) == [
             ClosedClass
         ]
         if model.regions:
             return "has a region, whose limit is no demand at a station; a bottleneck is a station"
         return (
             ""
-            if single_closed_class
+            if has_single_closed_class
             else "has several classes or arrivals; a bottleneck is that of one closed class"
         )
     if not (isinstance(model, Model) and len(model.population.groups) == 1):
         return "is no closed population of processors; a bottleneck is that of one cycle"
-    limited = CompiledBounds(model).causes != (_SPAN,)
-    return "" if limited else "asks no resource for service, so nothing limits its throughput"
+    has_limiting_resource = CompiledBounds(model).causes != (_SPAN,)
+    return (
+        ""
+        if has_limiting_resource
+        else "asks no resource for service, so nothing limits its throughput"
+    )
 
 
 def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
@@ -223,13 +230,10 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
     cycle = np.empty(count)
     demands: dict[str, Array] = {}
     for group in plan.groups:
-        group_columns = (
-            _demands_of_model(group)
-            if isinstance(group.solvable.model, Model)
-            else _demands_of_network(group)
-        )
-        population[group.rows], cycle[group.rows] = group_columns[0], group_columns[1]
-        for resource, demand in group_columns[2].items():
+        is_model = isinstance(group.solvable.model, Model)
+        demands_of_group = _demands_of_model if is_model else _demands_of_network
+        population[group.rows], cycle[group.rows], group_demands = demands_of_group(group)
+        for resource, demand in group_demands.items():
             demands.setdefault(resource, np.zeros(count))[group.rows] = demand
     axis = plan.axes[0]
     values = np.array(axis.values, dtype=float)
@@ -248,31 +252,39 @@ def _case_bottlenecks(case: str, sweep: SweepDefinition, study: StudyContext) ->
 
 
 def _demands_of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
-    """Return N, the cycle without waiting and the demand per server of each resource: lower bounds
-    on the time, over N.
+    """Return N, the time of a cycle without waiting [s] and the demand per server of each resource
+    [s]: the lower bounds on the time of a cycle, divided by N.
     """
     assert isinstance(group.solvable.model, Model)
-    form = CompiledBounds(group.solvable.model)
-    size, lows, _ = form.terms(
-        {path: array for path, array in group.values.items() if path in form.parameters}
+    bounds = CompiledBounds(group.solvable.model)
+    population, least_times, _ = bounds.terms(
+        {path: array for path, array in group.values.items() if path in bounds.parameters}
     )
-    return size, lows[_SPAN], {name: low / size for name, low in lows.items() if name != _SPAN}
+    return (
+        population,
+        least_times[_SPAN],
+        {
+            name: least_time / population
+            for name, least_time in least_times.items()
+            if name != _SPAN
+        },
+    )
 
 
 def _demands_of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
-    """Return N, the cycle without waiting and the demand per server of each station of a network
-    with one closed class, without delays.
+    """Return N, the time of a cycle without waiting [s] and the demand per server of each station
+    [s] of a network with one closed class; delays are left out.
     """
     assert isinstance(group.solvable.model, QueueingNetwork)
-    compiled = NetworkLayout(group.solvable.model)
-    parameters_known = {
-        path: array for path, array in group.values.items() if path in compiled.tape.parameters
+    layout = NetworkLayout(group.solvable.model)
+    parameter_values = {
+        path: array for path, array in group.values.items() if path in layout.tape.parameters
     }
-    network = compiled.network_points(compiled.columns(parameters_known)).network
+    network = layout.network_points(layout.columns(parameter_values)).network
     cycle, demand = full_speed_demands(network)
     demands = {
         name: demand[:, 0, index].real
-        for index, name in enumerate(compiled.stations)
+        for index, name in enumerate(layout.stations)
         if not network.delays[index]
     }
     return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
@@ -284,11 +296,11 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     """
     names = bottlenecks.bottlenecks
     first, last = (_value(bottlenecks, index) for index in (0, -1))
-    lines = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first} to {last}"]
+    sentences = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first} to {last}"]
     changes = [index for index in range(1, len(names)) if names[index] != names[index - 1]]
     if changes:
-        lines = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first} on"]
-        lines += [
+        sentences = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first} on"]
+        sentences += [
             f"{names[index]} is the bottleneck from {_value(bottlenecks, index)} on, "
             f"{names[index - 1]} up to {_value(bottlenecks, index - 1)}"
             for index in changes
@@ -296,28 +308,30 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     saturated = bottlenecks.population > bottlenecks.saturation
     if saturated.any():
         index = int(np.argmax(saturated))
-        place = (
+        population_text = (
             f"N = {bottlenecks.population[index]:g} is above N* ="
             f" {bottlenecks.saturation[index]:.4g}"
         )
-        lines.append(
-            f"saturated from {bottlenecks.path} = {_value(bottlenecks, index)} on, where {place}"
+        sentences.append(
+            f"saturated from {bottlenecks.path} = {_value(bottlenecks, index)} on, where"
+            f" {population_text}"
         )
     else:
         index = int(np.argmax(bottlenecks.population / bottlenecks.saturation))
-        place = (
+        population_text = (
             f"N = {bottlenecks.population[index]:g}, and N* = {bottlenecks.saturation[index]:.4g}"
         )
-        lines.append(
+        sentences.append(
             f"not saturated anywhere; nearest at {bottlenecks.path} = {_value(bottlenecks, index)}"
-            f" with {place}"
+            f" with {population_text}"
         )
-    if bottlenecks.above.any():
-        index = int(np.argmax(bottlenecks.above))
+    if bottlenecks.is_above_bound.any():
+        index = int(np.argmax(bottlenecks.is_above_bound))
         excess = (
             float(
                 np.max(
-                    bottlenecks.throughput[bottlenecks.above] / bottlenecks.bound[bottlenecks.above]
+                    bottlenecks.throughput[bottlenecks.is_above_bound]
+                    / bottlenecks.throughput_bound[bottlenecks.is_above_bound]
                 )
             )
             - 1
@@ -329,53 +343,61 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             else ""
         )
         first = f"{bottlenecks.path} = {_value(bottlenecks, index)}"
-        lines.append(
+        sentences.append(
             f"the throughput by {method} is above the bound from {first} on, by up to"
             f" {percent(excess)}{advice}"
         )
-    return lines
+    return sentences
 
 
-def _head(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
-    """Return the sentence on which resource limits the throughput at the end of the axis, to how
-    much, and from which value or population on; or that nothing is saturated.
+def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str:
+    """Return a sentence on which resource limits the throughput at the end of the axis: the limit,
+    and the value or the population from which it limits. If nothing is saturated, say so.
     """
     names = bottlenecks.bottlenecks
-    last = len(names) - 1
-    since = last
-    while since and names[since - 1] == names[last]:
-        since -= 1
+    last_index = len(names) - 1
+    first_index = last_index
+    while first_index and names[first_index - 1] == names[last_index]:
+        first_index -= 1
     lead = f"{case}: " if case else ""
-    most = value_amount("throughput", 1.0 / float(bottlenecks.largest[last]), "1/s")
-    place = setting_phrase(
-        bottlenecks.path, float(bottlenecks.values[last]), bottlenecks.unit, words
+    throughput_limit = value_amount(
+        "throughput", 1.0 / float(bottlenecks.largest_demand[last_index]), "1/s"
     )
-    limit = f"{lead}{words.resource(names[last])} limits the throughput to {most}"
-    saturated = bottlenecks.population > bottlenecks.saturation
-    if not saturated[last]:
+    end_of_axis = setting_phrase(
+        bottlenecks.path, float(bottlenecks.values[last_index]), bottlenecks.unit, words
+    )
+    limit_text = (
+        f"{lead}{words.resource(names[last_index])} limits the throughput to {throughput_limit}"
+    )
+    is_saturated = bottlenecks.population > bottlenecks.saturation
+    if not is_saturated[last_index]:
         return (
-            f"{lead}nothing is saturated up to {place}; the most used is"
-            f" {words.resource(names[last])}, with room for {most}"
+            f"{lead}nothing is saturated up to {end_of_axis}; the most used is"
+            f" {words.resource(names[last_index])}, with room for {throughput_limit}"
         )
-    if since == 0 and not saturated.all():
-        saturation = float(bottlenecks.saturation[last])
-        same = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
-        knee = f"; more than about {saturation:.3g} {words.members} bring little" if same else ""
-        return f"{limit}{knee}"
+    if first_index == 0 and not is_saturated.all():
+        saturation = float(bottlenecks.saturation[last_index])
+        is_constant = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
+        saturation_text = (
+            f"; more than about {saturation:.3g} {words.members} bring little"
+            if is_constant
+            else ""
+        )
+        return f"{limit_text}{saturation_text}"
     change_in_words = ""
-    if since:
-        value = float(bottlenecks.values[since])
+    if first_index:
+        value = float(bottlenecks.values[first_index])
         change_in_words = (
             f" {limit_phrase(bottlenecks.path, value, bottlenecks.unit, words, is_lower=True)}"
         )
-    return f"{limit}{change_in_words}"
+    return f"{limit_text}{change_in_words}"
 
 
 def _value(bottlenecks: CaseBottlenecks, index: int) -> str:
     return quantity(float(bottlenecks.values[index]), bottlenecks.unit)
 
 
-def _points(bottlenecks: CaseBottlenecks) -> ResultTable:
+def _points_table(bottlenecks: CaseBottlenecks) -> ResultTable:
     names = bottlenecks.bottlenecks
     utilizations = [bottlenecks.utilization(name)[index] for index, name in enumerate(names)]
     columns = [
@@ -383,10 +405,10 @@ def _points(bottlenecks: CaseBottlenecks) -> ResultTable:
         ResultColumn(bottlenecks.path, bottlenecks.values, bottlenecks.unit, place=True),
         ResultColumn("population", bottlenecks.population, "1", title="N", written=as_number),
         ResultColumn("throughput", bottlenecks.throughput, "1/s"),
-        ResultColumn("throughput_bound", bottlenecks.bound, "1/s", title="at most"),
+        ResultColumn("throughput_bound", bottlenecks.throughput_bound, "1/s", title="at most"),
         ResultColumn(
             "above_bound",
-            [str(bool(is_above)).lower() for is_above in bottlenecks.above],
+            [str(bool(is_above)).lower() for is_above in bottlenecks.is_above_bound],
             title="above the bound",
         ),
         ResultColumn("bottleneck", names),
@@ -407,20 +429,24 @@ def _points(bottlenecks: CaseBottlenecks) -> ResultTable:
     return ResultTable("bottleneck", columns, bottlenecks.provenance, bottlenecks.failed)
 
 
-def _resources(bottlenecks: CaseBottlenecks) -> ResultTable:
+def _resources_table(bottlenecks: CaseBottlenecks) -> ResultTable:
     """Return the table of resources at the first and the last point, by decreasing demand."""
     names_by_demand = sorted(
         bottlenecks.demands, key=lambda name: -float(np.max(bottlenecks.demands[name]))
     )[:_MOST_RESOURCES]
     columns = [ResultColumn("resource", names_by_demand, place=True)]
     for index in (0, -1):
-        place = f"at {_value(bottlenecks, index)}"
+        place_text = f"at {_value(bottlenecks, index)}"
         demands = [float(bottlenecks.demands[name][index]) for name in names_by_demand]
         utilizations = [float(bottlenecks.utilization(name)[index]) for name in names_by_demand]
-        columns.append(ResultColumn("D", demands, "s", title=f"D {place}"))
+        columns.append(ResultColumn("D", demands, "s", title=f"D {place_text}"))
         columns.append(
             ResultColumn(
-                "utilization", utilizations, "1", title=f"utilization {place}", written=as_percent
+                "utilization",
+                utilizations,
+                "1",
+                title=f"utilization {place_text}",
+                written=as_percent,
             )
         )
     return ResultTable(

@@ -1,12 +1,12 @@
 """Choices: the values of several quantities, such as servers, that meet conditions at the least of
 an objective.
 
-An objective of what is varied alone, such as a cost, is known without solving anything. Points are
-then solved by rising objective, and the first one that meets all conditions is the best, for all
-that would be better were solved and failed. Conditions on what is varied alone leave points out
-before anything is solved. Where more of each quantity never breaks a condition that holds, points
-with no more of anything than one that failed are left out as well (`monotone`; it is taken as
-stated).
+An objective that depends on the varied quantities alone, such as a cost, is known without solving
+anything. Points are then solved by rising objective, and the first one that meets all conditions is
+the best, since all better points were solved and failed. Conditions on varied quantities alone
+leave points out before anything is solved. If more of a quantity never breaks a condition that
+holds (`monotone`; taken as stated), points with no more of any quantity than a failed point are
+left out as well.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, drawn_columns, interval_ends
 from slipstick.vocabulary import SIMULATION
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
-from slipstick_questions.sign_changes import decided
+from slipstick_questions.sign_changes import decide
 from slipstick_questions.specs import ChooseQuestionSpec
 
 if TYPE_CHECKING:
@@ -159,9 +159,9 @@ class ChooseResult(QuestionResult):
             lead = f"{first_case}: {lead}"
         if self.choices_are_alternatives and first_case:
             lead = f"{first_case} is the {adjective} of {count}, with"
-        heads = [_first_head(first, words, lead, first_case)]
+        heads = [_first_headline(first, words, lead, first_case)]
         heads += [
-            _further_head(choice, words, words.case(choice.case))
+            _further_headline(choice, words, words.case(choice.case))
             for choice in further_choices[:MOST_FURTHER_CASES]
         ]
         return [". ".join(map(capital, heads))]
@@ -203,7 +203,7 @@ class ChooseResult(QuestionResult):
         head = ["", *map(words.quantity, first.units)]
         head += [] if first.objective in first.units else [f"{objective}{unit}"]
         head += [words.condition(text) for text in first.conditions]
-        return head, [_decided_row(choice, words) for choice in comparable_choices]
+        return head, [_decision_row(choice, words) for choice in comparable_choices]
 
     def sentences_beside_tables(self) -> list[str]:
         """Return the chosen points and their justification, which the tables do not have."""
@@ -223,8 +223,8 @@ class ChooseResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _Choosing:
-    """The problem of choice for one case: ascending values by path with their nodes, the objective
-    and the condition.
+    """The choice to make for one case: the candidate values by path, rising, with their nodes, the
+    objective and the condition.
     """
 
     case: Evaluator
@@ -238,7 +238,7 @@ class _Choosing:
     objective: Condition
     condition: Condition
 
-    def given(self, rows: Rows) -> dict[str, Array]:
+    def varied_values(self, rows: Rows) -> dict[str, Array]:
         """Return the varied values at points, and the sum of their costs [points]."""
         value_columns = {
             path: np.array(values)[rows[:, column]]
@@ -252,28 +252,27 @@ class _Choosing:
             ),
         }
 
-    def known(self, condition: Condition) -> list[bool]:
-        """Return for each part of a condition whether it names only varied values, so that it is
-        known before solving.
+    def needs_no_solving(self, condition: Condition) -> list[bool]:
+        """Return for each part of a condition whether it depends on varied values alone, so that
+        it is known without solving.
         """
-        names = (
+        parameters_by_part = (
             parameters(part_condition.left, part_condition.right)
             for part_condition in condition.parts
         )
         return [
-            all(
-                condition.columns.get(parameter.name) in self.condition.given
-                for parameter in parameter
-            )
-            for parameter in names
+            all(condition.columns.get(name.name) in self.condition.given_columns for name in name)
+            for name in parameters_by_part
         ]
 
-    def aims(self, rows: Rows) -> Array:
-        """Return the objective at points; it must follow from the varied values alone [points]."""
-        return np.broadcast_to(self.objective.sides(self.given(rows))[0].left[0], (len(rows),))
+    def known_objective(self, rows: Rows) -> Array:
+        """Return an objective that depends on varied values alone, at points [points]."""
+        return np.broadcast_to(
+            self.objective.sides(self.varied_values(rows))[0].left[0], (len(rows),)
+        )
 
     @cached_property
-    def shaping(self) -> list[int]:
+    def shaping_columns(self) -> list[int]:
         """Return the indices of the quantities whose values need a model of their own."""
         return [
             column
@@ -282,66 +281,72 @@ class _Choosing:
         ]
 
     def built(self, value_indices: Sequence[int]) -> Evaluator:
-        """Build the model for the chosen values of the shaping quantities, given by index."""
-        paths = [list(self.values)[column] for column in self.shaping]
+        """Return the case with the values of these indices for the quantities that shape the
+        model.
+        """
+        paths = [list(self.values)[column] for column in self.shaping_columns]
         nodes = {
             path: self.nodes[path][column]
             for path, column in zip(paths, value_indices, strict=True)
         }
         return evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
 
-    def grouped(self, rows: Rows) -> Iterator[tuple[Rows, Evaluator, dict[str, Array]]]:
+    def groups_by_model(self, rows: Rows) -> Iterator[tuple[Rows, Evaluator, dict[str, Array]]]:
         """Yield groups of points that share a model: their row numbers, the case, and the values
         that vary.
         """
-        values = self.given(rows)
-        shaping = self.shaping
+        values = self.varied_values(rows)
+        shaping_columns = self.shaping_columns
         groups: dict[tuple[int, ...], list[int]] = {}
-        for number, row in enumerate(rows[:, shaping].tolist()):
-            groups.setdefault(tuple(row), []).append(number)
-        for value_indices, members in groups.items():
-            free = {
-                path: values[path][members]
+        for index, row in enumerate(rows[:, shaping_columns].tolist()):
+            groups.setdefault(tuple(row), []).append(index)
+        for value_indices, indices in groups.items():
+            values_by_path = {
+                path: values[path][indices]
                 for column, path in enumerate(self.values)
-                if column not in shaping
+                if column not in shaping_columns
             }
-            yield np.array(members), self.built(value_indices), free
+            yield np.array(indices), self.built(value_indices), values_by_path
 
-    def solved(self, rows: Rows, longer: float) -> PointTable:
-        """Solve points, those that share a model together; say also why a point has no answer."""
-        wanted = self.condition.wanted | self.objective.wanted
+    def solved(self, rows: Rows, run_factor: float) -> PointTable:
+        """Solve points; those that share a model are solved together. The table has the reason for
+        each point without an answer.
+        """
+        needed_columns = self.condition.wanted | self.objective.wanted
         pieces = []
-        for members, case, free in self.grouped(rows):
-            longer_case = case.with_longer_simulations(longer)
-            table = longer_case.point_table(free, wanted, reasons=True)
-            ends = interval_ends(longer_case, free, table.columns, len(members))
+        for indices, case, free in self.groups_by_model(rows):
+            longer_case = case.with_longer_simulations(run_factor)
+            table = longer_case.point_table(free, needed_columns, reasons=True)
+            intervals = interval_ends(longer_case, free, table.columns, len(indices))
             provenance = table.provenance
-            if ends:
-                provenance = replace(provenance, exact=[False] * len(members))
-            columns = {**table.columns, **ends}
-            pieces.append((members, replace(table, columns=columns, provenance=provenance)))
+            if intervals:
+                provenance = replace(provenance, exact=[False] * len(indices))
+            columns = {**table.columns, **intervals}
+            pieces.append((indices, replace(table, columns=columns, provenance=provenance)))
         joined_table = PointTable.join(len(rows), pieces)
-        return replace(joined_table, columns={**joined_table.columns, **self.given(rows)})
+        return replace(joined_table, columns={**joined_table.columns, **self.varied_values(rows)})
 
-    def objectives(self, answer: Answer) -> Array:
+    def drawn_objectives(self, answer: Answer) -> Array:
         """Return the objective of a point at draws of the uncertain settings that are the same for
         all points [draws].
         """
         row = np.array(
             [values.index(float(answer.point[path])) for path, values in self.values.items()]
         )
-        values_of_point = self.given(row[None])
-        case = self.built([int(row[index]) for index in self.shaping])
-        free = {
+        values_of_point = self.varied_values(row[None])
+        case = self.built([int(row[index]) for index in self.shaping_columns])
+        values_by_path = {
             path: values_of_point[path]
             for index, path in enumerate(self.values)
-            if index not in self.shaping
+            if index not in self.shaping_columns
         }
-        columns = drawn_columns(case, free, self.objective.wanted, 1)
-        at_draws = {name: column[:, 0] for name, column in columns.items()}
-        at_draws |= {path: np.repeat(value, BAND_DRAWS) for path, value in values_of_point.items()}
-        middle: Array = self.objective.sides(at_draws)[0].left[0]
-        return middle
+        columns = drawn_columns(case, values_by_path, self.objective.wanted, 1)
+        columns_at_draws = {name: column[:, 0] for name, column in columns.items()}
+        columns_at_draws |= {
+            path: np.repeat(value, BAND_DRAWS) for path, value in values_of_point.items()
+        }
+        drawn_values: Array = self.objective.sides(columns_at_draws)[0].left[0]
+        return drawn_values
 
 
 def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
@@ -354,16 +359,16 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
     """
     cases = [_read_case(case, choose_spec, study) for case in choose_spec.cases]
 
-    def choose(answers: BaseAnswers) -> ChooseResult:
+    def solve(answers: BaseAnswers) -> ChooseResult:
         choices = [_chosen_points(case) for case in cases]
         if choose_spec.cases_are_choices:
-            choices.sort(key=_least_objective)
+            choices.sort(key=_objective_of_best)
         return ChooseResult(tuple(choices), choose_spec.cases_are_choices)
 
-    return Question(choose)
+    return Question(solve)
 
 
-def _least_objective(choice: ChosenPoints) -> float:
+def _objective_of_best(choice: ChosenPoints) -> float:
     """Return the objective at the best point of a case; infinity if no point meets the
     conditions.
     """
@@ -374,9 +379,9 @@ def _least_objective(choice: ChosenPoints) -> float:
 def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
     settings = study.cases[name]
     inputs = resolve(settings, study.library)
-    paths_there = (path for path, _ in leaves(inputs.tree))
+    paths_in_file = (path for path, _ in leaves(inputs.tree))
     known_paths = list(
-        dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *paths_there])
+        dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *paths_in_file])
     )
     values: dict[str, Sequence[float]] = {}
     nodes: dict[str, Sequence[Node]] = {}
@@ -406,10 +411,10 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
             prices.setdefault(path, price)
     settings = {**settings, **{path: node[0] for path, node in nodes.items()}}
     case = evaluator(name, settings, study.library)
-    units_given = {**units, **({COST: "1"} if prices else {})}
-    condition = condition_of(spec.where, ("choose", "where"), case, study, given_names=units_given)
+    given_units = {**units, **({COST: "1"} if prices else {})}
+    condition = condition_of(spec.where, ("choose", "where"), case, study, given_units=given_units)
     objective = condition_of(
-        spec.minimize, ("choose", "minimize"), case, study, given_names=units_given, formula=True
+        spec.minimize, ("choose", "minimize"), case, study, given_units=given_units, is_formula=True
     )
     return _Choosing(
         case, settings, study, spec, values, nodes, units, prices, objective, condition
@@ -438,70 +443,79 @@ def _paths(
 class _Enumeration:
     """Points that were solved, as answers, and how near each is to meeting all conditions."""
 
-    asked: _Choosing
+    choosing: _Choosing
     found: list[tuple[float, Answer]] = field(default_factory=list)
     undecided: list[tuple[float, Answer]] = field(default_factory=list)
     failed: list[tuple[float, int, Answer]] = field(default_factory=list)
-    broken: list[Rows] = field(default_factory=list)
-    held: list[tuple[Rows, Answer]] = field(default_factory=list)
-    broke: list[tuple[Rows, Answer]] = field(default_factory=list)
+    failed_rows: list[Rows] = field(default_factory=list)
+    meeting_points: list[tuple[Rows, Answer]] = field(default_factory=list)
+    failing_points: list[tuple[Rows, Answer]] = field(default_factory=list)
     solved: int = 0
     unanswered: int = 0
     reason: str = ""
 
     def solve(self, rows: Rows) -> None:
-        """Solve points, extending runs until each is decided, and sort them into those that meet
-        the conditions and those that do not.
+        """Solve points, with longer runs until each is decided, and add each to the points that
+        meet the conditions, fail or stay undecided.
         """
-        choosing = self.asked
-        longer = 1.0
-        open_ = rows
+        choosing = self.choosing
+        run_factor = 1.0
+        open_rows = rows
         self.solved += len(rows)
-        while len(open_):
-            table = choosing.solved(open_, longer)
+        while len(open_rows):
+            table = choosing.solved(open_rows, run_factor)
             sides = choosing.condition.sides(table.columns)
             (objective,) = choosing.objective.sides(table.columns)
             margins = np.array([side.margin for side in sides])
-            states = np.array([decided(side.margin, side.holds) for side in sides])
+            state_by_part_and_row = np.array([decide(side.margin, side.holds) for side in sides])
             # One condition that surely fails is enough; all have to hold for sure.
-            state = np.where((states < 0).any(axis=0), -1, np.where((states > 0).all(axis=0), 1, 0))
-            finite: NDArray[np.bool_] = np.isfinite(
+            state_by_row = np.where(
+                (state_by_part_and_row < 0).any(axis=0),
+                -1,
+                np.where((state_by_part_and_row > 0).all(axis=0), 1, 0),
+            )
+            has_values: NDArray[np.bool_] = np.isfinite(
                 np.array([*margins[:, 0], objective.left[0]])
             ).all(axis=0)
-            is_extended = (state == 0) & finite & choosing.case.form.estimated & (longer < LONGEST)
+            is_extended = (
+                (state_by_row == 0)
+                & has_values
+                & choosing.case.form.estimated
+                & (run_factor < LONGEST)
+            )
             for index in np.flatnonzero(~is_extended).tolist():
                 value = float(objective.left[0, index])
-                answer = self._answer(open_[index], sides, objective, index, table.provenance)
-                if finite[index] and state[index] > 0:
+                answer = self._answer(open_rows[index], sides, objective, index, table.provenance)
+                if has_values[index] and state_by_row[index] > 0:
                     self.found.append((value, answer))
-                    self.held.append((open_[index], answer))
-                elif finite[index] and state[index] == 0:
+                    self.meeting_points.append((open_rows[index], answer))
+                elif has_values[index] and state_by_row[index] == 0:
                     self.undecided.append((value, answer))
-                elif finite[index]:
+                elif has_values[index]:
                     worst = int(np.argmin(margins[:, 0, index]))
                     self.failed.append((float(margins[worst, 0, index]), worst, answer))
-                    self.broken.append(open_[index])
-                    self.broke.append((open_[index], answer))
+                    self.failed_rows.append(open_rows[index])
+                    self.failing_points.append((open_rows[index], answer))
                 else:
                     reason = table.failed.get(index, "")
-                    self.reason = self.reason or reason or self._values_missing(table)
+                    self.reason = self.reason or reason or self._missing_values_text(table)
                     if SATURATED in reason:
-                        self.broken.append(open_[index])
+                        self.failed_rows.append(open_rows[index])
                     else:
                         # Less of everything may have an answer, so nothing follows for it.
                         self.unanswered += 1
-            open_ = open_[is_extended]
-            longer = 4.0 * longer
+            open_rows = open_rows[is_extended]
+            run_factor = 4.0 * run_factor
 
-    def _values_missing(self, table: PointTable) -> str:
-        """Return which values of the conditions and the objective a method has nowhere, and the
-        method that has them.
+    def _missing_values_text(self, table: PointTable) -> str:
+        """Return a sentence on the values of the conditions and the objective that the method has
+        at no point, and on the method that has them.
         """
-        case = self.asked.case
-        wanted_names = self.asked.condition.wanted | self.asked.objective.wanted
+        case = self.choosing.case
+        needed_columns = self.choosing.condition.wanted | self.choosing.objective.wanted
         names = sorted(
             name
-            for name in wanted_names
+            for name in needed_columns
             if not np.isfinite(table.columns.get(name, np.full(1, np.nan))).any()
         )
         method = table.provenance.methods[0]
@@ -517,14 +531,16 @@ class _Enumeration:
         With one more of each quantity the best must still hold; where nothing holds, one less than
         the most of each quantity must not come nearer to holding.
         """
-        if not self.held and not self.failed:
+        if not self.meeting_points and not self.failed:
             return
-        sign = 1 if self.held else -1
+        sign = 1 if self.meeting_points else -1
         best = min(self.found, key=lambda side: side[0])[1] if self.found else None
-        place = next((row for row, answer in self.held if answer is best), top)
-        solved_points = {tuple(row.tolist()) for row, _ in (*self.held, *self.broke)}
-        for column in range(len(place)):
-            neighbours = place + sign * (np.arange(len(place)) == column)
+        start_row = next((row for row, answer in self.meeting_points if answer is best), top)
+        solved_points = {
+            tuple(row.tolist()) for row, _ in (*self.meeting_points, *self.failing_points)
+        }
+        for column in range(len(start_row)):
+            neighbours = start_row + sign * (np.arange(len(start_row)) == column)
             if (
                 tuple(neighbours.tolist()) not in solved_points
                 and (allowed == neighbours).all(axis=1).any()
@@ -535,28 +551,30 @@ class _Enumeration:
         """Return a point that meets the conditions, or comes closer, and a larger one that does
         not; None if there is no such pair.
         """
-        rows = np.array([row for row, _ in self.broke])
-        for row, held in self.held if self.broke else ():
-            larger_rows = np.flatnonzero((rows >= row).all(axis=1))
+        failing_rows = np.array([meeting_row for meeting_row, _ in self.failing_points])
+        for meeting_row, answer in self.meeting_points if self.failing_points else ():
+            larger_rows = np.flatnonzero((failing_rows >= meeting_row).all(axis=1))
             if len(larger_rows):
-                return held, self.broke[int(larger_rows[0])][1]
+                return answer, self.failing_points[int(larger_rows[0])][1]
         return None
 
     def bound(self, top: Rows) -> list[Rows]:
-        """Find by bisection how much of each quantity is needed if all others have their largest
-        values; return the solved points.
+        """Find by bisection the least value of each quantity that meets the conditions if all
+        others have their largest values. Return the solved points.
         """
         points_solved = [top]
         self.solve(top[None])
-        for column in range(len(top) if not self.broken else 0):
+        for column in range(len(top) if not self.failed_rows else 0):
             low = -1
             high = int(top[column])
             while high - low > 1:
                 middle = (low + high) // 2
-                broken_before = len(self.broken)
+                broken_before = len(self.failed_rows)
                 points_solved.append(np.where(np.arange(len(top)) == column, middle, top))
                 self.solve(points_solved[-1][None])
-                low, high = (low, middle) if len(self.broken) == broken_before else (middle, high)
+                low, high = (
+                    (low, middle) if len(self.failed_rows) == broken_before else (middle, high)
+                )
         return points_solved
 
     def _answer(
@@ -567,33 +585,33 @@ class _Enumeration:
         index: int,
         provenance: Provenance,
     ) -> Answer:
-        choosing = self.asked
+        choosing = self.choosing
         values = {
-            OBJECTIVE: _value(
+            OBJECTIVE: _interval_value(
                 objective.left[:, index], str(choosing.objective.parts[0].left.dimension)
             )
         }
-        for number, (side, condition_part) in enumerate(
+        for position, (side, condition_part) in enumerate(
             zip(sides, choosing.condition.parts, strict=True), start=1
         ):
             unit = str(condition_part.left.dimension)
             is_upper_limit = condition_part.relation.startswith("<")
-            less, more = (side.left, side.right) if is_upper_limit else (side.right, side.left)
-            values[f"value[{number}]"] = _value(side.left[:, index], unit)
+            lesser, greater = (side.left, side.right) if is_upper_limit else (side.right, side.left)
+            values[f"value[{position}]"] = _interval_value(side.left[:, index], unit)
             slack = (
-                more[0, index] - less[0, index],
-                more[1, index] - less[2, index],
-                more[2, index] - less[1, index],
+                greater[0, index] - lesser[0, index],
+                greater[1, index] - lesser[2, index],
+                greater[2, index] - lesser[1, index],
             )
-            values[f"slack[{number}]"] = _value(np.array(slack), unit)
+            values[f"slack[{position}]"] = _interval_value(np.array(slack), unit)
         point = {
-            path: float(values_[row[place]])
-            for place, (path, values_) in enumerate(choosing.values.items())
+            path: float(values_[row[column]])
+            for column, (path, values_) in enumerate(choosing.values.items())
         }
         return Answer("choose", values=values, point=point, **provenance.answer_fields(index))
 
 
-def _value(numbers: Array, unit: str) -> Value:
+def _interval_value(numbers: Array, unit: str) -> Value:
     value, low, high = map(float, numbers)
     return Value(
         value if math.isfinite(value) else None,
@@ -608,26 +626,26 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
     """
     sizes = [len(value) for value in choosing.values.values()]
     rows = np.indices(tuple(sizes)).reshape(len(sizes), -1).T
-    values = choosing.given(rows)
+    values = choosing.varied_values(rows)
     total = len(rows)
     # What is about the varied values alone needs no solving.
     for condition_part, is_known in zip(
-        choosing.condition.parts, choosing.known(choosing.condition), strict=True
+        choosing.condition.parts, choosing.needs_no_solving(choosing.condition), strict=True
     ):
         if is_known:
             names = [
                 parameter.name
                 for parameter in parameters(condition_part.left, condition_part.right)
             ]
-            held = condition_part.holds(
+            is_allowed = condition_part.holds(
                 {name: values[choosing.condition.columns[name]] for name in names}
             )
-            values = {name: column[held] for name, column in values.items()}
-            rows = rows[held]
-    left_count = len(rows)
-    (ordered,) = choosing.known(choosing.objective)
-    if ordered and left_count:
-        rows = rows[np.argsort(choosing.aims(rows), kind="stable")]
+            values = {name: column[is_allowed] for name, column in values.items()}
+            rows = rows[is_allowed]
+    allowed_count = len(rows)
+    (is_ordered,) = choosing.needs_no_solving(choosing.objective)
+    if is_ordered and allowed_count:
+        rows = rows[np.argsort(choosing.known_objective(rows), kind="stable")]
     enumeration = _Enumeration(choosing)
     top = np.array(sizes) - 1
     allowed = rows
@@ -635,30 +653,30 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
         solved_rows = {tuple(row.tolist()) for row in enumeration.bound(top)}
         rows = rows[[tuple(row) not in solved_rows for row in rows.tolist()]]
     batch_size = TOGETHER
-    most_found = 1 + choosing.spec.runners_up
+    points_wanted = 1 + choosing.spec.runners_up
     if choosing.case.form.estimated:
         batch_size = 1
-    elif not ordered and not choosing.spec.monotone:
+    elif not is_ordered and not choosing.spec.monotone:
         batch_size = max(len(rows), 1)  # all of them have to be solved
     while True:
-        for broken_row in enumeration.broken if choosing.spec.monotone else ():
+        for broken_row in enumeration.failed_rows if choosing.spec.monotone else ():
             rows = rows[(rows > broken_row).any(axis=1)]
-        enumeration.broken.clear()
+        enumeration.failed_rows.clear()
         objectives = sorted(value for value, _ in enumeration.found)
         # What is left has no lesser objective, so it cannot be among the best and the runners-up.
         if not len(rows) or (
-            ordered
-            and len(objectives) >= most_found
-            and objectives[most_found - 1] <= choosing.aims(rows[:1])[0]
+            is_ordered
+            and len(objectives) >= points_wanted
+            and objectives[points_wanted - 1] <= choosing.known_objective(rows[:1])[0]
         ):
-            if choosing.spec.monotone and left_count:
+            if choosing.spec.monotone and allowed_count:
                 enumeration.probe(allowed, top)
-            return _choice(choosing, enumeration, (total, left_count), ordered)
+            return _chosen_result(choosing, enumeration, (total, allowed_count), is_ordered)
         enumeration.solve(rows[:batch_size])
         rows = rows[batch_size:]
 
 
-def _choice(
+def _chosen_result(
     choosing: _Choosing, enumeration: _Enumeration, points: tuple[int, int], ordered: bool
 ) -> ChosenPoints:
     best_found = sorted(
@@ -694,7 +712,7 @@ def _choice(
         ),
         nearest=failed[2] if failed and not best_found else None,
         worst=failed[1] if failed and not best_found else 0,
-        rivals=_rivals(choosing, enumeration.found, best_found[0][1]) if best_found else (),
+        rivals=_rival_points(choosing, enumeration.found, best_found[0][1]) if best_found else (),
         ranges=bool(choosing.case.built.uncertain.paths),
         unanswered=enumeration.unanswered,
         reason=enumeration.reason,
@@ -703,7 +721,7 @@ def _choice(
     )
 
 
-def _rivals(
+def _rival_points(
     choosing: _Choosing, found_points: Sequence[tuple[float, Answer]], best: Answer
 ) -> tuple[Answer, ...]:
     """Return the points whose estimated objective may be below that of the best point.
@@ -711,21 +729,23 @@ def _rivals(
     Where settings are uncertain, both have the same of them: a point is a rival if it is better in
     more than one of twenty draws.
     """
-    ends = best.values[OBJECTIVE].ends
+    best_interval = best.values[OBJECTIVE].ends
     rivals = [
         answer
         for _, answer in sorted(found_points, key=lambda point: point[0])
-        if answer is not best and do_overlap(ends, answer.values[OBJECTIVE].ends)
+        if answer is not best and do_overlap(best_interval, answer.values[OBJECTIVE].ends)
     ]
     if not rivals or not choosing.case.built.uncertain.paths or choosing.case.form.estimated:
         return tuple(rivals)
-    least = choosing.objectives(best)
+    best_objectives = choosing.drawn_objectives(best)
     return tuple(
-        rival for rival in rivals if np.mean(choosing.objectives(rival) < least) > LOW_PROBABILITY
+        rival
+        for rival in rivals
+        if np.mean(choosing.drawn_objectives(rival) < best_objectives) > LOW_PROBABILITY
     )
 
 
-def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str:
+def _first_headline(choice: ChosenPoints, words: Words, lead: str, case: str) -> str:
     """Return a sentence on the chosen point of the first case, in a reader's words.
 
     Parameters
@@ -736,41 +756,41 @@ def _first_head(choice: ChosenPoints, words: Words, lead: str, case: str) -> str
     case : its title; empty where there is one case only
     """
     if not choice.found:
-        return _without_choice(choice, words, case)
+        return _headline_without_choice(choice, words, case)
     best = choice.found[0]
-    point = _point_words(choice, best, words, True)
-    values = _limited_values(choice, best, words)
+    point = _point_text(choice, best, words, True)
+    values = _limited_value_texts(choice, best, words)
     values_in_words = f"; then {join_phrases(values)}" if values else ""
     colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
     return (
-        f"{lead} {point}{_least_words(choice, words, colon)}{values_in_words}"
-        f"{_rival_head(choice, words)}"
+        f"{lead} {point}{_objective_text(choice, words, colon)}{values_in_words}"
+        f"{_rival_clause(choice, words)}"
     )
 
 
-def _further_head(choice: ChosenPoints, words: Words, case: str) -> str:
+def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
     """Return a sentence on the chosen point of a further case, with numbers only."""
     if not choice.found:
-        return _without_choice(choice, words, case)
-    point = _point_words(choice, choice.found[0], words, False)
-    return f"{case}: {point}{_least_words(choice, words, ',')}{_rival_head(choice, words)}"
+        return _headline_without_choice(choice, words, case)
+    point = _point_text(choice, choice.found[0], words, False)
+    return f"{case}: {point}{_objective_text(choice, words, ',')}{_rival_clause(choice, words)}"
 
 
-def _without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
-    reason = _no_choice(choice, words)
+def _headline_without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
+    reason = _reason_without_choice(choice, words)
     return f"{case}: {reason}" if case else reason
 
 
-def _least_words(choice: ChosenPoints, words: Words, mark: str) -> str:
-    """Return the objective with its least value, behind a mark; nothing where it is a quantity that
-    was chosen, whose value has been told.
+def _objective_text(choice: ChosenPoints, words: Words, mark: str) -> str:
+    """Return the objective with its least value, after a punctuation mark; empty if the objective
+    is one of the chosen quantities, since the sentence has its value already.
     """
     if choice.objective in choice.units:
         return ""
     objective = "the least value,"  # a formula has no name of its own
     if re.fullmatch(ONE_VALUE, choice.objective):
         objective = words.value(choice.objective)
-    amount = _number(choice.found[0], OBJECTIVE)
+    amount = _quantity_text(choice.found[0], OBJECTIVE)
     if choice.currency and amount.isdigit():
         amount = f"{int(amount):,}"
     return f"{mark} {objective} {amount} {choice.currency}".rstrip()
@@ -785,26 +805,26 @@ def _is_cost(objective: str) -> bool:
     return objective == COST or objective.startswith("amount[cost")
 
 
-def _point_words(choice: ChosenPoints, answer: Answer, words: Words, named: bool) -> str:
-    write = setting_phrase if named else setting_amount
+def _point_text(choice: ChosenPoints, answer: Answer, words: Words, with_titles: bool) -> str:
+    write = setting_phrase if with_titles else setting_amount
     return join_phrases(
         [write(path, float(answer.point[path]), unit, words) for path, unit in choice.units.items()]
     )
 
 
-def _limited_values(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
+def _limited_value_texts(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
     """Return the values of an answer that conditions limit, for conditions on a single value."""
     values = []
-    for number, text in enumerate(choice.conditions, start=1):
+    for position, text in enumerate(choice.conditions, start=1):
         match = LIMIT.match(text)
         if match and match[1] not in choice.units:
-            value = answer.values[f"value[{number}]"]
+            value = answer.values[f"value[{position}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
             values.append(words.value_clause(match[1], amount))
     return values
 
 
-def _no_choice(choice: ChosenPoints, words: Words) -> str:
+def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
     """Return the reason why no point was chosen."""
     if not choice.points[1]:
         return "no combination keeps the limits on what may be chosen"
@@ -823,22 +843,22 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
     surely = "surely " if choice.undecided else ""
     return (
         f"no combination {surely}keeps all limits;"
-        f" {_point_words(choice, choice.nearest, words, True)} would come nearest:"
+        f" {_point_text(choice, choice.nearest, words, True)} would come nearest:"
         f" {reached_in_words}"
     )
 
 
-def _rival_head(choice: ChosenPoints, words: Words) -> str:
+def _rival_clause(choice: ChosenPoints, words: Words) -> str:
     """Return which points may be better within the uncertainty of estimates."""
-    open_ = [*choice.undecided, *choice.rivals][:1]
-    if not open_:
+    undecided_points = [*choice.undecided, *choice.rivals][:1]
+    if not undecided_points:
         return ""
-    point = _point_words(choice, open_[0], words, True)
+    point = _point_text(choice, undecided_points[0], words, True)
     range_in_words = " within the ranges" if choice.ranges else ""
     return f"; it is undecided{range_in_words} whether {point} would be better"
 
 
-def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
+def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
     best = choice.found[0]
     point = [
         setting_amount(path, float(best.point[path]), unit, words)
@@ -846,11 +866,11 @@ def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
     ]
     values = [
         value_amount(text.partition(" ")[0], value.value, value.unit, value.ends)
-        for number, text in enumerate(choice.conditions, start=1)
-        for value in [best.values[f"value[{number}]"]]
+        for position, text in enumerate(choice.conditions, start=1)
+        for value in [best.values[f"value[{position}]"]]
     ]
     # An objective that is chosen itself stands in its own column.
-    objective = [] if choice.objective in choice.units else [_number(best, OBJECTIVE)]
+    objective = [] if choice.objective in choice.units else [_quantity_text(best, OBJECTIVE)]
     return [words.case(choice.case), *point, *objective, *values]
 
 
@@ -860,26 +880,26 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
     else:
         best, *runners_up = choice.found
         yield (
-            f"the least {choice.objective}, {_number(best, OBJECTIVE)}, is at"
-            f" {_place(choice, best)}{_rivals_sentence(choice)}; {_justification(choice)}"
+            f"the least {choice.objective}, {_quantity_text(best, OBJECTIVE)}, is at"
+            f" {_point_settings(choice, best)}{_rivals_sentence(choice)}; {_justification(choice)}"
         )
-        for number, text in enumerate(choice.conditions, start=1):
+        for position, text in enumerate(choice.conditions, start=1):
             yield (
-                f"{text} is met there: the value is {_number(best, f'value[{number}]')},"
-                f" {_number(best, f'slack[{number}]')} from the limit"
+                f"{text} is met there: the value is {_quantity_text(best, f'value[{position}]')},"
+                f" {_quantity_text(best, f'slack[{position}]')} from the limit"
             )
         if runners_up:
             values_in_words = "; ".join(
-                f"{_number(runner_up, OBJECTIVE)} at {_place(choice, runner_up)}"
+                f"{_quantity_text(runner_up, OBJECTIVE)} at {_point_settings(choice, runner_up)}"
                 for runner_up in runners_up
             )
             yield f"next {'comes' if len(runners_up) == 1 else 'come'} {values_in_words}"
     if choice.undecided:
         yield _undecided_sentence(choice)
     if choice.contradicted is not None:
-        held, failed = (_place(choice, point) for point in choice.contradicted)
+        meeting, failed = (_point_settings(choice, point) for point in choice.contradicted)
         yield (
-            f"the assumption is wrong here: {held} meets the conditions, and {failed}, with no"
+            f"the assumption is wrong here: {meeting} meets the conditions, and {failed}, with no"
             " less of"
             " anything, does not; so points that were left out may be better: write monotone: false"
         )
@@ -893,9 +913,12 @@ def _rivals_sentence(choice: ChosenPoints) -> str:
     further_count = len(choice.rivals) - 1
     further_words = f" and {with_noun(further_count, 'further point')}" if further_count else ""
     if choice.ranges:
-        return f", undecided within the ranges against {_place(choice, first)}{further_words}"
+        return (
+            f", undecided within the ranges against {_point_settings(choice, first)}{further_words}"
+        )
     return (
-        f", undecided against {_place(choice, first)}{further_words}, because the intervals overlap"
+        f", undecided against {_point_settings(choice, first)}{further_words}, because the"
+        " intervals overlap"
     )
 
 
@@ -903,8 +926,8 @@ def _no_point_sentence(choice: ChosenPoints) -> str:
     """Return the sentence that no point meets the conditions, with the point that comes closest or
     the reason why none is known.
     """
-    total, solvable_count = choice.points
-    if not solvable_count:
+    total, allowed_count = choice.points
+    if not allowed_count:
         return f"none of {with_noun(total, 'point')} meets the conditions on what is varied"
     if choice.nearest is None:
         no_values = f"no point has the values of all conditions: {choice.reason}"
@@ -914,21 +937,22 @@ def _no_point_sentence(choice: ChosenPoints) -> str:
     distance = percent(abs(slack) / (abs(value) or 1.0))
     return (
         f"no point {'surely ' if choice.undecided else ''}meets all conditions; nearest is"
-        f" {_place(choice, choice.nearest)}, where {choice.conditions[choice.worst]} fails with"
-        f" {_number(choice.nearest, f'value[{choice.worst + 1}]')}, {distance} off"
+        f" {_point_settings(choice, choice.nearest)}, where {choice.conditions[choice.worst]} fails"
+        " with"
+        f" {_quantity_text(choice.nearest, f'value[{choice.worst + 1}]')}, {distance} off"
     )
 
 
 def _justification(choice: ChosenPoints) -> str:
     """Return how it was established that no other point is better."""
-    total, solvable_count = choice.points
+    total, allowed_count = choice.points
     points_in_words = (
         f"{choice.solved} of {with_noun(total, 'point')}"
         f" {'was' if choice.solved == 1 else 'were'} solved"
     )
     points_in_words += (
-        f", {total - solvable_count} break a condition on what is varied alone"
-        if solvable_count < total
+        f", {total - allowed_count} break a condition on what is varied alone"
+        if allowed_count < total
         else ""
     )
     points_in_words += (
@@ -950,18 +974,18 @@ def _undecided_sentence(choice: ChosenPoints) -> str:
     range_in_words = " within the ranges" if choice.ranges else ""
     return (
         f"undecided{range_in_words}, because a limit lies in the interval:"
-        f" {_number(first, OBJECTIVE)} at {_place(choice, first)}{further_words}"
+        f" {_quantity_text(first, OBJECTIVE)} at {_point_settings(choice, first)}{further_words}"
     )
 
 
-def _place(choice: ChosenPoints, answer: Answer) -> str:
+def _point_settings(choice: ChosenPoints, answer: Answer) -> str:
     return ", ".join(
         f"{path} = {quantity(float(answer.point[path]), unit)}"
         for path, unit in choice.units.items()
     )
 
 
-def _number(answer: Answer, name: str) -> str:
+def _quantity_text(answer: Answer, name: str) -> str:
     value = answer.values[name]
     return quantity(value.value, value.unit, ends=value.ends)
 
@@ -974,14 +998,16 @@ def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
     first = choices[0]
     rows = []
     for choice in choices:
-        listed = {
+        answers_by_role = {
             "chosen": choice.found[:1],
             "runner-up": choice.found[1:],
             "undecided": choice.undecided[:_MOST_UNDECIDED],
         }
-        listed["nearest"] = (choice.nearest,) if choice.nearest else ()
+        answers_by_role["nearest"] = (choice.nearest,) if choice.nearest else ()
         rows += [
-            (choice.case, words, answer) for words, answers in listed.items() for answer in answers
+            (choice.case, role, answer)
+            for role, answers in answers_by_role.items()
+            for answer in answers
         ]
     answers = [answer for *_, answer in rows]
 
@@ -993,7 +1019,7 @@ def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
 
     columns = [
         ResultColumn("case", [case for case, *_ in rows], place=True),
-        ResultColumn("choice", [words for _, words, _ in rows], place=True),
+        ResultColumn("choice", [role for _, role, _ in rows], place=True),
         *(
             ResultColumn(path, [answer.point[path] for answer in answers], unit, place=True)
             for path, unit in first.units.items()

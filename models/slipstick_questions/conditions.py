@@ -17,7 +17,13 @@ from slipstick.results.words import ONE_VALUE
 from slipstick.schema.kinds.quantity import read_condition, read_expression
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
-from slipstick_questions.sign_changes import ROUNDING, Change, changes, estimated_changes, margin
+from slipstick_questions.sign_changes import (
+    ROUNDING,
+    Change,
+    find_changes,
+    find_estimated_changes,
+    margin,
+)
 
 _CERTAIN = ("once", "low", "high")
 """Kinds of columns of a simulation that are no estimates: times as given, and the ends of
@@ -35,7 +41,8 @@ class ConditionSides:
     """Both sides of a part of a condition at some points, its margin, and whether the part holds
     for the values themselves.
 
-    Each is value, low end and high end; the three are one where nothing is an estimate [3, points].
+    Sides and margin have rows for the value, the low end and the high end, which are equal where
+    nothing is an estimate [3, points].
     """
 
     left: Array
@@ -53,20 +60,19 @@ class Condition:
     text : as written
     parts : comparisons, all of which must hold
     columns : the column that each name of an expression stands for
-    others : the values of other cases that such names stand for, each solved when it is first asked
-        for
+    other_columns : the case and the column that each name of a value of another case stands for
     case : whose answers the columns are
-    given : columns that are what was set, not answers
-    worded : the text is words for it
+    given_columns : columns that are settings, not answers
+    is_worded : the text describes the condition in words
     """
 
     text: str
     parts: tuple[Comparison, ...]
     columns: Mapping[str, str]
-    others: Mapping[str, tuple[Evaluator, str]]
+    other_columns: Mapping[str, tuple[Evaluator, str]]
     case: Evaluator
-    given: Collection[str] = ()
-    worded: bool = False
+    given_columns: Collection[str] = ()
+    is_worded: bool = False
 
     @property
     def wanted(self) -> set[str]:
@@ -81,7 +87,7 @@ class Condition:
     @property
     def read(self) -> set[str]:
         """Return the columns that the condition reads, of this case and of others."""
-        return {*self.columns.values(), *(column for _, column in self.others.values())}
+        return {*self.columns.values(), *(column for _, column in self.other_columns.values())}
 
     @property
     def left_sides(self) -> list[str]:
@@ -110,32 +116,33 @@ class Condition:
 
         tape = Tape([comparison.left, comparison.right])
 
-        def at(columns_at_points: Mapping[str, Array | float]) -> Array:
+        def sides_at(columns_at_points: Mapping[str, Array | float]) -> Array:
             left_side, right = (
                 np.broadcast_to(side, (count,)) for side in tape.run(columns_at_points)
             )
             return np.array([left_side, right, margin(comparison, left_side, right)])
 
-        nothing = np.full(1, np.nan)
+        no_answer = np.full(1, np.nan)
         columns_at_points = {
-            name: values.get(column, nothing)
+            name: values.get(column, no_answer)
             for name, _, column, values in self._columns_of_names(tape.parameters, columns)
         }
-        middle = at(columns_at_points)
-        low = middle.copy()
-        high = middle.copy()
-        for name, ends in self._ends(tape.parameters, columns, count):
+        middle_sides = sides_at(columns_at_points)
+        low_sides = middle_sides.copy()
+        high_sides = middle_sides.copy()
+        for name, ends in self._interval_ends(tape.parameters, columns, count):
             shifted_sides = (
-                np.array([at({**columns_at_points, name: end}) for end in ends]) - middle
+                np.array([sides_at({**columns_at_points, name: end}) for end in ends])
+                - middle_sides
             )
             has_answer = np.isfinite(ends[0]) & np.isfinite(ends[1])
             # A margin lies between -1 and 1: without an interval nothing is known of it.
             shifted_sides = np.where(
                 has_answer, shifted_sides, np.array([[-2.0], [2.0]])[:, :, None]
             )
-            low += np.minimum(shifted_sides.min(axis=0), 0.0)
-            high += np.maximum(shifted_sides.max(axis=0), 0.0)
-        left_side, right, margins = np.stack([middle, low, high], axis=1)
+            low_sides += np.minimum(shifted_sides.min(axis=0), 0.0)
+            high_sides += np.maximum(shifted_sides.max(axis=0), 0.0)
+        left_side, right, margins = np.stack([middle_sides, low_sides, high_sides], axis=1)
         equal = np.abs(margins[0]) <= ROUNDING
         return ConditionSides(
             left_side,
@@ -144,21 +151,21 @@ class Condition:
             comparison.is_true(np.where(equal, right[0], left_side[0]), right[0]),
         )
 
-    def _ends(
+    def _interval_ends(
         self, names: Iterable[str], columns: Mapping[str, Array], count: int
     ) -> Iterator[tuple[str, tuple[Array, Array]]]:
-        """Yield both ends of the interval of each name that stands for an estimate or an
-        approximation; NaN where it has none.
+        """Yield each name that stands for an estimate or an approximation, with both ends of its
+        interval; NaN where there is none.
         """
-        unknown = np.full(count, np.nan)
+        no_ends = np.full(count, np.nan)
         for name, case, column, values in self._columns_of_names(names, columns):
-            if column not in self.given and split_name(column)[0] not in _CERTAIN:
-                ends = (values.get(f"{end}[{column}]", unknown) for end in ("low", "high"))
+            if column not in self.given_columns and split_name(column)[0] not in _CERTAIN:
+                ends = (values.get(f"{end}[{column}]", no_ends) for end in ("low", "high"))
                 low, high = (np.broadcast_to(end, (count,)) for end in ends)
                 if case.form.estimated:
                     yield name, (low, high)
                 elif np.isfinite(low).any():  # what is computed and has no interval is exact
-                    value = values.get(column, unknown)  # bounds have ends, and no value
+                    value = values.get(column, no_ends)  # bounds have ends, and no value
                     yield (
                         name,
                         (
@@ -177,35 +184,37 @@ class Condition:
             if name in self.columns:
                 yield name, self.case, self.columns[name], columns
             else:
-                case, column = self.others[name]
+                case, column = self.other_columns[name]
                 yield name, case, column, case.own_columns
 
     def changes(
         self,
-        columns_found: Mapping[str, Array],
+        columns_at_places: Mapping[str, Array],
         places: Array,
-        columns: Callable[[Array], Mapping[str, Array]] | None,
+        solve_columns: Callable[[Array], Mapping[str, Array]] | None,
     ) -> tuple[list[Change], list[tuple[float, float]]]:
         """Return where the condition starts or stops holding, and the stretches in which estimates
         do not decide it.
 
         Parameters
         ----------
-        columns_found : answers at the places
+        columns_at_places : answers at the places
         places : rising
-        columns : the answers at any other places; None if there are none
+        solve_columns : returns the answers at any other places; None if there are none
         """
-        margins, holds = self.look(columns_found)
+        margins, holds = self.look(columns_at_places)
         if self.case.form.estimated or np.any(margins[2] > margins[1]):
-            return estimated_changes(margins, holds, places, single=columns is None)
-        if columns is None:
-            return changes(margins[0], holds, places, None), []
+            return find_estimated_changes(
+                margins, holds, places, has_only_places=solve_columns is None
+            )
+        if solve_columns is None:
+            return find_changes(margins[0], holds, places, None), []
         return (
-            changes(
+            find_changes(
                 margins[0],
                 holds,
                 places,
-                lambda x: float(self.look(columns(np.array([x])))[0][0, 0]),
+                lambda x: float(self.look(solve_columns(np.array([x])))[0][0, 0]),
             ),
             [],
         )
@@ -232,16 +241,16 @@ class _ConditionNames(Mapping[str, Parameter]):
     Parameters
     ----------
     cases : by what the names of their values begin with
-    given : further names, with their units
+    given_units : units of further names
     """
 
-    def __init__(self, cases: Mapping[str, Evaluator], given_names: Mapping[str, str]) -> None:
+    def __init__(self, cases: Mapping[str, Evaluator], given_units: Mapping[str, str]) -> None:
         self._cases = cases
-        self._given = given_names
-        self.made: dict[str, tuple[Parameter, str, str]] = {}
+        self._given_units = given_units
+        self.used_names: dict[str, tuple[Parameter, str, str]] = {}
 
     def __getitem__(self, name: str) -> Parameter:
-        if name not in self.made:
+        if name not in self.used_names:
             prefix = next(
                 (
                     case_name
@@ -251,20 +260,26 @@ class _ConditionNames(Mapping[str, Parameter]):
                 "",
             )
             column = name.removeprefix(prefix)
-            unit = self._given[name] if name in self._given else self._cases[prefix].names[column]
+            unit = (
+                self._given_units[name]
+                if name in self._given_units
+                else self._cases[prefix].names[column]
+            )
             dimension = Dimension.of(unit or "1")
-            symbol = _symbol(name, {parameter.name for parameter, _, _ in self.made.values()})
-            self.made[name] = Parameter(symbol, dimension), prefix, column
-        return self.made[name][0]
+            symbol = _unique_symbol(
+                name, {parameter.name for parameter, _, _ in self.used_names.values()}
+            )
+            self.used_names[name] = Parameter(symbol, dimension), prefix, column
+        return self.used_names[name][0]
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._given
+        yield from self._given_units
         yield from (
             f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names
         )
 
     def __len__(self) -> int:
-        return len(self._given) + sum(len(case.names) for case in self._cases.values())
+        return len(self._given_units) + sum(len(case.names) for case in self._cases.values())
 
 
 def condition_of(
@@ -272,10 +287,10 @@ def condition_of(
     place: Place,
     case: Evaluator,
     study: StudyContext,
-    own: Evaluator | None = None,
-    given_names: Mapping[str, str] | None = None,
+    own_case: Evaluator | None = None,
+    given_units: Mapping[str, str] | None = None,
     *,
-    formula: bool = False,
+    is_formula: bool = False,
 ) -> Condition:
     """Read a condition on the answers of a case; a name without a case is that of a column.
     Nothing is solved.
@@ -286,10 +301,11 @@ def condition_of(
     place : where it stands
     case : whose answers the bare names are
     study : the study; names that begin with ``base`` are those of its base
-    own : names that begin with ``own`` are those of this; by default the case as the study gives it
-    given_names : further names of columns, with their units: what is set at the points
-    formula : the text is the left side alone, such as ``2 * time``, and the condition that it is at
-        least 0
+    own_case : names that begin with ``own`` are those of this case; by default the case as the
+        study gives it
+    given_units : units of further columns by name: of the values that are set at the points
+    is_formula : the text is the left side alone, such as ``2 * time``, and the condition that it is
+        at least 0
 
     Raises
     ------
@@ -300,15 +316,19 @@ def condition_of(
         if BASE in study.cases
         else {}
     )
-    own = evaluator(case.case, study.cases[case.case], study.library) if own is None else own
-    cases = {"": case, "own.": own, **base}
-    names_known = _ConditionNames(cases, given_names or {})
+    own_case = (
+        evaluator(case.case, study.cases[case.case], study.library)
+        if own_case is None
+        else own_case
+    )
+    cases = {"": case, "own.": own_case, **base}
+    condition_names = _ConditionNames(cases, given_units or {})
     try:
-        if formula:
-            left_side = read_expression(text, names_known, answers=True)
+        if is_formula:
+            left_side = read_expression(text, condition_names, answers=True)
             comparisons: tuple[Comparison, ...] = (Comparison(left_side, ">=", 0 * left_side),)
         else:
-            comparisons = read_condition(text, names_known, answers=True)
+            comparisons = read_condition(text, condition_names, answers=True)
     except FormulaError as error:
         raise study.refusal(place, str(error)) from None
     for comparison in comparisons:
@@ -318,15 +338,15 @@ def condition_of(
                 f" {' '.join(_RELATIONS)}"
             )
             raise study.refusal(place, message)
-    names_mentioned = names_known.made.values()
-    columns = {name.name: column for name, prefix, column in names_mentioned if not prefix}
+    used_names = condition_names.used_names.values()
+    columns = {name.name: column for name, prefix, column in used_names if not prefix}
     other_cases = {
-        name.name: (cases[prefix], column) for name, prefix, column in names_mentioned if prefix
+        name.name: (cases[prefix], column) for name, prefix, column in used_names if prefix
     }
-    return Condition(text, comparisons, columns, other_cases, case, tuple(given_names or {}))
+    return Condition(text, comparisons, columns, other_cases, case, tuple(given_units or {}))
 
 
-def _symbol(name: str, symbols_used: Collection[str]) -> str:
+def _unique_symbol(name: str, symbols_used: Collection[str]) -> str:
     """Return a unique symbol, valid in expressions, for the name of a column."""
     symbol = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")
     return (

@@ -61,52 +61,59 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
         raise ModelError(
             f"{out}: points are written as Parquet; write a name that ends in .parquet"
         )
-    file = points_of(study, name, case)
-    with ProgressBar(file.count) as progress:
-        written = write_points(file.parts, out, names=file.names, progress=progress)
-    echo(f"{out}: {len(written):,} points, each with {', '.join(written.units)}")
-    for count, words in (
-        (written.failed, f"have no answer{_reasons(written)}"),
-        (written.outside, "are outside of their bounds"),
+    sweep_points = read_sweep_points(study, name, case)
+    with ProgressBar(sweep_points.count) as progress:
+        streamed_sweep = write_points(
+            sweep_points.cases, out, names=sweep_points.names, progress=progress
+        )
+    echo(f"{out}: {len(streamed_sweep):,} points, each with {', '.join(streamed_sweep.units)}")
+    for count, remark in (
+        (streamed_sweep.failed, f"have no answer{_reasons(streamed_sweep)}"),
+        (streamed_sweep.outside, "are outside of their bounds"),
     ):
         if count:
-            echo(f"note: {count:,} of them {words}", err=True)
-    notes = [*file.notes, *(note for notes in written.notes.values() for note in notes)]
+            echo(f"note: {count:,} of them {remark}", err=True)
+    notes = [
+        *sweep_points.notes,
+        *(note for notes in streamed_sweep.notes.values() for note in notes),
+    ]
     for note in dict.fromkeys(notes):
         echo(f"note: {note}", err=True)
     return DONE
 
 
-def _reasons(written: StreamedSweep) -> str:
+def _reasons(streamed_sweep: StreamedSweep) -> str:
     """Return the most frequent reason of missing answers, in words."""
-    if not written.reasons:
+    if not streamed_sweep.reasons:
         return ""
-    reason, count = max(written.reasons.items(), key=lambda reason_and_count: reason_and_count[1])
+    reason, count = max(
+        streamed_sweep.reasons.items(), key=lambda reason_and_count: reason_and_count[1]
+    )
     return f", {count:,} because: {reason}"
 
 
 @dataclass(frozen=True)
 class SweepPoints:
-    """What the points of a file are made of.
+    """The points of a sweep, for a file.
 
     Parameters
     ----------
-    parts : the points of each case
+    cases : the points of each case
     names : values that the study asks for
     notes : what there is to say of the models, and which ranges the points leave out
     """
 
-    parts: tuple[StreamedPoints, ...]
+    cases: tuple[StreamedPoints, ...]
     names: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
     def count(self) -> int:
         """The number of all points, before the condition of the sweep."""
-        return sum(part.count for part in self.parts)
+        return sum(part.count for part in self.cases)
 
 
-def points_of(study: str, name: str | None = None, case: str | None = None) -> SweepPoints:
+def read_sweep_points(study: str, name: str | None = None, case: str | None = None) -> SweepPoints:
     """Read a study, and return the points of a sweep of it.
 
     Parameters
@@ -124,10 +131,10 @@ def points_of(study: str, name: str | None = None, case: str | None = None) -> S
     from slipstick.study.stream import StreamedPoints
 
     library = Library()
-    tree = library.load("study", study)
-    spec = validate(study_model(tree), tree)
+    study_tree = library.load("study", study)
+    spec = validate(study_model(study_tree), study_tree)
     with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
-        prepared = read_study(spec, tree, library, fitted=True, name=Path(study).stem)
+        prepared = read_study(spec, study_tree, library, fitted=True, name=Path(study).stem)
     sweep = _sweep({sweep.name: sweep for sweep in prepared.sweeps}, name)
     cases = sweep.spec.cases
     if case is not None and case not in cases:
@@ -138,19 +145,21 @@ def points_of(study: str, name: str | None = None, case: str | None = None) -> S
     for case_name in cases if case is None else [case]:
         settings = prepared.cases[case_name]
         with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
-            first, axes = sweep_as_arrays(sweep, case_name, settings, prepared.context.library)
-        solvable = first.solvable
-        keep = _condition(sweep, solvable)
-        are_zipped = sweep.spec.combine == "zip"
-        parts.append(StreamedPoints(solvable, axes, {}, keep, are_zipped, case_name))
-        notes += _notes(first)
+            case_evaluator, axes = sweep_as_arrays(
+                sweep, case_name, settings, prepared.context.library
+            )
+        solvable = case_evaluator.solvable
+        keeps = _condition_function(sweep, solvable)
+        is_zipped = sweep.spec.combine == "zip"
+        parts.append(StreamedPoints(solvable, axes, {}, keeps, is_zipped, case_name))
+        notes += _case_notes(case_evaluator)
         quantities.add(solvable.form.quantity)
     names = [name for name in prepared.context.spec.answer if {name} != quantities]
     return SweepPoints(tuple(parts), tuple(names), tuple(dict.fromkeys(notes)))
 
 
-def _notes(case: Evaluator) -> Iterator[str]:
-    """Yield the notes of the model of a case, and which of its ranges a file of points leaves
+def _case_notes(case: Evaluator) -> Iterator[str]:
+    """Yield the notes of the model of a case, and a note on the ranges that a file of points leaves
     out.
     """
     yield from case.built.notes
@@ -175,7 +184,7 @@ def _sweep(sweeps: Mapping[str, SweepDefinition], name: str | None) -> SweepDefi
     return sweeps[name]
 
 
-def _condition(
+def _condition_function(
     sweep: SweepDefinition, solvable: SolvableModel
 ) -> Callable[[Mapping[str, Array]], Array] | None:
     """Return the condition of a sweep as a function of the values of its axes; None without one."""
@@ -183,8 +192,10 @@ def _condition(
         return None
     conditions = list(read_condition(sweep.spec.where, solvable.parameters))
 
-    def keep(values: Mapping[str, Array]) -> Array:
-        held: Array = np.logical_and.reduce([condition.holds(values) for condition in conditions])
-        return held
+    def keeps(values: Mapping[str, Array]) -> Array:
+        is_kept: Array = np.logical_and.reduce(
+            [condition.holds(values) for condition in conditions]
+        )
+        return is_kept
 
-    return keep
+    return keeps

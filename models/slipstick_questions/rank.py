@@ -113,7 +113,7 @@ class ChangeRanking:
     pairs: tuple[Answer, ...]
     budget: float | None = None
 
-    def affordable(self, pair: Answer) -> bool:
+    def is_affordable(self, pair: Answer) -> bool:
         """Return whether a pair is within the budget."""
         cost = pair.point.get("cost", math.inf)
         return self.budget is None or (
@@ -154,9 +154,12 @@ class RankResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return what saves most: changes first, then quantities."""
-        words = [f"{_case_in_words(change)}: {_verdict(change)}" for change in self.changes]
+        words = [
+            f"{_case_in_words(change)}: {_best_change_sentence(change)}" for change in self.changes
+        ]
         words += [
-            f"{_case_in_words(ranking)}: {_best_quantity(ranking)}" for ranking in self.rankings
+            f"{_case_in_words(ranking)}: {_best_quantity_sentence(ranking)}"
+            for ranking in self.rankings
         ]
         return words
 
@@ -168,8 +171,8 @@ class RankResult(QuestionResult):
         return len({ranking.case for ranking in self.rankings}) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Name what helps most in the first two cases; of many cases in how many of them each
-        change does.
+        """Return sentences on the change that helps most in the first two cases; for many cases, on
+        how many of them each change helps most in.
         """
         if not self.changes:
             are_several = len({ranking.case for ranking in self.rankings}) > 1
@@ -177,26 +180,27 @@ class RankResult(QuestionResult):
                 *{ranking.case: ranking for ranking in reversed(self.rankings)}.values()
             ]
             return [
-                _quantity_head(ranking, words, are_several) for ranking in rankings_shown[::-1][:2]
+                _quantity_headline(ranking, words, are_several)
+                for ranking in rankings_shown[::-1][:2]
             ]
-        groups: dict[str, list[str]] = {}
+        best_changes_by_technology: dict[str, list[str]] = {}
         for ranking_of_changes in self.changes:
-            groups.setdefault(ranking_of_changes.under, []).append(
-                str(_best(ranking_of_changes).point["change"])
+            best_changes_by_technology.setdefault(ranking_of_changes.under, []).append(
+                str(_best_change(ranking_of_changes).point["change"])
             )
         counted_heads = [
-            _most_often_head(technology, best)
-            for technology, best in groups.items()
-            if len(best) > MOST_FURTHER_CASES
+            _headline_of_counts(technology, best_changes)
+            for technology, best_changes in best_changes_by_technology.items()
+            if len(best_changes) > MOST_FURTHER_CASES
         ]
-        return counted_heads[:2] or [_change_head(self.changes[0], words)]
+        return counted_heads[:2] or [_change_headline(self.changes[0], words)]
 
     def decision(self, words: Words) -> Decision | None:
         """Return the time that each change of a quantity saves, for the first cases, or the
         overhead reduction of each change in the first case, in decreasing order.
         """
         if not self.changes:
-            return _saved_table(self.rankings, words)
+            return _time_saved_table(self.rankings, words)
         effects = sorted(
             self.changes[0].effects,
             key=lambda change_effect: -(_overhead_reduction(change_effect).value or 0.0),
@@ -215,7 +219,7 @@ class RankResult(QuestionResult):
         """Yield the tables of quantities, changes and pairs of changes, case by case."""
         yield _SHARES if self.rankings else ""
         for ranking in self.rankings:
-            yield _quantities(ranking)
+            yield _quantities_table(ranking)
             yield _undecided_order(ranking)
             yield _unanswered_changes(ranking)
             yield (
@@ -225,7 +229,7 @@ class RankResult(QuestionResult):
             )
         yield _REDUCTIONS if self.changes else ""
         for change in self.changes:
-            yield _changes(change)
+            yield _changes_table(change)
             yield _pairs_table(change)
 
     def named_answers(self) -> dict[str, Answer]:
@@ -310,7 +314,7 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
         for name in change.singles
     ]
     # Elasticities are read off the gradients of the cases.
-    cases_ranked = lambda: [ranking.case.case for ranking in rankings if ranking.of_the_case]
+    cases_ranked = lambda: [ranking.case.case for ranking in rankings if ranking.uses_own_answer]
     return Question(solve, answer_names=dict.fromkeys(names, EFFECT_VALUES), shares_of=cases_ranked)
 
 
@@ -327,10 +331,10 @@ def _case_ranking(
     case: Evaluator, technology: str, spec: RankSpec, study: StudyContext
 ) -> _CaseRanking:
     problems: list[Problem] = []
-    described = case.built.entries
+    entries = case.built.entries
     for index, path in enumerate(spec.of):
-        if canonical(case.inputs.tree, path) not in described:
-            message = f"{case.case} has no quantity {path!r}{did_you_mean(path, list(described))}"
+        if canonical(case.inputs.tree, path) not in entries:
+            message = f"{case.case} has no quantity {path!r}{did_you_mean(path, list(entries))}"
             problems.append(study.problem(("rank", "of", index), message))
     if case.inputs.kind == "law" and case.unit(case.form.quantity) != "s":
         message = (
@@ -343,8 +347,8 @@ def _case_ranking(
     return _CaseRanking(case, technology, spec, study)
 
 
-class _How(NamedTuple):
-    """By which method a time is, and whether it is exact."""
+class _SolvedBy(NamedTuple):
+    """The method that solved a time, and whether the time is exact."""
 
     method: str
     exact: bool
@@ -360,11 +364,11 @@ class _CaseRanking:
     technology: str
     spec: RankSpec
     study: StudyContext
-    own_times: dict[str, Value] = field(default_factory=dict)
+    time_by_method: dict[str, Value] = field(default_factory=dict)
     """The time of the case by further methods."""
 
     @property
-    def of_the_case(self) -> bool:
+    def uses_own_answer(self) -> bool:
         """Whether the case's own answer can be the reference: the same method and the case's own
         technology.
         """
@@ -383,7 +387,7 @@ class _CaseRanking:
         """
         name = self.case.case
         change = self.spec.change.value
-        answer = answers.cases[name] if self.of_the_case else self.case.answer(ALL_SHARES)
+        answer = answers.cases[name] if self.uses_own_answer else self.case.answer(ALL_SHARES)
         if answer.failed:
             return Ranking(name, change, (), (), self.technology)
         paths_wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(
@@ -418,29 +422,35 @@ class _CaseRanking:
         that saves more.
         """
         entry = self.case.built.entries[path]
-        first = self.case.form.quantity
+        time_name = self.case.form.quantity
         value = entry.given.value
         # Of several groups the first is ranked, whose time has no name of its own here.
-        base = answer.find(first) or 0.0
+        base = answer.find(time_name) or 0.0
         effects = {
-            f"{percent(change)} {word}": self._effect(path, signed, answer)
-            for word, signed in (("less", -change), ("more", change))
+            f"{percent(change)} {word}": self._effect(path, signed_change, answer)
+            for word, signed_change in (("less", -change), ("more", change))
         }
-        best = max(effects, key=lambda words: _saved(effects[words]))
+        best = max(effects, key=lambda change_text: _time_saved(effects[change_text]))
         effect = effects[best]
-        (opposite,) = (effect for words, effect in effects.items() if words != best)
+        (opposite,) = (effect for change_text, effect in effects.items() if change_text != best)
         changes_with_answer = [
-            words for words, effect in effects.items() if effect["time_saved"] is not None
+            change_text
+            for change_text, effect in effects.items()
+            if effect["time_saved"] is not None
         ]
-        share = answer.share.get(first, {}).get(path)
+        share = answer.share.get(time_name, {}).get(path)
         unit = str(entry.given.dimension)
-        slopes = answer.gradient.get(first) if base else {}
+        elasticity_slopes = answer.gradient.get(time_name) if base else {}
         # Some methods have no derivatives.
-        elasticity = None if slopes is None else slopes.get(path, 0.0) * value / (base or 1.0)
+        elasticity = (
+            None
+            if elasticity_slopes is None
+            else elasticity_slopes.get(path, 0.0) * value / (base or 1.0)
+        )
         values = {
             "value": Value(value, unit),
             "share": replace(
-                answer.values.get(f"share[{first},{path}]", Value(None, "1")), value=share
+                answer.values.get(f"share[{time_name},{path}]", Value(None, "1")), value=share
             ),
             "elasticity": Value(elasticity and beyond_rounding(elasticity), "1"),
         }
@@ -457,7 +467,7 @@ class _CaseRanking:
                 "meaning": entry.meaning,
                 "change": best if changes_with_answer else "",
                 "without an answer": " and ".join(
-                    words for words in effects if words not in changes_with_answer
+                    change_text for change_text in effects if change_text not in changes_with_answer
                 ),
             },
         )
@@ -465,8 +475,8 @@ class _CaseRanking:
     def _saving_by_paired_draws(
         self, changed_model: BuiltModel, path: str, change: float, share_left: float
     ) -> Value:
-        """Return the part of the time saved with its interval, from the same draws of uncertain
-        settings before and after the change.
+        """Return the share of the time that a change saves, with its interval from the same draws
+        of uncertain settings before and after the change [1].
         """
         changed_case = replace(self.case, built=changed_model)
         ends = paired_saving(
@@ -486,8 +496,8 @@ class _CaseRanking:
         does not allow the value, such as half a processor.
         """
         given_value = self.case.built.entries[path].given
-        first = self.case.form.quantity
-        if given_value.value == 0.0 or not answer.find(first):
+        time_name = self.case.form.quantity
+        if given_value.value == 0.0 or not answer.find(time_name):
             return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
         node = quantity_node(
             given_value.value * (1.0 + change), str(given_value.dimension), Mark("rank", 1, 1)
@@ -502,60 +512,68 @@ class _CaseRanking:
             # The check rejected the default method: by that method the change would be compared
             # with an answer of another one.
             method = answer.method
-        value_before, (value_after, how_solved) = (
-            answer.values[first],
-            self._solved(changed_model, method),
+        value_before, (value_after, solved_by) = (
+            answer.values[time_name],
+            self._solve_model(changed_model, method),
         )
-        is_comparable = how_solved.method == answer.method or (answer.exact and how_solved.exact)
+        is_comparable = solved_by.method == answer.method or (answer.exact and solved_by.exact)
         if value_after.value is not None and not is_comparable:
-            value_before, value_after, how_solved = self._by_one_method(
-                changed_model, answer, value_after, how_solved
+            value_before, value_after, solved_by = self._times_by_one_method(
+                changed_model, answer, value_after, solved_by
             )
         if value_after.value is None or not value_before.value:
-            saved = Value(None, "1")
+            time_saved = Value(None, "1")
         elif self.case.built.uncertain.paths:
-            saved = self._saving_by_paired_draws(
+            time_saved = self._saving_by_paired_draws(
                 changed_model, path, change, value_after.value / value_before.value
             )
         else:
-            saved = reduction(value_after, value_before)
-        return Answer("rank", how_solved.method, {"time_saved": saved}, exact=how_solved.exact)
+            time_saved = reduction(value_after, value_before)
+        return Answer("rank", solved_by.method, {"time_saved": time_saved}, exact=solved_by.exact)
 
-    def _by_one_method(
-        self, changed_model: BuiltModel, answer: Answer, value_after: Value, how_solved: _How
-    ) -> tuple[Value, Value, _How]:
-        """Return the time before and after a change by one method: that of the change if it takes
-        the case as well, else that of the case. By two methods the difference would be that of
-        their errors, and might have the wrong sign.
+    def _times_by_one_method(
+        self, changed_model: BuiltModel, answer: Answer, value_after: Value, solved_by: _SolvedBy
+    ) -> tuple[Value, Value, _SolvedBy]:
+        """Return the time before and after a change by one method, and that method: the method of
+        the change if it solves the case too, else that of the case. With two methods, the
+        difference could be that of their errors, and have the wrong sign.
         """
-        if how_solved.method not in self.own_times:
-            self.own_times[how_solved.method], _ = self._solved(self.case.built, how_solved.method)
-        own_time = self.own_times[how_solved.method]
+        if solved_by.method not in self.time_by_method:
+            self.time_by_method[solved_by.method], _ = self._solve_model(
+                self.case.built, solved_by.method
+            )
+        own_time = self.time_by_method[solved_by.method]
         if own_time.value is not None:
-            return own_time, value_after, how_solved
-        return answer.values[self.case.form.quantity], *self._solved(changed_model, answer.method)
+            return own_time, value_after, solved_by
+        return answer.values[self.case.form.quantity], *self._solve_model(
+            changed_model, answer.method
+        )
 
-    def _solved(self, built: BuiltModel, method: str | None) -> tuple[Value, _How]:
-        """Return the time of a model, without a value where the method has no answer."""
+    def _solve_model(self, built: BuiltModel, method: str | None) -> tuple[Value, _SolvedBy]:
+        """Return the time of a model, without a value if the method has no answer, and the method
+        that solved it.
+        """
         from slipstick.method.methods import form_of
 
         simulation = built.options.simulation
         try:
-            form = form_of(built.model, built.parameters, method, simulation, self.case.smooth)
+            method_form = form_of(
+                built.model, built.parameters, method, simulation, self.case.smooth
+            )
         except NoAnswerError:
-            return Value(None, "s"), _How(method or "", exact=False)
-        points = form.points({}) if form.estimated else form.brief_points({})
+            return Value(None, "s"), _SolvedBy(method or "", exact=False)
+        points = method_form.points({}) if method_form.estimated else method_form.brief_points({})
         solution = points.solution
         name = next(iter(solution.methods), solution.method)
-        how = _How(name, exact=bool(solution.exact[0]))
-        return _value(points.columns(), self.case.form.quantity, 0), how
+        solved_by = _SolvedBy(name, exact=bool(solution.exact[0]))
+        return _value_at_point(points.columns(), self.case.form.quantity, 0), solved_by
 
 
 def _has_effect(row: Answer) -> bool:
     return bool(row["elasticity"]) or bool(row["time_saved"]) or bool(row["opposite"])
 
 
-def _saved(effect: Answer) -> float:
+def _time_saved(effect: Answer) -> float:
     """Return the time that a change saves; a change without an answer ranks below all others."""
     saved = effect["time_saved"]
     return -math.inf if saved is None else saved
@@ -565,17 +583,17 @@ def _weight(row: Answer) -> tuple[float, float]:
     """Return the sort key of a quantity: the time saved, then, for unchanged quantities, the
     elasticity.
     """
-    return _saved(row), abs(row["elasticity"] or 0.0)
+    return _time_saved(row), abs(row["elasticity"] or 0.0)
 
 
 _ChangedPoint = tuple[Evaluator, Mapping[str, float]]
-"""A case, and what of its parameters is to be another than its own, in base units."""
+"""A case, and the values of its parameters that are changed, in base units."""
 
 
 @dataclass(frozen=True)
 class _CaseChanges:
-    """Changes of one case under one technology: the case before, with each of them, and, within
-    a budget, with each two.
+    """Changes of one case under one technology: the case before any change, with each change, and,
+    if there is a budget, with each pair of changes.
     """
 
     case: str
@@ -588,13 +606,13 @@ class _CaseChanges:
     def solve(self) -> ChangeRanking:
         """Solve each change and each pair of changes; pairs are sorted by their effect.
 
-        The gain of a pair is 1 - after / before of the overhead, as is that of one change; what the
-        two gain apart is the sum.
+        The gain of a change and of a pair is 1 - after / before of the overhead; ``apart`` of a
+        pair is the sum of the gains of its two changes.
         """
         singles: dict[tuple[str, ...], _ChangedPoint] = {
             (name,): single for name, single in self.singles.items()
         }
-        answer_by_names = _solved({(): self.before, **singles, **dict(self.pairs)})
+        answer_by_names = _solve_changes({(): self.before, **singles, **dict(self.pairs)})
         answer_before = answer_by_names[()]
         effects_by_names = {
             names: self._effect(names, answer_after, answer_before)
@@ -620,7 +638,7 @@ class _CaseChanges:
         )
         pairs.sort(
             key=lambda pair: (
-                not ranking.affordable(pair),
+                not ranking.is_affordable(pair),
                 -(_overhead_reduction(pair).value or 0.0),
             )
         )
@@ -635,23 +653,27 @@ class _CaseChanges:
         ]
         values = dict(answer_after.values)
         draws = dict[str, Array]()
-        for old, new in (("time", "time_saved"), ("overhead", "overhead_reduction")):
-            if not answer_after.failed and (answer_before[old] or 0.0) > 0:
-                values[new] = reduction(answer_after.values[old], answer_before.values[old])
+        for value_name, saving_name in (("time", "time_saved"), ("overhead", "overhead_reduction")):
+            if not answer_after.failed and (answer_before[value_name] or 0.0) > 0:
+                values[saving_name] = reduction(
+                    answer_after.values[value_name], answer_before.values[value_name]
+                )
                 if answer_before.draws and answer_before.draws.keys() == answer_after.draws.keys():
-                    draws[new] = 1 - answer_after.draws[old] / answer_before.draws[old]
-                    low, high = np.quantile(draws[new], [LOW_PROBABILITY, HIGH_PROBABILITY])
-                    middle = values[new].value or 0.0
-                    values[new] = Value(
+                    draws[saving_name] = (
+                        1 - answer_after.draws[value_name] / answer_before.draws[value_name]
+                    )
+                    low, high = np.quantile(draws[saving_name], [LOW_PROBABILITY, HIGH_PROBABILITY])
+                    middle = values[saving_name].value or 0.0
+                    values[saving_name] = Value(
                         middle, "1", float(min(low, middle)), float(max(high, middle))
                     )
-        place = {"technology": self.technology} if self.technology else {}
+        technology_point = {"technology": self.technology} if self.technology else {}
         cost = {"cost": sum(costs)} if len(costs) == len(names) else {}
         return replace(
             answer_after,
             values=values,
             draws=draws,
-            point={"case": self.case, **place, "change": " + ".join(names), **cost},
+            point={"case": self.case, **technology_point, "change": " + ".join(names), **cost},
         )
 
 
@@ -687,27 +709,30 @@ class ChangeReader:
         }
         singles = {name: self._point(node) for name, node in changed_values.items()}
         pairs: dict[tuple[str, ...], _ChangedPoint] = {}
-        for first_name, two in (
+        for first_name, second_name in (
             combinations(changed_values, 2) if self.rank.budget is not None else ()
         ):
-            (case, values), (second_case, further_values) = singles[first_name], singles[two]
-            if case is second_case is self.before and self.before.inputs.can_check_separately(
-                values, further_values
+            (case, values), (case_of_second, values_of_second) = (
+                singles[first_name],
+                singles[second_name],
+            )
+            if case is case_of_second is self.before and self.before.inputs.can_check_separately(
+                values, values_of_second
             ):
-                pairs[first_name, two] = case, {**values, **further_values}
+                pairs[first_name, second_name] = case, {**values, **values_of_second}
             else:
                 # The second is laid over the first, so that factors on one quantity multiply.
-                pairs[first_name, two] = self._point(
+                pairs[first_name, second_name] = self._point(
                     {
                         **changed_values[first_name],
-                        **self._changed_values(two, _entries_with_changes(*singles[first_name])),
+                        **self._changed_values(
+                            second_name, _entries_with_changes(*singles[first_name])
+                        ),
                     }
                 )
         return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
 
-    def _changed_values(
-        self, name: str, described: Mapping[str, DescribedValue]
-    ) -> dict[str, Node]:
+    def _changed_values(self, name: str, entries: Mapping[str, DescribedValue]) -> dict[str, Node]:
         """Return the values that a change sets; its factors multiply the current values of the
         quantities.
         """
@@ -718,10 +743,10 @@ class ChangeReader:
             nodes[path] = self.study.node_of((*place, "set", path))
         for path, factor in spec.times.items():
             place_of_factor: Place = (*place, "times", path)
-            described_there = described.get(canonical(self.before.inputs.tree, path))
-            present_value = _current_value(described_there.given if described_there else None, path)
+            described_value = entries.get(canonical(self.before.inputs.tree, path))
+            present_value = _current_value(described_value.given if described_value else None, path)
             if present_value is None:
-                suggestion = did_you_mean(path, list(described))
+                suggestion = did_you_mean(path, list(entries))
                 message = f"{self.case} has no quantity {path!r} to multiply{suggestion}"
                 raise self.study.refusal(place_of_factor, message, key=True)
             nodes[path] = quantity_node(
@@ -740,13 +765,13 @@ class ChangeReader:
         if self.before.built.can_vary(paths.values()):
             for path, node in nodes.items():
                 inputs = inputs.with_value(path, node)
-            given_values = {
-                name: quantity_there.value
+            value_by_path = {
+                name: changed_quantity.value
                 for name in paths.values()
-                if (quantity_there := inputs.given_quantity(name))
+                if (changed_quantity := inputs.given_quantity(name))
             }
-            if given_values.keys() >= {*paths.values()}:  # else one is a formula, perhaps
-                return self.before, given_values
+            if value_by_path.keys() >= {*paths.values()}:  # else one is a formula, perhaps
+                return self.before, value_by_path
         return evaluator(
             self.case, {**self.settings, **nodes}, self.study.library
         ).with_mean_value_default, {}
@@ -770,15 +795,17 @@ def _entries_with_changes(
 
 
 def _current_value(quantity: Given | None, path: str) -> tuple[float, str] | None:
-    """Return the current value and unit of a quantity; an unmentioned class of cost has the factor
-    1, and other missing quantities give None.
+    """Return the present value and unit of a quantity. A class of cost without a value has the
+    factor 1; other missing quantities give None.
     """
     if quantity:
         return quantity.value, str(quantity.dimension)
     return (1.0, "1") if path.startswith(f"{TECHNOLOGY}.") else None
 
 
-def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, ...], Answer]:
+def _solve_changes(
+    points: Mapping[tuple[str, ...], _ChangedPoint],
+) -> dict[tuple[str, ...], Answer]:
     """Return the time and the overhead at each changed point, solving points of the same model
     together.
     """
@@ -791,36 +818,38 @@ def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, 
         }
         paths = sorted({path for point in points_of_case.values() for path in point})
         own_values = {path: case.built.parameters[path].value or 0.0 for path in paths}
-        columns_given = {
+        varied_columns = {
             path: np.array([point.get(path, own_values[path]) for point in points_of_case.values()])
             for path in paths
         }
-        table = case.point_table(columns_given)
+        table = case.point_table(varied_columns)
         columns = table.columns
         provenance = table.provenance
-        first = case.form.quantity
-        overhead = OVERHEAD if OVERHEAD in columns else first
+        time_name = case.form.quantity
+        overhead = OVERHEAD if OVERHEAD in columns else time_name
         for index, names in enumerate(points_of_case):
             values = {
-                "time": _value(columns, first, index),
-                "overhead": _value(columns, overhead, index),
+                "time": _value_at_point(columns, time_name, index),
+                "overhead": _value_at_point(columns, overhead, index),
             }
-            failed = (
-                case.reason_without_answer(columns_given, index)
+            reason = (
+                case.reason_without_answer(varied_columns, index)
                 if values["time"].value is None
                 else None
             )
             answers_by_names[names] = Answer(
                 "changes",
                 values=values,
-                failed=failed,
-                draws=_draws(case, points_of_case[names], {"time": first, "overhead": overhead}),
+                failed=reason,
+                draws=_draws_at_point(
+                    case, points_of_case[names], {"time": time_name, "overhead": overhead}
+                ),
                 **provenance.answer_fields(index % len(provenance.methods)),
             )
     return answers_by_names
 
 
-def _draws(
+def _draws_at_point(
     case: Evaluator, point: Mapping[str, float], names: Mapping[str, str]
 ) -> dict[str, Array]:
     """Return draws of the uncertain settings and the values at each draw, by name; empty if no
@@ -828,18 +857,18 @@ def _draws(
     """
     if not case.built.uncertain.paths:
         return {}
-    points = drawn_settings(case.built.uncertain, BAND_DRAWS)
-    own_values = {path: case.built.parameters[path].value or 1.0 for path in points}
+    setting_draws = drawn_settings(case.built.uncertain, BAND_DRAWS)
+    own_values = {path: case.built.parameters[path].value or 1.0 for path in setting_draws}
     moved_draws = {
         path: draws * point.get(path, own_values[path]) / own_values[path]
-        for path, draws in points.items()
+        for path, draws in setting_draws.items()
     }
-    fixed = {path: np.full(BAND_DRAWS, value) for path, value in point.items()}
-    columns = case.columns({**fixed, **moved_draws}, set(names.values()))
-    return {**points, **{name: columns[column] for name, column in names.items()}}
+    fixed_draws = {path: np.full(BAND_DRAWS, value) for path, value in point.items()}
+    columns = case.columns({**fixed_draws, **moved_draws}, set(names.values()))
+    return {**setting_draws, **{name: columns[column] for name, column in names.items()}}
 
 
-def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
+def _value_at_point(columns: Mapping[str, Array], name: str, index: int) -> Value:
     """Return the value at one point with its interval; columns of a single point apply to all
     points.
     """
@@ -882,7 +911,7 @@ def _undecided_order(ranking: Ranking) -> str:
     )
 
 
-def _best_quantity(ranking: Ranking) -> str:
+def _best_quantity_sentence(ranking: Ranking) -> str:
     """Return the change of one quantity that saves most, as solved with that change."""
     size = percent(ranking.change)
     best, *further_rows = ranking.rows or (None,)
@@ -901,35 +930,36 @@ def _best_quantity(ranking: Ranking) -> str:
         for row in further_rows
         if do_overlap(saved.ends, row.values["time_saved"].ends)
     ]
-    undecided = (
+    undecided_text = (
         f", undecided against {', '.join(rivals[:MOST_FURTHER_CASES])}"
         f"{' and others' if len(rivals) > MOST_FURTHER_CASES else ''}{_reason_undecided(ranking)}"
         if rivals
         else ""
     )
     if saved.low is not None and saved.low <= 0.0:
-        undecided += ", and whether it saves any is undecided"
+        undecided_text += ", and whether it saves any is undecided"
     return (
         f"among single quantities, {best.point['change']} of {best.point['parameter']} helps most:"
-        f" it saves {percent(saved.value, ends=saved.ends)} of {ranking.time_in_words}{undecided}"
+        f" it saves {percent(saved.value, ends=saved.ends)} of"
+        f" {ranking.time_in_words}{undecided_text}"
     )
 
 
 _MOST_COLUMNS = 3
 
 
-def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
+def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
     """Return the time that changes of single quantities save, with a column for each case."""
     first = rankings[0]
-    shown_rankings = [ranking for ranking in rankings if ranking.under == first.under][
+    ranking_columns = [ranking for ranking in rankings if ranking.under == first.under][
         :_MOST_COLUMNS
     ]
-    saved = [
+    time_saved_by_row = [
         {
             (row.point["change"], row.point["parameter"]): row.values["time_saved"]
             for row in ranking.rows
         }
-        for ranking in shown_rankings
+        for ranking in ranking_columns
     ]
     rows = [
         [
@@ -938,7 +968,7 @@ def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
                 percent(column[place].value, ends=column[place].ends)
                 if place in column
                 else NOTHING
-                for column in saved
+                for column in time_saved_by_row
                 for place in [(row.point["change"], row.point["parameter"])]
             ),
         ]
@@ -946,8 +976,8 @@ def _saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
         if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
     ]
     head = ["change", "time saved"]
-    if len(shown_rankings) > 1:
-        head = ["time saved by", *(words.case(ranking.case) for ranking in shown_rankings)]
+    if len(ranking_columns) > 1:
+        head = ["time saved by", *(words.case(ranking.case) for ranking in ranking_columns)]
     return (head, rows) if len(rows) > 1 else None
 
 
@@ -961,7 +991,7 @@ def _is_load(path: str) -> bool:
     )
 
 
-def _quantity_head(ranking: Ranking, words: Words, are_several: bool) -> str:
+def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str:
     """Return the change of one quantity that saves most, in a reader's words."""
     size = percent(ranking.change)
     lead = f"{words.case(ranking.case)}: " if are_several else ""
@@ -980,16 +1010,16 @@ def _quantity_head(ranking: Ranking, words: Words, are_several: bool) -> str:
     change = words.change(str(best.point["change"]), str(best.point["parameter"]))
     rivals = [row for row in further_rows if do_overlap(saved.ends, row.values["time_saved"].ends)]
     next_best = rivals[:1] or further_rows[:1]
-    further_words = ""
+    next_text = ""
     for row in next_best:
         second_words = words.change(str(row.point["change"]), str(row.point["parameter"]))
         amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
         range_in_words = " within the ranges" if ranking.ranges else ""
         order = f"undecided{range_in_words} is whether more than" if rivals else "next comes"
-        further_words = f"; {order} {second_words} ({amount})"
+        next_text = f"; {order} {second_words} ({amount})"
     return (
         f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of"
-        f" {ranking.time_in_words}{further_words}"
+        f" {ranking.time_in_words}{next_text}"
     )
 
 
@@ -1003,9 +1033,9 @@ def _may_be_more(effect: Answer, best: Answer) -> bool:
     return do_overlap(_overhead_reduction(best).ends, _overhead_reduction(effect).ends)
 
 
-def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
+def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
     """Return the change that reduces the overhead most, in a reader's words."""
-    best = _best(change_ranking)
+    best = _best_change(change_ranking)
     overhead_before = change_ranking.before.values["overhead"]
     overhead = quantity(overhead_before.value, "s", ends=overhead_before.ends)
     gain = _overhead_reduction(best)
@@ -1018,32 +1048,28 @@ def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
         if effect is not best and _may_be_more(effect, best)
     ]
     range_in_words = " within the ranges" if best.draws else ""
-    undecided = (
+    undecided_text = (
         f" (undecided{range_in_words} against {join_phrases(rivals[:MOST_FURTHER_CASES])})"
         if rivals
         else ""
     )
     words_of_best = as_words(str(best.point["change"]))
     head = (
-        f"of single changes, {words_of_best} removes most overhead{undecided}: {gain_words}"
+        f"of single changes, {words_of_best} removes most overhead{undecided_text}: {gain_words}"
         f" of {overhead}"
     )
-    pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
+    pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
     if pair is None:
         return head
-    pair_in_words = join_phrases(
-        [as_words(name) for name in str(pair.point["change"]).split(" + ")]
-    )
+    pair_text = join_phrases([as_words(name) for name in str(pair.point["change"]).split(" + ")])
     gain = _overhead_reduction(pair)
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
-    return (
-        f"{head}; the best pair{budget} is {pair_in_words}: {percent(gain.value, ends=gain.ends)}"
-    )
+    return f"{head}; the best pair{budget} is {pair_text}: {percent(gain.value, ends=gain.ends)}"
 
 
-def _most_often_head(technology: str, best: Sequence[str]) -> str:
+def _headline_of_counts(technology: str, best: Sequence[str]) -> str:
     """Return in how many cases each change reduces the overhead most, in a reader's words."""
     (first, count), *further_changes = Counter(best).most_common(MOST_FURTHER_CASES)
     further_in_words = "".join(
@@ -1071,10 +1097,10 @@ def _case_in_words(ranking: Ranking | ChangeRanking) -> str:
     return f"{ranking.case} under {ranking.under}" if ranking.under else ranking.case
 
 
-def _quantities(ranking: Ranking) -> ResultTable:
+def _quantities_table(ranking: Ranking) -> ResultTable:
     rows = ranking.rows
 
-    def values(name: str, title: str, **look: Any) -> ResultColumn:
+    def column_of(name: str, title: str, **look: Any) -> ResultColumn:
         return ResultColumn.from_values(title, [row.values[name] for row in rows], "1", **look)
 
     changes = [_change_text(str(row.point["change"])) for row in rows]
@@ -1082,11 +1108,11 @@ def _quantities(ranking: Ranking) -> ResultTable:
         ResultColumn("parameter", [row.point["parameter"] for row in rows], place=True),
         ResultColumn("meaning", [row.point["meaning"] for row in rows]),
         ResultColumn("value", [row["value"] for row in rows], [row.unit("value") for row in rows]),
-        values("share", "share", written=as_percent),
-        values("elasticity", "elasticity", written=lambda value, *_: three_digits(value)),
+        column_of("share", "share", written=as_percent),
+        column_of("elasticity", "elasticity", written=lambda value, *_: three_digits(value)),
         ResultColumn("change", changes),
-        values("time_saved", "time saved", written=as_percent),
-        values("opposite", "by the opposite", written=as_percent),
+        column_of("time_saved", "time saved", written=as_percent),
+        column_of("opposite", "by the opposite", written=as_percent),
     ]
     return ResultTable(
         "", columns, Provenance.of(rows), title=f"### {escape(_case_in_words(ranking))}"
@@ -1103,7 +1129,7 @@ def _change_text(change: str) -> str:
     return f"{'-' if word == 'less' else '+'}{size}" if change else NOTHING
 
 
-def _changes(change_ranking: ChangeRanking) -> ResultTable:
+def _changes_table(change_ranking: ChangeRanking) -> ResultTable:
     effects = (*change_ranking.effects, *change_ranking.pairs)
     columns = [
         ResultColumn(
@@ -1152,7 +1178,7 @@ def _pairs_table(change_ranking: ChangeRanking) -> str | ResultTable:
         ResultColumn("cost", [pair.point.get("cost") for pair in pairs], written=as_number),
         ResultColumn(
             "within the budget",
-            ["yes" if change_ranking.affordable(pair) else "no" for pair in pairs],
+            ["yes" if change_ranking.is_affordable(pair) else "no" for pair in pairs],
         ),
         ResultColumn.from_values(
             "overhead reduction", map(_overhead_reduction, pairs), "1", written=as_percent
@@ -1173,13 +1199,13 @@ def _overhead_reduction(answer: Answer) -> Value:
     return answer.values.get("overhead_reduction", Value(None, "1"))
 
 
-def _verdict(change_ranking: ChangeRanking) -> str:
+def _best_change_sentence(change_ranking: ChangeRanking) -> str:
     values_before = change_ranking.before.values
     overhead, time = (
         quantity(values_before[name].value, "s", ends=values_before[name].ends)
         for name in ("overhead", "time")
     )
-    best = _best(change_ranking)
+    best = _best_change(change_ranking)
     gain = _overhead_reduction(best)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
@@ -1199,7 +1225,7 @@ def _verdict(change_ranking: ChangeRanking) -> str:
             if best.draws
             else f", undecided against {names}, because their intervals overlap"
         )
-    pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
+    pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
@@ -1217,7 +1243,7 @@ def _verdict(change_ranking: ChangeRanking) -> str:
     return f"{words}; the best pair{budget} is {pair.point['change']}: {pair_in_words}"
 
 
-def _best(change_ranking: ChangeRanking) -> Answer:
+def _best_change(change_ranking: ChangeRanking) -> Answer:
     return max(change_ranking.effects, key=lambda effect: _overhead_reduction(effect).value or 0.0)
 
 

@@ -31,27 +31,27 @@ class SearchCurves:
 
     Parameters
     ----------
-    of, unit : what is searched, and its base unit
+    path, unit : the quantity that is varied, or year, and its base unit
     left_side : of the part, as written
     dimension : of both sides
     places : where the case was solved
     left, right : values of the sides with the ends of their intervals [3, places]
-    logarithmic : the places are spread evenly by their ratios
+    is_logarithmic : the places are spread evenly by their ratios
     """
 
-    of: str
+    path: str
     unit: str
     left_side: str
     dimension: str
     places: Array
     left: Array
     right: Array
-    logarithmic: bool
+    is_logarithmic: bool
 
 
 def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) -> Figure:
-    """Draw the left side of a condition against what is searched, a line for each case, and the
-    right side as the limit, or as a thin line of the case where it changes.
+    """Draw the left side of a condition against the varied quantity, with a line for each case. The
+    right side is drawn as the limit, or, if it changes, as a thin line for each case.
 
     Parameters
     ----------
@@ -64,23 +64,23 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
 
     curves_listed = list(curves.values())
     first = curves_listed[0]
-    single = len(curves_listed) == 1
+    is_single = len(curves_listed) == 1
     limits = _limits(curves)
     low, high = _height(curves_listed, limits)
     unit, factor = choose_unit([low, high], Dimension.of(first.dimension))
-    across_unit, across = choose_unit(first.places.tolist(), Dimension.of(first.unit))
-    figure = sheet(6.6 if single else 8.6, 4.2)
+    across_unit, across_factor = choose_unit(first.places.tolist(), Dimension.of(first.unit))
+    figure = sheet(6.6 if is_single else 8.6, 4.2)
     axes = figure.subplots()
     for index, (case, curve) in enumerate(curves.items()):
-        look = {**stroke(index), "marker": ""}
-        x, (y, low_end, high_end) = curve.places / across, curve.left / factor
-        axes.plot(x, y, label=words.case(case), **look)
-        draw_intervals(axes, x, y, low_end, high_end, look["color"])
+        line_style = {**stroke(index), "marker": ""}
+        x, (y, low_end, high_end) = curve.places / across_factor, curve.left / factor
+        axes.plot(x, y, label=words.case(case), **line_style)
+        draw_intervals(axes, x, y, low_end, high_end, line_style["color"])
         if not limits:
-            axes.plot(x, curve.right[0] / factor, **{**look, "linewidth": 0.8})
-    _scale_across(axes, first, across)
+            axes.plot(x, curve.right[0] / factor, **{**line_style, "linewidth": 0.8})
+    _scale_across(axes, first, across_factor)
     axes.set_ylabel(textwrap.fill(axis_title(_subject(first, words), unit), _LONGEST_TITLE))
-    subject = "year" if first.of == YEAR else words.quantity(first.of)
+    subject = "year" if first.path == YEAR else words.quantity(first.path)
     axes.set_xlabel(textwrap.fill(axis_title(subject, across_unit), 2 * _LONGEST_TITLE))
     axes.set_ylim(low / factor, high / factor)
     lines_drawn = [*axes.lines]
@@ -90,7 +90,7 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
         text = f"limit{owner} {quantity(limit, first.dimension)}"
         write_limit(axes, limit / factor, text, lines_drawn)
     handles, labels = axes.get_legend_handles_labels()
-    return titled(figure, title, *(() if single else ("case", handles, labels)))
+    return titled(figure, title, *(() if is_single else ("case", handles, labels)))
 
 
 def _limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
@@ -115,13 +115,13 @@ def _height(curves: Sequence[SearchCurves], limits: Collection[float]) -> tuple[
     values = values[np.isfinite(values)]
     low = float(values.min(initial=0.0))
     high = float(values.max(initial=0.0))
-    if (most := _ABOVE_THE_LIMIT * max(limits, default=0.0)) > 0:
-        high = min(high, most)
+    if (ceiling := _ABOVE_THE_LIMIT * max(limits, default=0.0)) > 0:
+        high = min(high, ceiling)
     return 1.05 * low, 1.05 * high if high > low else low + 1.0
 
 
 def _subject(curve: SearchCurves, words: Words) -> str:
-    """Return what the left side is, in a reader's words."""
+    """Return the title of the vertical axis: the left side of the condition in words."""
     text = curve.left_side
     return words.value(text) if re.fullmatch(ONE_VALUE, text) else words.condition(text)
 
@@ -131,7 +131,7 @@ def _scale_across(axes: Axes, curve: SearchCurves, factor: float) -> None:
     from slipstick_pictures.look import logarithmic, plain_ticks
 
     places = curve.places / factor
-    if curve.logarithmic and places[0] > 0:
+    if curve.is_logarithmic and places[0] > 0:
         logarithmic(axes.xaxis, places)
-    elif curve.of != YEAR:
+    elif curve.path != YEAR:
         plain_ticks(axes.xaxis, places)

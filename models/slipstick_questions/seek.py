@@ -51,9 +51,16 @@ from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, HIGH_PROBABILITY, LOW_PROBABILITY, drawn_columns
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.search_picture import SearchCurves, search_figure
-from slipstick_questions.sign_changes import ROUNDING, Change, decided
+from slipstick_questions.sign_changes import ROUNDING, Change, decide
 from slipstick_questions.specs import SearchPictureSpec, SeekSpec
-from slipstick_questions.trends import beyond, doubts, trend_called, trended_case, year, year_of
+from slipstick_questions.trends import (
+    doubts,
+    rates_outside_periods,
+    read_trend,
+    trended_case,
+    year,
+    year_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,7 +110,7 @@ class ConditionSearch:
         it holds
     longer : the longest run that was to decide, as a multiple of the first
     means : the condition in its author's words
-    looked : the places that were looked at first, and how each was computed
+    first_places : the places that were looked at first, and how each was computed
     curves : both sides of the condition at all places
     """
 
@@ -128,7 +135,9 @@ class ConditionSearch:
     unanswered: tuple[Unanswered, ...] = ()
     longer: float = 1.0
     means: str = ""
-    looked: tuple[Sequence[float], Provenance] = field(default=((), Provenance([], [])), repr=False)
+    first_places: tuple[Sequence[float], Provenance] = field(
+        default=((), Provenance([], [])), repr=False
+    )
     curves: SearchCurves | None = field(default=None, repr=False)
 
     @property
@@ -146,9 +155,9 @@ class ConditionSearch:
         """Return whether the condition holds at a place; None where that is undecided, has no
         answer, or was not searched.
         """
-        in_gap = any(stretch.first <= place <= stretch.last for stretch in self.unanswered)
+        has_no_answer = any(stretch.first <= place <= stretch.last for stretch in self.unanswered)
         is_open = any(first <= place <= last for first, last in self.undecided)
-        if in_gap or is_open or not self.first <= place <= self.last:
+        if has_no_answer or is_open or not self.first <= place <= self.last:
             return None
         holds = self.holds_first
         for crossing in self.crossings:
@@ -162,7 +171,7 @@ class ConditionSearch:
         return holds
 
     @property
-    def simple(self) -> bool:
+    def is_decided(self) -> bool:
         """Return whether the condition is decided everywhere and does not hold next to an
         unanswered place.
         """
@@ -178,7 +187,7 @@ class ConditionSearch:
         """Return an answer without values, with the provenance of the last searched place up to a
         given one.
         """
-        places, provenance = self.looked
+        places, provenance = self.first_places
         return (
             Answer(self.case, **provenance.answer_fields(max(0, bisect_right(places, place) - 1)))
             if places
@@ -233,7 +242,7 @@ class SeekResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return for which values the first condition holds, case by case, best first."""
         return [
-            _head([search for search in self.searches if search.name == name], words)
+            _headline([search for search in self.searches if search.name == name], words)
             for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
         ]
 
@@ -250,7 +259,7 @@ class SeekResult(QuestionResult):
         if len(cases_by_width) < 2 or not _first_is_widest(cases_by_width):
             return None
         first = cases_by_width[0]
-        return first.case, f"{_clause(first, words)} {_where_head(first, words, True)}"
+        return first.case, f"{_condition_clause(first, words)} {_where_text(first, words, True)}"
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the first condition holds at the value that each case has as given."""
@@ -270,20 +279,24 @@ class SeekResult(QuestionResult):
             return None
         word = verdict_word(truths.values())
         headline = self.headline(words)[0]
-        cases_of = {
-            truth: join_phrases([case for case, held in truths.items() if held is truth])
+        cases_by_truth = {
+            truth: join_phrases(
+                [case for case, truth_of_case in truths.items() if truth_of_case is truth]
+            )
             for truth in (True, False, None)
         }
         named_cases = [
             f"{truth_word} for {cases}"
-            for truth_word, cases in zip(("yes", "no", "undecided"), cases_of.values(), strict=True)
+            for truth_word, cases in zip(
+                ("yes", "no", "undecided"), cases_by_truth.values(), strict=True
+            )
             if cases
         ]
         value_in_words = (
             f"with {given_texts[0]}" if len({*given_texts}) == 1 else "with the values as given"
         )
-        which = f" {join_phrases(named_cases)}" if len(named_cases) > 1 else ""
-        return TitleAnswer(f"{word},{which} {value_in_words}", uncapitalized(headline))
+        cases_text = f" {join_phrases(named_cases)}" if len(named_cases) > 1 else ""
+        return TitleAnswer(f"{word},{cases_text} {value_in_words}", uncapitalized(headline))
 
     def examined(self) -> list[str]:
         """List the cases that were searched."""
@@ -298,8 +311,8 @@ class SeekResult(QuestionResult):
         rows = [
             [
                 words.case(search.case),
-                capital(_clause(search, words)),
-                _where_head(search, words, True),
+                capital(_condition_clause(search, words)),
+                _where_text(search, words, True),
             ]
             for search in self.searches
         ]
@@ -361,8 +374,10 @@ class SeekResult(QuestionResult):
             ResultColumn("holds", words),
         ]
         provenances = [search.answer(place) for search, place in zip(searches, places, strict=True)]
-        few = len(self.searches) <= _FEW_SEARCHES  # of which the sentences say all
-        yield ResultTable("seek", columns, Provenance.of(provenances), rows=() if few else None)
+        has_few_searches = len(self.searches) <= _FEW_SEARCHES  # of which the sentences say all
+        yield ResultTable(
+            "seek", columns, Provenance.of(provenances), rows=() if has_few_searches else None
+        )
 
 
 @dataclass(frozen=True)
@@ -370,8 +385,8 @@ class _CaseSearch:
     """The search for one case: ascending places, a function from places to values by path, and a
     condition on the answers.
 
-    What shapes the model is `built` anew at each place. Of whole numbers, `places` are all there
-    are, of which a few are looked at first.
+    `model_at` builds the model of a place, if what is varied shapes the model. Where only whole
+    numbers are possible, `places` are all of them; a few are looked at first.
     """
 
     name: str
@@ -380,44 +395,44 @@ class _CaseSearch:
     condition: Condition
     places: Sequence[float]
     values: Callable[[Array], dict[str, Array]]
-    of: str
+    path: str
     unit: str
     beyond: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
-    built: Callable[[float], Evaluator] | None = None
-    whole: bool = False
+    model_at: Callable[[float], Evaluator] | None = None
+    is_whole: bool = False
 
     @property
-    def single(self) -> bool:
+    def has_only_places(self) -> bool:
         """Return whether only the listed places are possible."""
-        return self.spec.step is not None or self.whole
+        return self.spec.step is not None or self.is_whole
 
-    def first_look(self) -> Array:
+    def places_of_first_look(self) -> Array:
         """Return the first places to search, including both ends; fewer if each is simulated."""
         places = np.array(self.places)
         spec = self.spec
-        estimated = self.case.form.estimated
-        if self.whole:
+        is_estimated = self.case.form.estimated
+        if self.is_whole:
             ends = (places[0], places[-1])
-            count = spec.points or (FEW_PLACES if estimated else MANY_PLACES)
-            spread = (
+            count = spec.points or (FEW_PLACES if is_estimated else MANY_PLACES)
+            candidates = (
                 np.geomspace(*ends, count)
                 if spec.spacing == "geometric"
                 else np.linspace(*ends, count)
             )
-            return np.unique(np.round(spread))
-        if estimated and spec.points is None and not self.single:
+            return np.unique(np.round(candidates))
+        if is_estimated and spec.points is None and not self.has_only_places:
             return places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
         return places
 
     def solved(self, places: Array, longer: float = 1.0) -> PointTable:
         """Solve at places; simulations run longer than the case's own by a factor."""
-        if self.built is None:
+        if self.model_at is None:
             return self.case.with_longer_simulations(longer).point_table(
                 self.values(places), self.condition.wanted
             )
         tables = (
-            self.built(float(place))
+            self.model_at(float(place))
             .with_longer_simulations(longer)
             .point_table({}, self.condition.wanted)
             for place in places
@@ -466,15 +481,15 @@ def _picture(name: str, spec: SeekSpec) -> SearchPictureSpec:
 
 def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
-    trended = trend_called(spec.trend, (*place, "trend"), study)
+    trended = read_trend(spec.trend, (*place, "trend"), study)
     base_year = year_of(case, spec.base_year, (*place, "base_year"), study)
     track = trended_case(case, trended, base_year, (*place, "base_year"), study)
-    numbers = numbers_of(axis_nodes(_axis(spec), study.node_of(place), place))
+    numbers = numbers_of(axis_nodes(_axis_spec(spec), study.node_of(place), place))
     if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _checked_rising(numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
-    rates_outside = beyond(track.trend, base_year, places)
+    rates_outside = rates_outside_periods(track.trend, base_year, places)
     doubtful = doubts(track, places, condition.read)
     return _CaseSearch(
         name, spec, track.case, condition, places, track.values, YEAR, "1", rates_outside, doubtful
@@ -485,15 +500,15 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
     place: Place = ("seek", name)
     node = study.node_of(place)
     settings = study.cases[case]
-    range_of = _axis(spec)
-    only_whole = False
+    axis_spec = _axis_spec(spec)
+    is_whole = False
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolve_once(settings, study.library)
         _check_ends(spec.of, place, inputs, study)
-        only_whole = spec.step is None and _is_whole(spec, place, inputs, study)
-        if only_whole:
-            range_of = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
-    nodes = axis_nodes(range_of, node, place)
+        is_whole = spec.step is None and _takes_whole_numbers(spec, place, inputs, study)
+        if is_whole:
+            axis_spec = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
+    nodes = axis_nodes(axis_spec, node, place)
     axis = axis_of(spec.of, nodes, resolve_once(settings, study.library))
     if axis.has_names:
         raise study.refusal(
@@ -506,38 +521,38 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
     ):
         values, nodes = values[::-1], nodes[::-1]  # rising rates are falling times of a byte
     places = _checked_rising(values, study, place)
-    built = with_values(case, settings, {spec.of: nodes[0]}, study.library)
-    path = canonical(built.inputs.tree, spec.of)
-    shapes = not built.built.are_free([path])
-    if shapes and spec.step is None and not only_whole:
-        suggestion = did_you_mean(spec.of, sorted(built.built.free_paths))
+    case_evaluator = with_values(case, settings, {spec.of: nodes[0]}, study.library)
+    path = canonical(case_evaluator.inputs.tree, spec.of)
+    shapes_model = not case_evaluator.built.are_free([path])
+    if shapes_model and spec.step is None and not is_whole:
+        suggestion = did_you_mean(spec.of, sorted(case_evaluator.built.free_paths))
         message = f"no answer of {case} depends continuously on {spec.of}{suggestion}"
         raise study.refusal(
             (*place, "of"), f"{message}; to look at single values of it, give a step"
         )
-    condition = condition_of(spec.where, (*place, "where"), built, study)
+    condition = condition_of(spec.where, (*place, "where"), case_evaluator, study)
     at_place = dict(zip(places, nodes, strict=True))
 
     def built_at(x: float) -> Evaluator:
         return evaluator(case, {**settings, spec.of: at_place[x]}, study.library)
 
-    anew = built_at if shapes else None
+    model_at = built_at if shapes_model else None
     return _CaseSearch(
         name,
         spec,
-        built,
+        case_evaluator,
         condition,
         places,
         lambda x: {path: x},
         path,
         axis.unit,
-        built=anew,
-        whole=only_whole,
+        model_at=model_at,
+        is_whole=is_whole,
     )
 
 
-def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext) -> bool:
-    """Return whether the path accepts whole numbers only, tested with the first value plus one
+def _takes_whole_numbers(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext) -> bool:
+    """Return whether the path accepts only whole numbers; the test is the first value plus one
     half.
     """
     first = study.node_of((*place, "from"))
@@ -579,12 +594,12 @@ def _dimension(inputs: Inputs, path: str) -> str:
     return str(value_given.dimension) if value_given else ""
 
 
-def _axis(spec: SeekSpec) -> AxisSpec:
+def _axis_spec(spec: SeekSpec) -> AxisSpec:
     count = spec.points or MANY_PLACES
-    dense = (
+    spacing_fields = (
         {"step": spec.step} if spec.step is not None else {"count": count, "spacing": spec.spacing}
     )
-    return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **dense})
+    return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **spacing_fields})
 
 
 def _checked_rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
@@ -611,75 +626,79 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     """
     condition = case_search.condition
     case = case_search.case
-    places = case_search.first_look()
+    places = case_search.places_of_first_look()
     table = case_search.solved(places)
-    longest = 1.0
-    looked = (places.tolist(), table.provenance)
+    longest_run = 1.0
+    first_places = (places.tolist(), table.provenance)
     columns = table.columns
     margins, _ = condition.look(columns)
     has_answer = np.isfinite(margins[0])
     if (
         case.form.estimated
-        or case_search.whole
+        or case_search.is_whole
         or np.any(np.diff(margins[1:], axis=0) > 0)
-        or (not case_search.single and has_answer.any() and not has_answer.all())
+        or (not case_search.has_only_places and has_answer.any() and not has_answer.all())
     ):
-        closer = _SearchRefinement(case_search, places, columns)
-        closer.decide()
-        closer.close_in()
-        if case_search.whole:
-            closer.decide()
-        places = closer.places
-        longest = float(closer.longer.max())
-        columns = closer.found
+        refinement = _SearchRefinement(case_search, places, columns)
+        refinement.decide()
+        refinement.bisect()
+        if case_search.is_whole:
+            refinement.decide()
+        places = refinement.places
+        longest_run = float(refinement.longer.max())
+        columns = refinement.columns
     margins, holds = condition.look(columns)
     changes, undecided = condition.changes(
-        columns, places, None if case_search.single else case_search.columns
+        columns, places, None if case_search.has_only_places else case_search.columns
     )
-    if case.built.uncertain.paths and case_search.built is None:
+    if case.built.uncertain.paths and case_search.model_at is None:
         drawn_margins = _drawn_margins(case_search, places)
         changes = [_with_band(drawn_margins, places, change) for change in changes]
         if not changes:
             undecided = [*undecided, *_open_stretches(drawn_margins, places)]
-    finite = np.isfinite(margins[0])
+    has_answers = np.isfinite(margins[0])
     nearest = (
-        int(np.nanargmin(np.abs(np.where(finite, margins[0], np.nan)))) if finite.any() else None
+        int(np.nanargmin(np.abs(np.where(has_answers, margins[0], np.nan))))
+        if has_answers.any()
+        else None
     )
-    ends = np.flatnonzero(finite)[[0, -1]].tolist() if finite.any() else [0, len(places) - 1]
+    ends = (
+        np.flatnonzero(has_answers)[[0, -1]].tolist() if has_answers.any() else [0, len(places) - 1]
+    )
     sides = condition.sides(columns)
-    part = _part_of_smallest_margin(sides, nearest or 0)
+    part_index = _part_of_smallest_margin(sides, nearest or 0)
     return ConditionSearch(
         name=case_search.name,
         case=case.case,
-        of=case_search.of,
+        of=case_search.path,
         unit=case_search.unit,
         trend=case_search.spec.trend,
         condition=condition.text,
         first=float(places[0]),
         last=float(places[-1]),
-        holds_first=bool(holds[0]) if finite[0] else None,
-        holds_last=bool(holds[-1]) if finite[-1] else None,
+        holds_first=bool(holds[0]) if has_answers[0] else None,
+        holds_last=bool(holds[-1]) if has_answers[-1] else None,
         places=len(places),
         crossings=tuple(changes),
-        sides=tuple(_sides(condition, columns, [*ends, nearest or 0])),
+        sides=tuple(_smallest_sides(condition, columns, [*ends, nearest or 0])),
         nearest=None if nearest is None else float(places[nearest]),
         margin=None if nearest is None else float(abs(margins[0, nearest])),
         beyond=case_search.beyond,
         doubts=case_search.doubts,
         undecided=tuple(undecided),
-        unanswered=tuple(_unanswered_stretches(places, finite, holds)),
-        longer=longest,
+        unanswered=tuple(_unanswered_stretches(places, has_answers, holds)),
+        longer=longest_run,
         means=case_search.spec.title,
-        looked=looked,
+        first_places=first_places,
         curves=SearchCurves(
-            case_search.of,
+            case_search.path,
             case_search.unit,
-            condition.left_sides[part],
-            str(condition.parts[part].left.dimension),
+            condition.left_sides[part_index],
+            str(condition.parts[part_index].left.dimension),
             places,
-            sides[part].left,
-            sides[part].right,
-            logarithmic=case_search.spec.spacing == "geometric",
+            sides[part_index].left,
+            sides[part_index].right,
+            is_logarithmic=case_search.spec.spacing == "geometric",
         ),
     )
 
@@ -721,10 +740,10 @@ def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
     """
     crossings = []
     for row in drawn_margins:
-        sides = (
+        is_crossed = (
             (row[:-1] < 0) & (row[1:] >= 0) if change.starts else (row[:-1] >= 0) & (row[1:] < 0)
         )
-        for index in np.flatnonzero(sides)[:1]:
+        for index in np.flatnonzero(is_crossed)[:1]:
             fraction = row[index] / (row[index] - row[index + 1])
             crossings.append(places[index] + fraction * (places[index + 1] - places[index]))
     if len(crossings) < BAND_DRAWS / 2:
@@ -744,9 +763,9 @@ def _unanswered_stretches(
     """Yield each stretch of places without an answer, and the answered places before and after
     it.
     """
-    starts = np.flatnonzero(~has_answer & np.append(True, has_answer[:-1]))
-    ends = np.flatnonzero(~has_answer & np.append(has_answer[1:], True))
-    for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
+    start_indices = np.flatnonzero(~has_answer & np.append(True, has_answer[:-1]))
+    end_indices = np.flatnonzero(~has_answer & np.append(has_answer[1:], True))
+    for first, last in zip(start_indices.tolist(), end_indices.tolist(), strict=True):
         index_before = first - 1 if first else None
         index_after = last + 1 if last + 1 < len(places) else None
         yield Unanswered(
@@ -777,29 +796,34 @@ class _SearchRefinement:
     def __init__(
         self, case_search: _CaseSearch, places: Array, columns: Mapping[str, Array]
     ) -> None:
-        self.asked = case_search
+        self.case_search = case_search
         self.places = places
-        self.found = dict(columns)
+        self.columns = dict(columns)
         self.longer = np.ones(len(places))
-        self.effort = EFFORT * len(places)
+        self.remaining_effort = EFFORT * len(places)
 
     def decide(self) -> None:
         """Extend undecided runs that a longer run should decide, in order of effort."""
         while True:
-            needed = self._run_lengths_needed()
-            index = int(np.argmin(needed))
-            if needed[index] > min(LONGEST, self.effort):
+            needed_lengths = self._needed_run_lengths()
+            index = int(np.argmin(needed_lengths))
+            if needed_lengths[index] > min(LONGEST, self.remaining_effort):
                 return
-            self._run(index, float(self.places[index]), float(needed[index]), new=False)
+            self._simulate_at(
+                index, float(self.places[index]), float(needed_lengths[index]), is_new=False
+            )
 
-    def _run_lengths_needed(self) -> Array:
-        """Return the run length that each undecided place needs, as a multiple of the case's own;
-        the width of an interval falls with the square root of it. Infinite for decided places.
+    def _needed_run_lengths(self) -> Array:
+        """Return the run length that would decide each undecided place, as a multiple of the case's
+        own [places]; infinite for decided places. The width of an interval falls with the square
+        root of the run length.
         """
-        margins, holds = self.asked.condition.look(self.found)
+        margins, holds = self.case_search.condition.look(self.columns)
         middle, low, high = margins
-        undecided = (
-            (decided(margins, holds) == 0) & np.isfinite(middle) & self.asked.case.form.estimated
+        is_undecided = (
+            (decide(margins, holds) == 0)
+            & np.isfinite(middle)
+            & self.case_search.case.form.estimated
         )
         with np.errstate(all="ignore"):
             # Width of the interval towards 0 over the distance of the margin from 0: below 1 it
@@ -810,122 +834,133 @@ class _SearchRefinement:
         factor = np.where(
             high - low > 2.0, 4.0, 2.0 ** np.ceil(np.log2(np.maximum(1.2 * half_widths**2, 2.0)))
         )
-        return np.where(undecided, self.longer * factor, np.inf)
+        return np.where(is_undecided, self.longer * factor, np.inf)
 
-    def close_in(self) -> None:
+    def bisect(self) -> None:
         """Bisect between neighbours where an end of the interval crosses the condition, or where
         only one has an answer.
 
-        What has no answer is a side of its own: a limit may lie between the last place that was
-        looked at and saturation. Of computed answers only this is closed in on here; their changes
-        between answers are roots.
+        The end of the answers is bisected too, because a limit may lie between the last place with
+        an answer and saturation. For computed answers nothing else is bisected here; their changes
+        between answers are found as roots.
         """
-        integral = self.asked.whole
-        while integral or not self.asked.single:
-            gaps = self._stretches_sentence()
+        is_whole = self.case_search.is_whole
+        while is_whole or not self.case_search.has_only_places:
+            gaps = self._gaps_to_bisect()
             index = int(np.argmax(gaps))
-            longer = float(self.longer[index : index + 2].min())
-            if gaps[index] <= 0.0 or longer > self.effort:
+            run_factor = float(self.longer[index : index + 2].min())
+            if gaps[index] <= 0.0 or run_factor > self.remaining_effort:
                 return
             middle = float(self.places[index : index + 2].mean())
-            self._run(index + 1, middle // 1 if integral else middle, longer, new=True)
+            self._simulate_at(
+                index + 1, middle // 1 if is_whole else middle, run_factor, is_new=True
+            )
 
-    def _stretches_sentence(self) -> Array:
-        """Return the distance of neighbours that are still to be bisected, 0 where they are close
-        enough.
+    def _gaps_to_bisect(self) -> Array:
+        """Return the distances of neighbours that are still to be bisected, 0 where they are close
+        enough [places - 1].
 
-        Numbers are relative, and near enough at the precision of the runs; whole numbers at 1.
+        Distances are relative, and small enough at the precision of the runs; whole numbers are
+        bisected down to a distance of 1.
         """
-        case = self.asked.case
-        margins, _ = self.asked.condition.look(self.found)
-        finite = np.isfinite(margins[0])
-        ends = finite[1:] != finite[:-1]
+        case = self.case_search.case
+        margins, _ = self.case_search.condition.look(self.columns)
+        has_answer = np.isfinite(margins[0])
+        is_end_of_answers = has_answer[1:] != has_answer[:-1]
         signs = np.sign(np.where(np.abs(margins[1:]) <= ROUNDING, 0.0, margins[1:]))
-        crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & finite[1:] & finite[:-1]
-        crossed &= self.asked.whole or case.form.estimated or self._intervals
+        is_crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & has_answer[1:] & has_answer[:-1]
+        is_crossed &= self.case_search.is_whole or case.form.estimated or self._has_intervals
         distances = np.diff(self.places)
-        if self.asked.whole:
-            return np.where((ends | crossed) & (distances > 1), distances, 0.0)
-        size = np.maximum(np.abs(self.places[1:]), np.abs(self.places[:-1]))
-        relative = distances / np.maximum(size, 1e-300)
+        if self.case_search.is_whole:
+            return np.where((is_end_of_answers | is_crossed) & (distances > 1), distances, 0.0)
+        magnitudes = np.maximum(np.abs(self.places[1:]), np.abs(self.places[:-1]))
+        relative_distances = distances / np.maximum(magnitudes, 1e-300)
         precision = case.built.options.simulation.precision
-        closest_distance = np.where(crossed | case.form.estimated, precision, CLOSEST)
-        return np.where((ends | crossed) & (relative > closest_distance), relative, 0.0)
+        closest_distance = np.where(is_crossed | case.form.estimated, precision, CLOSEST)
+        return np.where(
+            (is_end_of_answers | is_crossed) & (relative_distances > closest_distance),
+            relative_distances,
+            0.0,
+        )
 
     @property
-    def _intervals(self) -> bool:
+    def _has_intervals(self) -> bool:
         """Return whether answers have intervals though they are not simulated, such as approximate
         quantiles.
         """
-        margins, _ = self.asked.condition.look(self.found)
+        margins, _ = self.case_search.condition.look(self.columns)
         return bool(np.any(np.diff(margins[1:], axis=0) > 0))
 
-    def _run(self, index: int, place: float, longer: float, *, new: bool) -> None:
+    def _simulate_at(self, index: int, place: float, run_factor: float, *, is_new: bool) -> None:
         """Simulate at one place, and replace its row of the columns."""
 
-        def put(column: Array, value: float) -> Array:
-            return np.insert(column if new else np.delete(column, index), index, value)
+        def with_value(column: Array, value: float) -> Array:
+            return np.insert(column if is_new else np.delete(column, index), index, value)
 
-        self.effort -= longer
-        columns = self.asked.columns(np.array([place]), longer)
-        self.places, self.longer = put(self.places, place), put(self.longer, longer)
-        self.found = {
-            name: put(column, columns.get(name, [np.nan])[0]) for name, column in self.found.items()
+        self.remaining_effort -= run_factor
+        columns = self.case_search.columns(np.array([place]), run_factor)
+        self.places, self.longer = (
+            with_value(self.places, place),
+            with_value(self.longer, run_factor),
+        )
+        self.columns = {
+            name: with_value(column, columns.get(name, [np.nan])[0])
+            for name, column in self.columns.items()
         }
 
 
-def _sides(
+def _smallest_sides(
     condition: Condition, columns: Mapping[str, Array], indices: list[int]
 ) -> Iterator[tuple[Value, Value]]:
-    """Yield the two sides of the part with the smallest margin at each place."""
+    """Yield the two sides of the part of a condition with the smallest margin, at each index."""
     sides = condition.sides(columns)
     for index in indices:
-        worst = _part_of_smallest_margin(sides, index)
-        unit = str(condition.parts[worst].left.dimension)
+        part_index = _part_of_smallest_margin(sides, index)
+        unit = str(condition.parts[part_index].left.dimension)
         left_side, right = (
             Value(float(side[0, index]), unit, *map(float, side[1:, index]))
-            for side in (sides[worst].left, sides[worst].right)
+            for side in (sides[part_index].left, sides[part_index].right)
         )
         yield left_side, right
 
 
 def _part_of_smallest_margin(sides: Sequence[ConditionSides], index: int) -> int:
-    """Return the part of a condition with the smallest margin at a place."""
-    return min(range(len(sides)), key=lambda number: float(sides[number].margin[0, index]))
+    """Return the index of the part of a condition that has the smallest margin at a place."""
+    return min(range(len(sides)), key=lambda part_index: float(sides[part_index].margin[0, index]))
 
 
-def _clause(search: ConditionSearch, words: Words) -> str:
+def _condition_clause(search: ConditionSearch, words: Words) -> str:
     """Return the condition as a clause."""
     return search.means or words.condition(search.condition)
 
 
-def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
+def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
     """Return one sentence that states, case by case, for which values a condition holds."""
     first, *further_searches = _cases_by_width(cases)
     trend_in_words = f" along the trend {as_words(first.trend)}" if first.trend else ""
-    lead = f"{capital(_clause(first, words))}{trend_in_words}"
-    range_of_first = _where_head(first, words, True)
+    lead = f"{capital(_condition_clause(first, words))}{trend_in_words}"
+    place_of_first = _where_text(first, words, True)
     if not further_searches:
-        return f"{lead}{'' if range_of_first.startswith(_PHRASES) else ':'} {range_of_first}"
-    said = further_searches[:MOST_FURTHER_CASES]
-    left_out = len(further_searches) - len(said)
-    further_in_words = [with_noun(left_out, "further case")] if left_out else []
-    further_places = [_where_head(search, words, False) for search in said]
+        return f"{lead}{'' if place_of_first.startswith(_PHRASES) else ':'} {place_of_first}"
+    further_shown = further_searches[:MOST_FURTHER_CASES]
+    unshown_count = len(further_searches) - len(further_shown)
+    further_in_words = [with_noun(unshown_count, "further case")] if unshown_count else []
+    further_places = [_where_text(search, words, False) for search in further_shown]
     if all(
         place.startswith(_PHRASES) and ";" not in place
-        for place in (range_of_first, *further_places)
+        for place in (place_of_first, *further_places)
     ):
-        relation = next((words for words in _RELATIONS if f" {words} " in range_of_first), "")
-        phrases = [f"{range_of_first} for {words.case(first.case)}"]
+        relation = next((words for words in _RELATIONS if f" {words} " in place_of_first), "")
+        phrases = [f"{place_of_first} for {words.case(first.case)}"]
         phrases += [
             f"{place.removeprefix(relation).strip()} for {words.case(search.case)}"
-            for search, place in zip(said, further_places, strict=True)
+            for search, place in zip(further_shown, further_places, strict=True)
         ]
         return f"{lead} {join_phrases([*phrases, *further_in_words])}"
-    phrases = [f"{words.case(first.case)} {range_of_first}"]
+    phrases = [f"{words.case(first.case)} {place_of_first}"]
     phrases += [
         f"{words.case(search.case)} {place}"
-        for search, place in zip(said, further_places, strict=True)
+        for search, place in zip(further_shown, further_places, strict=True)
     ]
     return f"{lead}: {'; '.join([*phrases, *further_in_words])}"
 
@@ -939,7 +974,7 @@ def _cases_by_width(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
     """Sort cases by the width of the range in which the condition holds, if each has exactly one
     change in the same direction; else keep their order.
     """
-    if not all(len(case.crossings) == 1 and case.simple for case in cases):
+    if not all(len(case.crossings) == 1 and case.is_decided for case in cases):
         return list(cases)
     starts = {case.crossings[0].starts for case in cases}
     if len(starts) > 1:
@@ -950,7 +985,7 @@ def _cases_by_width(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
 
 def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
     """Return whether the first of the ranked cases certainly has the widest range."""
-    if not all(len(search.crossings) == 1 and search.simple for search in ranked):
+    if not all(len(search.crossings) == 1 and search.is_decided for search in ranked):
         return False
     first, second = (search.crossings[0] for search in ranked[:2])
     if first.starts != second.starts or first.value == second.value:
@@ -959,48 +994,56 @@ def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
     return not do_overlap(*ends)
 
 
-def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
+def _where_text(search: ConditionSearch, words: Words, with_title: bool) -> str:
     """Return for which values a condition holds, in a reader's words.
 
     Parameters
     ----------
     search : by a search
     words : of the study
-    named : say what the values are of, not only their amounts
+    with_title : say what the values are of, not only their amounts
     """
 
-    def bound(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
+    def bound_text(value: float | None, starts: bool, ends: Ends = NO_ENDS) -> str:
         if search.of == YEAR:
             amount = bracketed(year(value), *(year(end) for end in ends))
             return f"from {amount} on" if starts else f"until {amount}"
-        write = limit_phrase if named else limit_amount
+        write = limit_phrase if with_title else limit_amount
         return write(search.of, value or 0.0, search.unit, words, ends, is_lower=starts)
 
     if search.nearest is None:
-        return f"no answer ({_range_searched(search, words)})" if named else "no answer"
+        return f"no answer ({_range_searched(search, words)})" if with_title else "no answer"
     phrases = [
-        (crossing.value, _change_head(search, crossing, bound)) for crossing in search.crossings
+        (crossing.value, _change_bound_text(search, crossing, bound_text))
+        for crossing in search.crossings
     ]
     phrases += [
         (
             place,
-            f"{bound(place, begins)}; {'smaller' if begins else 'larger'} values have no answer",
+            (
+                f"{bound_text(place, begins)}; {'smaller' if begins else 'larger'} values have no"
+                " answer"
+            ),
         )
         for place, begins in search.ends_of_answers
     ]
-    open_ = [
+    undecided_texts = [
         f"undecided {'at' if first == last else 'from'} {_value_text(search, first)}"
         + ("" if first == last else f" to {_value_text(search, last)}")
         for first, last in search.undecided
     ]
     if not phrases:
         holds = "always" if search.holds_first else "never"
-        nearest_in_words = "" if search.holds_first or open_ else _nearest_sentence(search)
-        range_searched = _range_searched(search, words) if named else ""
+        nearest_in_words = (
+            "" if search.holds_first or undecided_texts else _nearest_sentence(search)
+        )
+        range_searched = _range_searched(search, words) if with_title else ""
         remarks = "; ".join(text for text in (range_searched, nearest_in_words) if text)
-        return f"{join_phrases(open_, 'and') or holds}{f' ({remarks})' if remarks else ''}"
+        return (
+            f"{join_phrases(undecided_texts, 'and') or holds}{f' ({remarks})' if remarks else ''}"
+        )
     phrases_shown = [words for _, words in sorted(phrases)][:MOST_FURTHER_CASES]
-    return join_phrases([*phrases_shown, *open_[:1]])
+    return join_phrases([*phrases_shown, *undecided_texts[:1]])
 
 
 def _nearest_sentence(search: ConditionSearch) -> str:
@@ -1023,17 +1066,19 @@ def _range_searched(search: ConditionSearch, words: Words) -> str:
     )
 
 
-def _change_head(search: ConditionSearch, change: Change, bound: Callable[..., str]) -> str:
-    """Return the bound of a change in words: at least, or at most, a value; where the condition is
-    sure, and as far as it is undecided.
+def _change_bound_text(
+    search: ConditionSearch, change: Change, bound_text: Callable[..., str]
+) -> str:
+    """Return the bound of a change in words, such as "at least" a value; the bound from which the
+    condition is decided, with the value up to which it is undecided.
     """
     if change.before is None:
-        return bound(change.value, change.starts, (change.low, change.high))
+        return bound_text(change.value, change.starts, (change.low, change.high))
     if change.low == change.high:
-        return bound(change.value if change.starts else change.before, change.starts)
-    sure = bound(change.high if change.starts else change.low, change.starts)
-    open_ = _value_text(search, change.low if change.starts else change.high)
-    return f"{sure} (undecided {'from' if change.starts else 'up to'} {open_})"
+        return bound_text(change.value if change.starts else change.before, change.starts)
+    decided_text = bound_text(change.high if change.starts else change.low, change.starts)
+    undecided_end = _value_text(search, change.low if change.starts else change.high)
+    return f"{decided_text} (undecided {'from' if change.starts else 'up to'} {undecided_end})"
 
 
 def search_text(search: ConditionSearch) -> str:
@@ -1140,13 +1185,13 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
         )
     low = _value_text(search, change.low)
     high = _value_text(search, change.high)
-    sure = (
+    decided_text = (
         f"holds from {search.of} = {high} on"
         if change.starts
         else f"no longer holds from {search.of} = {high} on"
     )
     return (
-        f"{sure} and is undecided from {low} on, where it seems to"
+        f"{decided_text} and is undecided from {low} on, where it seems to"
         f" {'start' if change.starts else 'stop'} at {value}"
     )
 

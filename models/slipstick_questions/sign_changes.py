@@ -60,29 +60,29 @@ def margin(comparison: Comparison, left_side: Array, right_side: Array) -> Array
     return np.asarray(-difference if comparison.relation.startswith("<") else difference)
 
 
-def changes(
+def find_changes(
     margins: Array,
     holds: NDArray[np.bool_],
     places: Array,
-    function: Callable[[float], float] | None,
+    margin_at: Callable[[float], float] | None,
 ) -> list[Change]:
     """List where a condition starts or stops holding between neighbours on a grid.
 
-    A place without a margin ends what is looked at on both of its sides. What happens twice between
-    neighbours is not seen.
+    No change is found next to a place without a margin. Two changes between neighbours are not
+    seen.
 
     Parameters
     ----------
     margins, holds : of the condition at the places; not a number where there is no answer
     places : rising
-    function : the margin at any place, closed in on by Brent's method (SciPy); None if there are
-        only those places
+    margin_at : returns the margin at any place, for Brent's method (SciPy); None if there are only
+        those places
 
     >>> x = np.linspace(0.0, 3.0, 7)
-    >>> [each.value for each in changes(x**2 - 2, x**2 >= 2, x, lambda x: x**2 - 2)]
+    >>> [change.value for change in find_changes(x**2 - 2, x**2 >= 2, x, lambda x: x**2 - 2)]
     [1.4142135623730951]
     """
-    changes_found = []
+    found_changes = []
     for index in range(len(places) - 1):
         margin_before = margins[index]
         margin_after = margins[index + 1]
@@ -94,16 +94,16 @@ def changes(
         low = float(places[index])
         high = float(places[index + 1])
         starts = bool(holds[index + 1])
-        if function is None:
-            changes_found.append(Change(high, low, starts))
+        if margin_at is None:
+            found_changes.append(Change(high, low, starts))
             continue
-        value = _root(function, low, high, float(margin_before), float(margin_after))
-        changes_found.append(Change(value, None, starts, jump=abs(function(value)) > _NEARLY))
-    return changes_found
+        value = _root(margin_at, low, high, float(margin_before), float(margin_after))
+        found_changes.append(Change(value, None, starts, jump=abs(margin_at(value)) > _NEARLY))
+    return found_changes
 
 
-def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Decide at each place whether a condition on estimates holds (1), does not hold (-1), or is
+def decide(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Return for each place whether a condition on estimates holds (1), does not hold (-1), or is
     within noise (0).
 
     Parameters
@@ -111,7 +111,7 @@ def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
     margins : value, low end and high end of the margin [3, places]
     holds : the values themselves meet the condition [places]
 
-    >>> decided(
+    >>> decide(
     ...     np.array([[0.1, 0.1, -0.1], [-0.1, 0.05, -0.2], [0.3, 0.2, -0.05]]),
     ...     np.array([True, True, False]),
     ... )
@@ -123,56 +123,61 @@ def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
     )
 
 
-def estimated_changes(
-    margins: Array, holds: NDArray[np.bool_], places: Array, *, single: bool
+def find_estimated_changes(
+    margins: Array, holds: NDArray[np.bool_], places: Array, *, has_only_places: bool
 ) -> tuple[list[Change], list[tuple[float, float]]]:
     """List where a condition on estimates starts or stops holding, and where that is within noise.
 
-    A change lies between two places where it is decided, and that differ. Its interval reaches from
-    where the end of the interval of the margin that crosses 0 first does so to where the other end
-    does; between neighbours, margins are taken as straight lines. What undecided places in between
-    seem to say is noise, and gives no change of its own.
+    A change lies between two places at which the condition is decided differently. Its interval
+    begins where one end of the interval of the margin crosses 0 and ends where the other end does;
+    between neighbours, margins are taken as straight lines. Undecided places in between are noise,
+    and give no change of their own.
 
     Parameters
     ----------
-    margins, holds : as for `decided`; not a number where there is no answer
+    margins, holds : as for `decide`; not a number where there is no answer
     places : rising
-    single : there is nothing between the places; a change is then at the first place on its far
-        side
+    has_only_places : nothing lies between the places; a change is then at the first place on its
+        far side
 
     Returns
     -------
     the changes, and the first and the last place of each further stretch of undecided places
 
     >>> margins = np.array([[-2.0, -0.5, 1.0], [-3.0, -1.5, 0.5], [-1.0, 0.5, 1.5]])
-    >>> (change,), stretches = estimated_changes(
-    ...     margins, margins[0] > 0, np.array([0.0, 1.0, 2.0]), single=False
+    >>> (change,), stretches = find_estimated_changes(
+    ...     margins, margins[0] > 0, np.array([0.0, 1.0, 2.0]), has_only_places=False
     ... )
     >>> round(change.low, 3), round(change.value, 3), round(change.high, 3), stretches
     (0.667, 1.333, 1.75, [])
     """
-    states = decided(margins, holds)
+    states = decide(margins, holds)
     has_answer = np.isfinite(margins[0])
     changes_found: list[Change] = []
     stretches: list[tuple[float, float]] = []
-    sure: int | None = None
-    open_since: int | None = None
+    last_decided: int | None = None
+    undecided_since: int | None = None
 
     for index in range(len(places) + 1):
         run_ended = index == len(places) or not has_answer[index]
         if not run_ended and not states[index]:
-            open_since = index if open_since is None else open_since
+            undecided_since = index if undecided_since is None else undecided_since
             continue
-        if sure is not None and not run_ended and states[index] != states[sure]:
+        if last_decided is not None and not run_ended and states[index] != states[last_decided]:
             changes_found.append(
                 _estimated_change(
-                    margins, places, sure, index, bool(states[index] > 0), single=single
+                    margins,
+                    places,
+                    last_decided,
+                    index,
+                    bool(states[index] > 0),
+                    has_only_places=has_only_places,
                 )
             )
-        elif open_since is not None:
-            stretches.append((float(places[open_since]), float(places[index - 1])))
-        sure = None if run_ended else index
-        open_since = None
+        elif undecided_since is not None:
+            stretches.append((float(places[undecided_since]), float(places[index - 1])))
+        last_decided = None if run_ended else index
+        undecided_since = None
     return changes_found, stretches
 
 
@@ -183,7 +188,7 @@ def _estimated_change(
     decided_after: int,
     starts: bool,
     *,
-    single: bool,
+    has_only_places: bool,
 ) -> Change:
     """Locate a change between two decided places."""
     middle, low, high = (
@@ -198,7 +203,7 @@ def _estimated_change(
         for is_below in (middle[1:-1] < 0, last_curve[1:-1] <= 0)
     ]
     cells = (int(np.argmax(first_curve[1:] >= 0)), *(int(end[-1]) for end in below_zero))
-    if single:
+    if has_only_places:
         low_place, value, high_place = (float(places[decided_before + cell + 1]) for cell in cells)
         return Change(
             value, float(places[decided_before + cells[1]]), starts, low=low_place, high=high_place
@@ -217,7 +222,7 @@ def _estimated_change(
 
 
 def _root(
-    function: Callable[[float], float],
+    margin_at: Callable[[float], float],
     low: float,
     high: float,
     margin_at_low: float,
@@ -231,11 +236,18 @@ def _root(
     # The ends are known; NaN inside would end the search anywhere, and counts as the far side.
     values_known = {low: margin_at_low, high: margin_at_high}
 
-    def at(x: float) -> float:
+    def known_or_computed(x: float) -> float:
         value = values_known.get(x, float("nan"))
-        value = function(x) if np.isnan(value) else value
+        value = margin_at(x) if np.isnan(value) else value
         return margin_at_high if np.isnan(value) else value
 
     return float(
-        brentq(at, low, high, xtol=1e-14 * max(abs(low), abs(high)), rtol=8.9e-16, maxiter=500)
+        brentq(
+            known_or_computed,
+            low,
+            high,
+            xtol=1e-14 * max(abs(low), abs(high)),
+            rtol=8.9e-16,
+            maxiter=500,
+        )
     )

@@ -29,8 +29,8 @@ from slipstick_rates.trend import (
     Trend,
     data_span,
     doubt_of,
-    outside,
-    untold,
+    periods_outside,
+    reason_not_to_start,
 )
 
 _SHARED = ("benefit", "fully", "partly")
@@ -53,13 +53,13 @@ class Trended:
     Parameters
     ----------
     name, spec : of the trend
-    laid : by path
+    nodes : what the trend sets, by path
     as_of : year whose knowledge is used; None is today's
     """
 
     name: str
     spec: TrendSpec
-    laid: Mapping[str, Node]
+    nodes: Mapping[str, Node]
     as_of: float | None = None
 
     @property
@@ -79,17 +79,18 @@ class TrendedCase:
     Parameters
     ----------
     case : built with everything that the trend changes
-    trend, base_year : what it goes along, and the year that its own values are of
-    followed : what the trend changes, with the case's own values
-    kind_told : whether its machine tells what its processors are
-    unfollowed : parameters that follow what the trend has no rate of, each with its name
+    trend, base_year : the trend, and the year of the case's own values
+    followers : the quantities that the trend changes, with the case's own values
+    has_kind : whether its machine states the kind of its processors
+    unfollowed : parameters that follow a technology for which the trend has no rate, each with the
+        name of the technology
     """
 
     case: Evaluator
     trend: Trend
     base_year: float
-    followed: tuple[Followed, ...]
-    kind_told: bool = True
+    followers: tuple[Followed, ...]
+    has_kind: bool = True
     unfollowed: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -105,7 +106,7 @@ class TrendedCase:
         years : to answer for
         draws : by name, as the trend draws them; as stated by default
         """
-        values_by_path = self.trend.values(self.base_year, years, self.followed, draws)
+        values_by_path = self.trend.values(self.base_year, years, self.followers, draws)
         return {path: values.reshape(-1) for path, values in values_by_path.items()}
 
     @property
@@ -113,7 +114,7 @@ class TrendedCase:
         """The base units of the parameters that follow a rate, by path."""
         return {
             value.path: str(self.case.built.parameters[value.path].dimension)
-            for value in self.followed
+            for value in self.followers
             if value.path.startswith(PARAMETERS)
         }
 
@@ -124,7 +125,7 @@ class TrendedCase:
         return self.case.columns(values, wanted) | {path: values[path] for path in self.units}
 
     @property
-    def still(self) -> tuple[str, ...]:
+    def classes_without_rate(self) -> tuple[str, ...]:
         """The classes of cost in the case for which the trend has no rate."""
         model = self.case.built.model
         technologies_used = model.technologies if isinstance(model, Model) else []
@@ -136,33 +137,33 @@ class TrendedCase:
 
     @property
     def timed(self) -> Collection[str]:
-        """The paths of what times depend on, without what only amounts do."""
+        """The paths of the parameters on which times depend; not those of amounts alone."""
         model = self.case.built.model
         if isinstance(model, Model | QueueingNetwork):
             return replace(model, amounts={}).parameters
         return ()
 
     @property
-    def priced(self) -> tuple[str, ...]:
+    def rates_of_amounts_alone(self) -> tuple[str, ...]:
         """The rates that change amounts, such as a cost, and no time."""
         timed = self.timed
-        read = {value.rate for value in self.followed if value.path in timed}
-        return tuple(name for name in self.trend.rates if name not in {*read, *self.unmoved})
+        read = {value.rate for value in self.followers if value.path in timed}
+        return tuple(
+            name for name in self.trend.rates if name not in {*read, *self.rates_without_effect}
+        )
 
     @property
-    def unmoved(self) -> tuple[str, ...]:
+    def rates_without_effect(self) -> tuple[str, ...]:
         """The rates that no value of the case depends on."""
         model = self.case.built.model
         # Compiling the model would load the libraries of arrays as its file is checked.
         has_parameters = isinstance(model, Model | QueueingNetwork)
         parameters_used = model.parameters if has_parameters else self.case.form.parameters
-        read = {value.rate for value in self.followed if value.path in parameters_used}
+        read = {value.rate for value in self.followers if value.path in parameters_used}
         return tuple(name for name in self.trend.rates if name not in read)
 
 
-def trend_called(
-    name: str, place: Place, study: StudyContext, as_of: float | None = None
-) -> Trended:
+def read_trend(name: str, place: Place, study: StudyContext, as_of: float | None = None) -> Trended:
     """Read the trend that a study names, as known in a given year.
 
     Raises
@@ -176,14 +177,14 @@ def trend_called(
     shared_settings = {
         f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := node_at(file, [key])) is not None
     }
-    short = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
+    short_name = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     if as_of is not None and spec.rates is not None:
         message = (
-            f"trend {short} has rates without points, so nothing tells what was known in"
+            f"trend {short_name} has rates without points, so nothing tells what was known in"
             f" {as_of:g}; name one of series"
         )
         raise study.refusal(("project", "as_of"), message)
-    return Trended(short, spec, shared_settings, as_of)
+    return Trended(short_name, spec, shared_settings, as_of)
 
 
 def trended_case(
@@ -192,17 +193,17 @@ def trended_case(
     base_year: float,
     place: Place,
     study: StudyContext,
-    names_known: Collection[str] = (),
+    further_series: Collection[str] = (),
 ) -> TrendedCase:
     """Build a case that follows a trend, starting from the case's own technology.
 
     Parameters
     ----------
     case : its name
-    trended, base_year : what it goes along, and the year that its values are of
+    trended, base_year : the trend, and the year of the case's own values
     place : where the base year stands
     study : the study
-    names_known : series of further trends of the question, whose names parameters may state
+    further_series : series of other trends of the question, which parameters may name
 
     Raises
     ------
@@ -220,42 +221,47 @@ def trended_case(
             " activity, or write in a parameter the technology that it follows"
         )
         raise study.refusal(place, message)
-    series = list(dict.fromkeys([*trended.spec.series, *names_known]))
+    series = list(dict.fromkeys([*trended.spec.series, *further_series]))
     for path, stated_quantity in stated_followers.items():
-        _check_stated(path, stated_quantity, series, inputs.tree)
+        _check_stated_technology(path, stated_quantity, series, inputs.tree)
     names = {stated_quantity.technology for stated_quantity in stated_followers.values()} - {
         *TECHNOLOGIES,
         PROCESSORS,
     }
     kind = node_at(inputs.tree, [*_PROCESSORS, "kind"])
-    kind_in_words = str(kind.value) if isinstance(kind, Scalar) else CORE
+    kind_name = str(kind.value) if isinstance(kind, Scalar) else CORE
     # In the order of the trend's file: draws and tables follow it.
     series_named = [name for name in trended.spec.series if name in names]
-    trend = trended.trend(kind_in_words, series_named)
+    trend = trended.trend(kind_name, series_named)
     classes = [name for name in trend.rates if name not in names] if has_classes else []
     trend = trend.of(
         {*classes, *(stated_quantity.technology for stated_quantity in stated_followers.values())}
     )
-    added = {
-        path: node for path, node in trended.laid.items() if node_at(inputs.tree, path) is None
+    added_nodes = {
+        path: node for path, node in trended.nodes.items() if node_at(inputs.tree, path) is None
     }
-    added |= {
+    added_nodes |= {
         path: _ONE
         for name in classes
         if node_at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
     }
-    built = evaluator(case, {**settings, **(added if has_classes else {})}, library)
-    followed = _followed(classes, stated_followers, trend, built)
-    if not followed:
-        raise study.refusal(place, _nothing_follows(case, trend, trended.as_of))
-    _check_followed(followed, trend, built)
-    unfollowed = tuple(
+    case_evaluator = evaluator(case, {**settings, **(added_nodes if has_classes else {})}, library)
+    followers = _list_followers(classes, stated_followers, trend, case_evaluator)
+    if not followers:
+        raise study.refusal(place, _reason_without_followers(case, trend, trended.as_of))
+    _check_followers(followers, trend, case_evaluator)
+    followers_without_rate = tuple(
         (path, stated_quantity.technology)
         for path, stated_quantity in stated_followers.items()
         if stated_quantity.technology not in trend.rates
     )
     track = TrendedCase(
-        built, trend, base_year, tuple(followed), not has_classes or kind is not None, unfollowed
+        case_evaluator,
+        trend,
+        base_year,
+        tuple(followers),
+        not has_classes or kind is not None,
+        followers_without_rate,
     )
     _check_base_year(track, place, study)
     return track
@@ -270,29 +276,34 @@ def _stated_followers(inputs: Inputs) -> dict[str, Given]:
     }
 
 
-def _followed(
+def _list_followers(
     classes: Sequence[str],
     stated_followers: Mapping[str, Given],
     trend: Trend,
-    built: Evaluator,
+    case_evaluator: Evaluator,
 ) -> list[Followed]:
-    """List what follows a rate of a trend: the classes of cost, and parameters that state it."""
-    followed = [
-        Followed(path, built.built.parameters[path].value or 1.0, name, name == PROCESSORS)
+    """List the quantities that follow a rate of a trend: the classes of cost, and the parameters
+    that name a technology.
+    """
+    followers = [
+        Followed(path, case_evaluator.built.parameters[path].value or 1.0, name, name == PROCESSORS)
         for name in classes
         for path in [f"{TECHNOLOGY}.{name}"]
     ]
-    return followed + [
+    return followers + [
         Followed(
-            path, stated_quantity.value, stated_quantity.technology, _rises(stated_quantity, trend)
+            path,
+            stated_quantity.value,
+            stated_quantity.technology,
+            _is_multiplied(stated_quantity, trend),
         )
         for path, stated_quantity in stated_followers.items()
         if stated_quantity.technology in trend.rates
     ]
 
 
-def _nothing_follows(case: str, trend: Trend, as_of: float | None) -> str:
-    """Return why a case cannot go along a trend of which nothing in it follows a rate."""
+def _reason_without_followers(case: str, trend: Trend, as_of: float | None) -> str:
+    """Return a message for a case in which no quantity follows a rate of the trend."""
     if as_of is None:
         return f"{case}: no parameter follows what {trend.name} has a rate of"
     return (
@@ -301,9 +312,11 @@ def _nothing_follows(case: str, trend: Trend, as_of: float | None) -> str:
     )
 
 
-def _check_stated(path: str, stated_quantity: Given, series: Collection[str], tree: Node) -> None:
-    """Raise if what a parameter states to follow is no series and no class of cost, or if a class
-    does not tell whether the parameter rises.
+def _check_stated_technology(
+    path: str, stated_quantity: Given, series: Collection[str], tree: Node
+) -> None:
+    """Raise if the technology that a parameter names is no series and no class of cost, or if its
+    class leaves open whether the parameter rises.
     """
     name = stated_quantity.technology
     mark = value_mark(tree, f"{path}.technology")
@@ -319,7 +332,7 @@ def _check_stated(path: str, stated_quantity: Given, series: Collection[str], tr
         raise mark.error(message, f"{path}.technology")
 
 
-def _rises(stated_quantity: Given, trend: Trend) -> bool:
+def _is_multiplied(stated_quantity: Given, trend: Trend) -> bool:
     """Return whether a parameter is multiplied by the gain of its rate: as the values of its
     series, or as a rate that gets faster.
     """
@@ -331,64 +344,72 @@ def _rises(stated_quantity: Given, trend: Trend) -> bool:
     return not rate.fit.series.less_is_better
 
 
-def _check_followed(followed: Sequence[Followed], trend: Trend, built: Evaluator) -> None:
+def _check_followers(
+    followers: Sequence[Followed], trend: Trend, case_evaluator: Evaluator
+) -> None:
     """Raise if a parameter that follows a rate is part of the structure of the model, or of the
     time of a step that follows the same rate by its class.
     """
-    model = built.built.model
-    for value in followed:
-        if not value.path.startswith(PARAMETERS):
+    model = case_evaluator.built.model
+    for follower in followers:
+        if not follower.path.startswith(PARAMETERS):
             continue
-        mark = value_mark(built.inputs.tree, value.path)
-        if value.path not in built.form.parameters and not built.built.can_vary([value.path]):
+        mark = value_mark(case_evaluator.inputs.tree, follower.path)
+        if (
+            follower.path not in case_evaluator.form.parameters
+            and not case_evaluator.built.can_vary([follower.path])
+        ):
             message = (
                 "a projection does not change it: it shapes the structure of the model, or nothing"
                 " is computed from it; leave technology out"
             )
-            raise mark.error(message, value.path)
-        key = trend.keys[value.rate]
+            raise mark.error(message, follower.path)
+        key = trend.keys[follower.rate]
         for step in model.steps if isinstance(model, Model) else ():
             names = {parameter.name for parameter in parameters(step.time)}
-            if value.path in names and trend.keys.get(step.technology) == key:
+            if follower.path in names and trend.keys.get(step.technology) == key:
                 message = (
                     f"step {step.name} follows {step.technology} already, so that its time would"
                     " change twice; leave technology out of the parameter, or write another one in"
                     " the step"
                 )
-                raise mark.error(message, value.path)
+                raise mark.error(message, follower.path)
 
 
 def _check_base_year(track: TrendedCase, place: Place, study: StudyContext) -> None:
     """Raise if a rate that the case depends on tells nothing of its base year."""
     for name in track.trend.rates:
-        message = untold(track.trend, name, track.base_year)
-        if message and name not in track.unmoved:
+        message = reason_not_to_start(track.trend, name, track.base_year)
+        if message and name not in track.rates_without_effect:
             raise study.refusal(place, message)
 
 
-def ended(track: TrendedCase, unread: Collection[str]) -> dict[str, float]:
-    """Return what a case depends on whose data end before its base year, each with its last year:
-    classes of cost that have rates by periods, and titles of series.
+def last_years_of_data(
+    track: TrendedCase, rates_without_effect: Collection[str]
+) -> dict[str, float]:
+    """Return the last year of the data that end before the base year of a case, by class of cost or
+    title of the series.
 
     The rate of the last year is carried on from there, and its band grows from there.
 
     Parameters
     ----------
     track : the case
-    unread : rates that change nothing of what is asked
+    rates_without_effect : rates that change no requested value
     """
     last_years = {
         rate.fit.series.title if isinstance(rate, SeriesRate) else name: data_span(rate)[1]
         for name, rate in track.trend.rates.items()
-        if name not in unread
+        if name not in rates_without_effect
     }
     return {what: last for what, last in last_years.items() if last < track.base_year}
 
 
-def ended_words(base: float, last_years: Mapping[str, float]) -> str:
-    """Write what data end before a base year: one by one if they are few, else the first.
+def ended_data_text(base: float, last_years: Mapping[str, float]) -> str:
+    """Return a sentence on the data that end before a base year: each of them if they are few, else
+    the first.
 
-    >>> ended_words(2026, {"one thread": 2021, "the wire": 2024})
+    >>> ended_data_text(2026, {"one thread": 2021, "the wire": 2024})
     'data end before the base year 2026: one thread (2021) and the wire (2024)'
     """
     before = f"before the base year {year(base)}"
@@ -403,7 +424,9 @@ def ended_words(base: float, last_years: Mapping[str, float]) -> str:
     return f"data end {before}: {listed}"
 
 
-def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tuple[str, ...]:
+def rates_outside_periods(
+    trend: Trend, base_year: float, years: Sequence[float] | Array
+) -> tuple[str, ...]:
     """List the rates of a trend that are used outside their periods, between the base year and the
     given years.
     """
@@ -412,38 +435,44 @@ def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tu
     return tuple(
         f"{name} ({period.start:g} to {period.end:g})"
         for name, rate in trend.rates.items()
-        for period, _, _ in outside(rate, first, last)
+        for period, _, _ in periods_outside(rate, first, last)
     )
 
 
 def doubts(
     track: TrendedCase, years: Sequence[float] | Array, values: Collection[str]
 ) -> tuple[str, ...]:
-    """List the rates that change one of the given values of a case between its year and the given
-    ones and are guesses, or follow a weak series; and the data that end before its year.
+    """List the guesses and weak series among the rates that change one of the given values of a
+    case in the years, and the data that end before its base year.
     """
-    of_amounts = any(name.startswith((PARAMETERS, "amount[")) for name in values)
-    unread = {*track.unmoved, *(() if of_amounts else track.priced)}
+    has_amounts = any(name.startswith((PARAMETERS, "amount[")) for name in values)
+    rates_without_effect = {
+        *track.rates_without_effect,
+        *(() if has_amounts else track.rates_of_amounts_alone),
+    }
     first = float(min(track.base_year, *years))
     last = float(max(track.base_year, *years))
     names: dict[str, list[str]] = {}
     for name, rate in track.trend.rates.items():
         doubt = doubt_of(rate, first, last)
-        if doubt and name not in unread:
+        if doubt and name not in rates_without_effect:
             title = rate.fit.series.title if isinstance(rate, SeriesRate) else as_words(name)
             names.setdefault(doubt, []).append(title)
-    plural = {"guess": "guesses"}
-    last_years = {as_words(what): last for what, last in ended(track, unread).items()}
+    plurals = {"guess": "guesses"}
+    ended_years = {
+        as_words(what): last
+        for what, last in last_years_of_data(track, rates_without_effect).items()
+    }
     return (
         *(
-            f"{plural.get(doubt, doubt)}: {', '.join(names_of_doubt)}"
+            f"{plurals.get(doubt, doubt)}: {', '.join(names_of_doubt)}"
             for doubt, names_of_doubt in names.items()
         ),
-        *([ended_words(track.base_year, last_years)] if last_years else []),
+        *([ended_data_text(track.base_year, ended_years)] if ended_years else []),
     )
 
 
-def told_year(case: str, study: StudyContext) -> float | None:
+def machine_year(case: str, study: StudyContext) -> float | None:
     """Return the year of a case's machine; None if the machine has none."""
     node = node_at(resolve(study.cases[case], study.library).tree, ["machine", "year"])
     is_number = isinstance(node, Scalar) and isinstance(node.value, int | float)
@@ -459,9 +488,9 @@ def year_of(case: str, given: float | None, place: Place, study: StudyContext) -
     """
     if given is not None:
         return given
-    machine_year = told_year(case, study)
-    if machine_year is not None:
-        return machine_year
+    own_year = machine_year(case, study)
+    if own_year is not None:
+        return own_year
     tree = resolve(study.cases[case], study.library).tree
     title = node_at(tree, ["machine", "title"])
     machine = f"its machine ({title.text})" if isinstance(title, Scalar) else "its machine"

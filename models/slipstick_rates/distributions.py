@@ -37,16 +37,18 @@ class Uncertain(Spec):
 
 
 def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
-    """Return the quantities of a distribution that must have the same dimension, by their place."""
-    quantities_found: dict[tuple[str | int, ...], Given] = {}
+    """Return the quantities of a distribution that must have the same dimension, by the place of
+    their key.
+    """
+    quantity_by_key: dict[tuple[str | int, ...], Given] = {}
     for name, field in type(spec).model_fields.items():
         value: Any = getattr(spec, name)
         key = field.alias or name
         if isinstance(value, Given) and key != "spread":
-            quantities_found[(key,)] = value
+            quantity_by_key[(key,)] = value
         elif key == "values":
-            quantities_found.update({(key, index): item for index, item in enumerate(value)})
-    return quantities_found
+            quantity_by_key.update({(key, index): item for index, item in enumerate(value)})
+    return quantity_by_key
 
 
 class NormalSpec(Uncertain):

@@ -51,8 +51,8 @@ from slipstick_rates.series import (
     SHORTEST_SPAN,
     PointSeries,
     SeriesPoint,
-    enough,
-    fitted,
+    fit_series,
+    has_enough_years,
 )
 
 if TYPE_CHECKING:
@@ -148,13 +148,13 @@ class RatesSpec(Spec):
     storage_latency: Periods | None = Field(None, description="time of dependent storage accesses")
 
     @property
-    def listed(self) -> dict[str, list[PeriodSpec]]:
+    def periods_by_name(self) -> dict[str, list[PeriodSpec]]:
         """Return the periods of everything that changes, by name."""
         rates = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: periods for name, periods in rates.items() if periods is not None}
 
     def check_rules(self) -> None:
-        for name, periods in self.listed.items():
+        for name, periods in self.periods_by_name.items():
             for index, (earlier_period, later_period) in enumerate(pairwise(periods), 1):
                 if later_period.first != earlier_period.to:
                     problem_words = (
@@ -167,7 +167,7 @@ class RatesSpec(Spec):
                         f" {earlier_period.to:g}"
                     )
                     raise broken_rule(message, name, index, "from")
-        if not self.listed:
+        if not self.periods_by_name:
             raise broken_rule("name at least one class of cost that changes, such as processors")
 
 
@@ -275,7 +275,7 @@ class SeriesSpec(Spec):
         return self.points[0].value.dimension
 
     @property
-    def falls(self) -> bool:
+    def is_less_better(self) -> bool:
         """Whether smaller values are better."""
         if self.less_is_better is not None:
             return self.less_is_better
@@ -316,24 +316,26 @@ class TrendSpec(Described):
     def check_rules(self) -> None:
         if self.rates is None and not self.series:
             raise broken_rule("write rates, or series of points, of what changes", "trend")
-        driven: dict[tuple[str, str], str] = {}
+        series_by_class: dict[tuple[str, str], str] = {}
         for name, series in self.series.items():
             fitted_years = [point.year for point in series.points if not point.apart]
-            if series.of and not enough(fitted_years):
+            if series.of and not has_enough_years(fitted_years):
                 message = (
                     f"a rate needs at least {FEWEST_POINTS} points over {SHORTEST_SPAN:g} years,"
                     f" got {len(fitted_years)}; leave out of, or add points"
                 )
                 raise broken_rule(message, "series", name, "points")
             kinds: list[str] = [*series.processors, *series.assumed_for] or [""]
-            for place in [(of, kind) for of in series.of for kind in kinds]:
-                if place in driven:
-                    of, kind = place
-                    message = (
-                        f"{of}{f' of {kind}' if kind else ''} goes with {driven[place]} already"
-                    )
+            for class_and_kind in [
+                (class_name, kind) for class_name in series.of for kind in kinds
+            ]:
+                if class_and_kind in series_by_class:
+                    class_name, kind = class_and_kind
+                    suffix = f" of {kind}" if kind else ""
+                    driver = series_by_class[class_and_kind]
+                    message = f"{class_name}{suffix} goes with {driver} already"
                     raise broken_rule(message, "series", name, "of")
-                driven[place] = name
+                series_by_class[class_and_kind] = name
 
 
 def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
@@ -360,7 +362,7 @@ def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
             series.title or name,
             series.unit or str(series.dimension),
             tuple(sorted(points, key=lambda point: point.year)),
-            series.falls,
+            series.is_less_better,
             tuple(series.breaks),
             limit.value.value if limit else None,
             spec.sources.get(limit.source, limit.source) if limit else "",
@@ -373,7 +375,7 @@ def trend_of(
     name: str,
     kind: str = CORE,
     as_of: float | None = None,
-    followed: Collection[str] = (),
+    followed_series: Collection[str] = (),
 ) -> Trend:
     """Build the trend of a checked file, source keys replaced by their texts.
 
@@ -382,17 +384,20 @@ def trend_of(
     spec, name : the file, and what it is called
     kind : of the processors that it is for
     as_of : the year whose knowledge it uses; None is today's
-    followed : names of series that parameters follow, beside those that classes of cost do
+    followed_series : names of series that parameters follow, beside those of classes of cost
     """
     from slipstick_rates.trend import PeriodRate, SeriesRate, Trend
 
     rates: dict[str, Rate] = {}
     keys: dict[str, str] = {}
-    for key, periods in (spec.rates.listed if spec.rates else {}).items():
-        rates[key], keys[key] = PeriodRate(tuple(_period(period, spec) for period in periods)), key
+    for key, periods in (spec.rates.periods_by_name if spec.rates else {}).items():
+        rates[key], keys[key] = (
+            PeriodRate(tuple(_period_from(period, spec) for period in periods)),
+            key,
+        )
     series_by_name = series_of(spec)
-    driven = driving_series(spec, kind)
-    for series_name in dict.fromkeys([*driven.values(), *followed]):
+    series_by_class = driving_series(spec, kind)
+    for series_name in dict.fromkeys([*series_by_class.values(), *followed_series]):
         series = (
             series_by_name[series_name]
             if as_of is None
@@ -400,11 +405,13 @@ def trend_of(
         )
         if not series.usable:
             continue
-        fit = fitted(series)
-        classes = [class_name for class_name, driver in driven.items() if driver == series_name]
+        fit = fit_series(series)
+        classes = [
+            class_name for class_name, driver in series_by_class.items() if driver == series_name
+        ]
         assumed = kind in spec.series[series_name].assumed_for
         rates.update(dict.fromkeys(classes, SeriesRate(fit, assumed)))
-        if series_name in followed:
+        if series_name in followed_series:
             rates[series_name] = SeriesRate(fit)
             classes.append(series_name)
         keys.update(dict.fromkeys(classes, f"series {series_name}"))
@@ -415,42 +422,46 @@ def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
     """Return the name of the series that sets the rate of each class of cost for a kind of
     processors; a series for that kind takes precedence over a general one.
     """
-    driven: dict[str, str] = {}
+    series_by_class: dict[str, str] = {}
     for name, series in spec.series.items():
         for class_name in series.of:
             kinds = [*series.processors, *series.assumed_for]
-            if kind in kinds or (not kinds and class_name not in driven):
-                driven[class_name] = name
-    return driven
+            if kind in kinds or (not kinds and class_name not in series_by_class):
+                series_by_class[class_name] = name
+    return series_by_class
 
 
-def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
+def _period_from(spec: PeriodSpec, trend: TrendSpec) -> Period:
     from slipstick_rates.trend import Period
 
-    rate_given = spec.uncertain or spec.factor or spec.doubling or spec.halving
-    assert rate_given is not None
-    source = rate_given.source or trend.source
+    stated_rate = spec.uncertain or spec.factor or spec.doubling or spec.halving
+    assert stated_rate is not None
+    source = stated_rate.source or trend.source
     factor = (
-        distribution_of(spec.uncertain) if isinstance(spec.uncertain, Uncertain) else _factor(spec)
+        distribution_of(spec.uncertain)
+        if isinstance(spec.uncertain, Uncertain)
+        else _factor_of_period(spec)
     )
     return Period(
-        spec.first, spec.to, factor, trend.sources.get(source, source), rate_given.assumed
+        spec.first, spec.to, factor, trend.sources.get(source, source), stated_rate.assumed
     )
 
 
-def _factor(spec: PeriodSpec) -> Uncertainty:
+def _factor_of_period(spec: PeriodSpec) -> Uncertainty:
     from slipstick.model.uncertainty import Uncertainty
 
     if spec.factor:
-        yearly = spec.factor.value
+        yearly_factor = spec.factor.value
     elif spec.doubling:
-        yearly = math.exp2(_YEAR / spec.doubling.value)
+        yearly_factor = math.exp2(_YEAR / spec.doubling.value)
     else:
         assert spec.halving is not None
-        yearly = math.exp2(-_YEAR / spec.halving.value)
-    uncertain = spec.spread and spec.spread.value
+        yearly_factor = math.exp2(-_YEAR / spec.halving.value)
+    spread = spec.spread and spec.spread.value
     return (
-        Uncertainty("lognormal", yearly, uncertain) if uncertain else Uncertainty("fixed", yearly)
+        Uncertainty("lognormal", yearly_factor, spread)
+        if spread
+        else Uncertainty("fixed", yearly_factor)
     )
 
 
@@ -478,14 +489,15 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
             path = library.measurement_file(points.value, points.mark)
             text = file_text(path, "data_bytes", "keep a part of it")
             library.keep_hash(path)
-            by_series = points_in(text, str(path))
-            if set(by_series) != {""} and name not in by_series:
-                message = f"{points.value} has no series {name!r}{did_you_mean(name, [*by_series])}"
+            points_by_series = parse_points(text, str(path))
+            if set(points_by_series) != {""} and name not in points_by_series:
+                suggestion = did_you_mean(name, [*points_by_series])
+                message = f"{points.value} has no series {name!r}{suggestion}"
                 raise points.mark.error(message, place)
             changed_tree = replace(
-                tree, place, by_series.get(name, by_series.get("", (points, "")))[0]
+                tree, place, points_by_series.get(name, points_by_series.get("", (points, "")))[0]
             )
-            unit = by_series.get(name, by_series.get("", (points, "")))[1]
+            unit = points_by_series.get(name, points_by_series.get("", (points, "")))[1]
             if unit and node_at(changed_tree, ["series", name, "unit"]) is None:
                 node = Scalar(unit, unit, points.mark, quoted=True)
                 changed_tree = replace(changed_tree, ["series", name, "unit"], node)
@@ -494,7 +506,7 @@ def with_points(tree: Table, library: SpecFiles) -> Table:
     return tree
 
 
-def points_table(path: Path) -> Table:
+def read_points_as_trend(path: Path) -> Table:
     """Read a table of points as a trend whose series set no class of cost.
 
     Parameters
@@ -504,7 +516,7 @@ def points_table(path: Path) -> Table:
     mark = Mark(str(path), 1, 1)
     series: dict[str, Entry] = {}
     text = file_text(path, "data_bytes", "keep a part of it")
-    for name, (points, unit) in points_in(text, str(path)).items():
+    for name, (points, unit) in parse_points(text, str(path)).items():
         entries = {"points": Entry(mark, points)}
         if unit:
             entries["unit"] = Entry(mark, Scalar(unit, unit, mark, quoted=True))
@@ -513,8 +525,8 @@ def points_table(path: Path) -> Table:
     return Table({"series": Entry(mark, Table(series, mark))}, mark)
 
 
-def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
-    """Parse a table of points: the points and the unit of each series, by its name.
+def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
+    """Return the points and the unit of each series in a table of points, by its name.
 
     Parameters
     ----------
@@ -527,7 +539,7 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
         raise Mark(file, 1, 1).error("is empty; its first line names the columns", "")
     delimiter = max(",;\t|", key=text.partition("\n")[0].count)
     rows = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
-    head, unit_of_all = _names(next(rows))
+    head, unit_of_all = _column_names(next(rows))
     for heading in ("year", "value"):
         if heading not in head:
             message = (
@@ -537,13 +549,13 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
             raise Mark(file, 1, 1).error(message, "")
     items: dict[str, list[Node]] = {}
     units: dict[str, str] = {}
-    for number, cells in _numbered(rows):
+    for line_number, cells in _numbered_rows(rows):
         row = dict(zip(head, cells, strict=False))
         if delimiter == ";":
             row["value"] = re.sub(r"(?<=[0-9]),(?=[0-9])", ".", row.get("value", ""))
         name = row.get("series", "")
-        mark = Mark(file, number, 1)
-        items.setdefault(name, []).append(_point(row, mark))
+        mark = Mark(file, line_number, 1)
+        items.setdefault(name, []).append(_point_node(row, mark))
         unit = row.get("unit", unit_of_all)
         if units.setdefault(name, unit) != unit:
             message = (
@@ -561,25 +573,25 @@ def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
 _WITH_UNIT = re.compile(r"[Vv]alue ?[(\[]([^()\[\]]+)[)\]]")
 
 
-def _names(cells: Iterable[str]) -> tuple[list[str], str]:
+def _column_names(cells: Iterable[str]) -> tuple[list[str], str]:
     """Return the names of the columns in small letters, and the unit behind value if it has one."""
     names = []
     unit = ""
     for cell in cells:
         name = " ".join(cell.split())
-        with_unit = _WITH_UNIT.fullmatch(name)
-        names.append("value" if with_unit else name.casefold())
-        unit = with_unit[1].strip() if with_unit else unit
+        unit_match = _WITH_UNIT.fullmatch(name)
+        names.append("value" if unit_match else name.casefold())
+        unit = unit_match[1].strip() if unit_match else unit
     return names, unit
 
 
-def _numbered(rows: Any) -> Iterator[tuple[int, list[str]]]:
+def _numbered_rows(rows: Any) -> Iterator[tuple[int, list[str]]]:
     for cells in rows:
         if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
             yield rows.line_num, [cell.strip() for cell in cells]
 
 
-def _point(row: Mapping[str, str], mark: Mark) -> Table:
+def _point_node(row: Mapping[str, str], mark: Mark) -> Table:
     """Return the table of one point from a row; numbers stay numbers, and yes or true becomes
     true.
     """
@@ -592,12 +604,12 @@ def _point(row: Mapping[str, str], mark: Mark) -> Table:
         if column in ("from_memory", "announced", "apart"):
             value = text.casefold() in ("yes", "true", "1")
         elif column in ("year", "value", "known"):
-            value = _number(text)
+            value = _number_or_text(text)
         entries[column] = Entry(mark, Scalar(value, text, mark, quoted=False))
     return Table(entries, mark)
 
 
-def _number(text: str) -> str | float:
+def _number_or_text(text: str) -> str | float:
     try:
         return float(text)
     except ValueError:

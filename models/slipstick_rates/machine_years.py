@@ -65,15 +65,15 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
         if key not in tree.entries:
             message = f"a machine in a year needs {key} beside the others of base, year and trend"
             raise tree.mark.error(message, ["machine", key])
-    from slipstick_rates.trend import data_span, doubt_of, untold
+    from slipstick_rates.trend import data_span, doubt_of, reason_not_to_start
 
-    base = _base(tree.entries["base"].node, library)
-    start, end = _years(tree, base)
-    trend = _trend(tree.entries["trend"].node, base, library)
+    base = _base_machine(tree.entries["base"].node, library)
+    start, end = _start_and_end(tree, base)
+    trend = _trend_of_machine(tree.entries["trend"].node, base, library)
     changed_machine: Node = base
-    for path, class_name, gained in _gains(base, trend, start, end):
+    for path, class_name, gain in _gains_by_path(base, trend, start, end):
         rate = trend.rates[class_name]
-        if message := untold(trend, class_name, start):
+        if message := reason_not_to_start(trend, class_name, start):
             raise tree.entries["base"].node.mark.error(message, "machine.base")
         source = f"that of {start:g}, taken to {end:g} along {trend.name}"
         doubt = doubt_of(rate, min(start, end), max(start, end))
@@ -83,15 +83,15 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
         changed_machine = replace(
             changed_machine,
             path,
-            _scaled_quantity(_node_at_path(base, path), gained, source, doubt),
+            _scaled_quantity(_node_at_path(base, path), gain, source, doubt),
         )
     title = node_at(base, ["title"])
-    words = title.text if isinstance(title, Scalar) else "a machine"
+    base_title = title.text if isinstance(title, Scalar) else "a machine"
     own_title = node_at(tree, ["title"])
     text = (
         own_title.text
         if isinstance(own_title, Scalar)
-        else f"{words}, taken to {end:g} along {trend.name}"
+        else f"{base_title}, taken to {end:g} along {trend.name}"
     )
     assert isinstance(changed_machine, Table)
     mark = tree.mark
@@ -103,7 +103,7 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
     return Table(entries, mark)
 
 
-def _base(node: Node, library: SpecFiles) -> Table:
+def _base_machine(node: Node, library: SpecFiles) -> Table:
     if isinstance(node, Table):
         base = library.resolve("machine", node)
     elif isinstance(node, Scalar) and isinstance(node.value, str):
@@ -121,7 +121,7 @@ def _base(node: Node, library: SpecFiles) -> Table:
     return base
 
 
-def _years(tree: Table, base: Table) -> tuple[float, float]:
+def _start_and_end(tree: Table, base: Table) -> tuple[float, float]:
     """Return the year of the base machine and the target year."""
     year_node = tree.entries["year"].node
     node = node_at(base, ["year"])
@@ -130,15 +130,17 @@ def _years(tree: Table, base: Table) -> tuple[float, float]:
             "this machine does not tell its year, so no trend can start there; write year in it"
         )
         raise tree.entries["base"].node.mark.error(message, "machine.base")
-    ok = isinstance(year_node, Scalar) and isinstance(year_node.value, int | float)
-    if not (ok and isinstance(year_node, Scalar) and 1900 <= float(year_node.value or 0) <= 2200):
+    is_number = isinstance(year_node, Scalar) and isinstance(year_node.value, int | float)
+    if not (
+        is_number and isinstance(year_node, Scalar) and 1900 <= float(year_node.value or 0) <= 2200
+    ):
         raise year_node.mark.error(
             "a year lies between 1900 and 2200, such as 2034", "machine.year"
         )
     return float(node.value), float(year_node.value or 0)
 
 
-def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
+def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:
     from slipstick_rates.files import CORE, TrendSpec, trend_of
 
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
@@ -159,21 +161,25 @@ def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
     return library.once(("trend", id(file), kind), lambda: trend_of(spec, name, kind), (file, base))
 
 
-def _gains(base: Table, trend: Trend, start: float, end: float) -> Iterator[tuple[str, str, float]]:
-    """Yield each improved quantity of the machine with the name of its rate and its factor."""
-    gained = {
+def _gains_by_path(
+    base: Table, trend: Trend, start: float, end: float
+) -> Iterator[tuple[str, str, float]]:
+    """Yield the path of each quantity of the machine that changes, the name of its rate, and the
+    factor by which it improves.
+    """
+    gain_by_rate = {
         name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in trend.rates.items()
     }
-    for path, class_name in _paths(base):
+    for path, class_name in _class_by_path(base):
         name = class_name
-        if path == "processors.flops" and "application" not in gained:
+        if path == "processors.flops" and "application" not in gain_by_rate:
             name = "processors"
-        factor = gained.get(name, 1.0)
+        factor = gain_by_rate.get(name, 1.0)
         if factor != 1.0:
             yield path, name, factor
 
 
-def _paths(base: Table) -> Iterator[tuple[str, str]]:
+def _class_by_path(base: Table) -> Iterator[tuple[str, str]]:
     """Yield the path and the class of cost of each quantity that the machine has."""
     class_by_path: Mapping[str, str] = {
         **_QUANTITIES,

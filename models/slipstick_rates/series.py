@@ -1,8 +1,8 @@
-"""Series of measured points over the years, and what is fitted to them.
+"""Series of measured points over the years, and the rates fitted to them.
 
-The logarithm of what a series measures, turned so that more is better, is a level whose yearly rate
-changes at random and tends to 0 (an integrated Ornstein-Uhlenbeck process); each device lies about
-the level by a scatter:
+The logarithm of the measured value, with the sign by which more is better, is a level whose yearly
+rate changes at random and tends to 0 (an integrated Ornstein-Uhlenbeck process); each device lies
+about the level by a scatter:
 
 .. math:: dr = -\\theta r\\,dt + q\\,dW, \\quad dl = r\\,dt, \\quad y_i = l(t_i) + e_i
 
@@ -154,19 +154,21 @@ class PointSeries:
     @property
     def usable(self) -> bool:
         """Whether the series has enough points to be fitted."""
-        return enough([point.year for point in self.used])
+        return has_enough_years([point.year for point in self.used])
 
 
-def enough(years: Sequence[float]) -> bool:
+def has_enough_years(years: Sequence[float]) -> bool:
     """Return whether points of these years suffice to fit a rate.
 
-    >>> enough([2001.0, 2002.0, 2003.0, 2004.0]), enough([2001.0, 2002.0, 2003.0, 2005.0])
-    (False, True)
+    >>> has_enough_years([2001.0, 2002.0, 2003.0, 2004.0])
+    False
+    >>> has_enough_years([2001.0, 2002.0, 2003.0, 2005.0])
+    True
     """
     return len(years) >= FEWEST_POINTS and max(years) - min(years) >= SHORTEST_SPAN
 
 
-def fitted(series: PointSeries, growth: RateModel | None = None) -> FittedSeries:
+def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSeries:
     """Fit a series; the scatter is the most likely of a list, given the points and the usual
     scatter of other series.
 
@@ -191,7 +193,7 @@ def fitted(series: PointSeries, growth: RateModel | None = None) -> FittedSeries
     return max(candidates, key=lambda candidate: candidate.log_posterior(levels))
 
 
-class _Solved(NamedTuple):
+class _PointSolution(NamedTuple):
     """The Cholesky factor of the covariance of the points; ones and residuals, divided by it; the
     level that the points have in common; and the inverse of its variance.
     """
@@ -214,8 +216,8 @@ class FittedSeries:
     scatter : standard deviation of a device about the level, of logarithms
 
     >>> points = tuple(SeriesPoint(2000.0 + n, 1.2**n) for n in range(21))
-    >>> found = fitted(PointSeries("doubling", "", "", points))
-    >>> mean, _ = found.log_gain(2018.0, np.array([2020.0]))
+    >>> fit = fit_series(PointSeries("doubling", "", "", points))
+    >>> mean, _ = fit.log_gain(2018.0, np.array([2020.0]))
     >>> abs(float(np.exp(mean[0])) - 1.44) < 0.02
     True
     """
@@ -236,15 +238,15 @@ class FittedSeries:
 
     @cached_property
     def _noise(self) -> Array:
-        """The covariance of the differences between the points and the level; announced points err
-        together.
+        """The covariance of the differences between the points and the level; announced points have
+        a common error.
         """
         points = self.series.used
         errors = np.array([point.error for point in points])
         plans = np.array([point.error * point.announced for point in points])
-        single = self.scatter**2 + np.where(plans > 0, 0.0, errors**2)
+        own_variances = self.scatter**2 + np.where(plans > 0, 0.0, errors**2)
         # Announced points share one error of the plans, so that it stands off the diagonal as well.
-        return np.asarray(np.diag(single) + np.outer(plans, plans))
+        return np.asarray(np.diag(own_variances) + np.outer(plans, plans))
 
     def covariance(self, first_years: Array, second_years: Array, start: float) -> Array:
         """Return the prior covariance of levels in some years, measured from the level of the first
@@ -269,28 +271,30 @@ class FittedSeries:
         return np.asarray(total)
 
     @cached_property
-    def _solved(self) -> _Solved:
-        return self._since(float(self.years[0]))
+    def _solution(self) -> _PointSolution:
+        return self._solution_from(float(self.years[0]))
 
-    def _since(self, start: float) -> _Solved:
-        """Return what follows from the points if the level of the year `start` may be anything; see
-        `_cholesky_of_points`.
+    def _solution_from(self, start: float) -> _PointSolution:
+        """Return the solution for the points if the level of the year `start` has an infinite prior
+        variance; see `_solve_points`.
         """
-        return self._cholesky_of_points(self.covariance(self.years, self.years, start))
+        return self._solve_points(self.covariance(self.years, self.years, start))
 
-    def _cholesky_of_points(self, levels: Array) -> _Solved:
-        """Return what follows from the points where the level of the first year may be anything:
-        its prior variance is infinite, as a limit in closed form.
+    def _solve_points(self, levels: Array) -> _PointSolution:
+        """Return the solution for the points with an infinite prior variance of the level of the
+        first year, as a limit in closed form.
 
-        A large variance instead, such as 100, would be subtracted from itself and leave 14 digits
-        less those of 100 over the variance of what is left.
+        A large variance in its place, such as 100, would cancel and lose as many digits as 100 over
+        the remaining variance has.
         """
         factor = np.linalg.cholesky(levels + self._noise)
         ones = np.linalg.solve(factor, np.ones(len(self.logs)))
         logs = np.linalg.solve(factor, self.logs - self.logs[0])
         precision = float(ones @ ones)
         level = float(ones @ logs) / precision
-        return _Solved(np.asarray(factor, dtype=float), ones, logs - level * ones, level, precision)
+        return _PointSolution(
+            np.asarray(factor, dtype=float), ones, logs - level * ones, level, precision
+        )
 
     def log_posterior(self, levels: Array) -> float:
         """Return the logarithm of the posterior: the likelihood of the points times the prior of
@@ -298,9 +302,9 @@ class FittedSeries:
 
         Parameters
         ----------
-        levels : covariance of the levels of the points before any is known
+        levels : prior covariance of the levels of the points
         """
-        solved_points = self._cholesky_of_points(levels)
+        solved_points = self._solve_points(levels)
         # The logarithm of a normal density, without its constant: the determinant is the square of
         # the factor's diagonal; the level of the first year is integrated out.
         likelihood = -0.5 * solved_points.residuals @ solved_points.residuals
@@ -308,24 +312,31 @@ class FittedSeries:
             solved_points.precision
         )
         # The prior of the scatter is lognormal about the usual one.
-        unusual = log(self.scatter / self.growth.scatter) / self.growth.scatter_spread
-        return float(likelihood - 0.5 * unusual**2)
+        scatter_deviation = log(self.scatter / self.growth.scatter) / self.growth.scatter_spread
+        return float(likelihood - 0.5 * scatter_deviation**2)
 
     def levels(self, years: Array) -> tuple[Array, Array]:
         """Return mean [years] and covariance [years, years] of the level, given the points."""
         years = np.asarray(years, dtype=float)
         start = float(min(self.years[0], *years))
         # The rate of years before the first point was damped until then as any other.
-        solved_points = self._solved if start == self.years[0] else self._since(start)
+        solved_points = self._solution if start == self.years[0] else self._solution_from(start)
         # Mean and covariance of normal levels, given the points (Gaussian process regression), with
         # a constant of which nothing is known (universal kriging).
-        half = np.linalg.solve(solved_points.factor, self.covariance(years, self.years, start).T)
-        mean = np.asarray(
-            self.logs[0] + solved_points.level + half.T @ solved_points.residuals, dtype=float
+        scaled_covariance = np.linalg.solve(
+            solved_points.factor, self.covariance(years, self.years, start).T
         )
-        untold = 1.0 - half.T @ solved_points.ones
-        of_level = np.outer(untold, untold) / solved_points.precision
-        return mean, np.asarray(self.covariance(years, years, start) - half.T @ half + of_level)
+        mean = np.asarray(
+            self.logs[0] + solved_points.level + scaled_covariance.T @ solved_points.residuals,
+            dtype=float,
+        )
+        unexplained_level = 1.0 - scaled_covariance.T @ solved_points.ones
+        level_term = np.outer(unexplained_level, unexplained_level) / solved_points.precision
+        return mean, np.asarray(
+            self.covariance(years, years, start)
+            - scaled_covariance.T @ scaled_covariance
+            + level_term
+        )
 
     def log_gain(self, base: float, years: Array) -> tuple[Array, Array]:
         """Return mean [years] and covariance [years, years] of the change of the level from the
@@ -410,13 +421,13 @@ def with_covariance(normals: Array, covariance: Array) -> Array:
     array([[0., 2.],
            [1., 0.]])
     """
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    order = np.argsort(values)[::-1]  # what varies most takes the first numbers
+    eigenvalues, eigenvectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    order = np.argsort(eigenvalues)[::-1]  # what varies most takes the first numbers
     # The sign of an eigenvector is arbitrary: this rule makes it a fixed one.
-    signs = np.where(vectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
+    signs = np.where(eigenvectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
     # Rounding may leave an eigenvalue slightly below 0.
-    roots = np.sqrt(np.maximum(values[order], 0.0))
-    return np.asarray((normals * roots) @ (vectors[:, order] * signs).T)
+    roots = np.sqrt(np.maximum(eigenvalues[order], 0.0))
+    return np.asarray((normals * roots) @ (eigenvectors[:, order] * signs).T)
 
 
 def level_covariance(first_years: Array, second_years: Array, growth: RateModel) -> Array:
@@ -530,7 +541,7 @@ def back_test(
         # A series with too few points for a rate, or none to compare with, is left out of the test.
         if not (later_points and known_series.usable):
             continue
-        fit = fitted(known_series, growth)
+        fit = fit_series(known_series, growth)
         years = np.array([*(point.year for point in later_points), start + 10.0])
         mean, deviation = fit.predicted(years)
         widths.append(float(np.exp(NORMAL_90 * deviation[-1])))
@@ -553,7 +564,7 @@ WALKS = (0.025, 0.03, 0.0325, 0.035, 0.0375, 0.04, 0.045, 0.05)
 """What is tried where damping and walk are chosen."""
 
 
-def chosen(series: Sequence[PointSeries], starts: Sequence[float]) -> RateModel:
+def choose_rate_model(series: Sequence[PointSeries], starts: Sequence[float]) -> RateModel:
     """Choose damping and walk by the mean score of back-tests, among values whose median width at
     ten years is at most `WIDEST`.
 
@@ -562,14 +573,14 @@ def chosen(series: Sequence[PointSeries], starts: Sequence[float]) -> RateModel:
     series : all series
     starts : years of the back-tests that it is chosen on
     """
-    return best_of(tried(series, starts), starts)
+    return best_rate_model(back_test_all(series, starts), starts)
 
 
 Trials = Mapping[tuple[RateModel, float], BackTest]
 """Back-tests by how rates change and by start."""
 
 
-def tried(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
+def back_test_all(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
     """Return the back-tests of every damping and walk in the list, from each start."""
     growths = [RateModel(damping, walk) for damping in DAMPINGS for walk in WALKS]
     return {
@@ -577,12 +588,13 @@ def tried(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
     }
 
 
-def best_of(trials: Trials, starts: Sequence[float]) -> RateModel:
-    """Return the rate model that `chosen` selects, among back-tests that exist.
+def best_rate_model(trials: Trials, starts: Sequence[float]) -> RateModel:
+    """Return the rate model with the best mean score of back-tests, among those whose median width
+    at ten years is at most `WIDEST`.
 
     Parameters
     ----------
-    trials : from these starts at least
+    trials : back-tests from these starts at least
     starts : years of the back-tests that it is chosen on
     """
     best: tuple[float, RateModel] | None = None

@@ -61,20 +61,20 @@ class PeriodRate:
         """Whether any period has more than one rate."""
         return any(period.factor.kind != "fixed" for period in self.periods)
 
-    def numbers(self, years: Array) -> int:
+    def normals_per_draw(self, years: Array) -> int:
         """Return how many standard normal variates one draw needs: one for the rate, and one for
         each year after the last period if the rate is uncertain.
         """
-        return 1 + int(np.count_nonzero(self._after(years)))
+        return 1 + int(np.count_nonzero(self._years_after_data(years)))
 
-    def _after(self, years: Array) -> Array:
+    def _years_after_data(self, years: Array) -> Array:
         """Return how long after the last period each year lies, if the rate that is carried on is
         uncertain; else 0 [years].
         """
         last = self.periods[-1]
         return np.maximum(years - last.end, 0.0) * (last.factor.kind != "fixed")
 
-    def drawn(self, years: Array, normals: Array) -> PeriodDraws:
+    def draw(self, years: Array, normals: Array) -> PeriodDraws:
         """Return draws of the rate, and of its changes after the last period [samples, numbers]."""
         from scipy.special import ndtr
 
@@ -84,12 +84,14 @@ class PeriodRate:
         factors = np.stack(
             [period.factor.quantile(probabilities) for period in self.periods], axis=1
         )
-        after = self._after(years)
+        years_after = self._years_after_data(years)
         changes = np.zeros((len(normals), len(years)))
-        later = after > 0
-        if later.any():
-            covariance = level_covariance(after[later], after[later], RateModel(start=0.0))
-            changes[:, later] = with_covariance(normals[:, 1:], covariance)
+        is_later = years_after > 0
+        if is_later.any():
+            covariance = level_covariance(
+                years_after[is_later], years_after[is_later], RateModel(start=0.0)
+            )
+            changes[:, is_later] = with_covariance(normals[:, 1:], covariance)
         return PeriodDraws(factors, years, changes)
 
     def gain(self, base: float, years: Array, draws: Draws | None = None) -> Array:
@@ -108,8 +110,8 @@ class PeriodRate:
             factors = np.array([[period.median for period in self.periods]])
             return gain(self.periods, base, years, factors)
         assert isinstance(draws, PeriodDraws)
-        changed = draws.change(base, years)
-        return np.asarray(gain(self.periods, base, years, draws.factors) * np.exp(changed))
+        log_changes = draws.change(base, years)
+        return np.asarray(gain(self.periods, base, years, draws.factors) * np.exp(log_changes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ class PeriodDraws:
     ----------
     factors : yearly [samples, periods]
     years : rising
-    changes : what changes of the rate after its last period add to the logarithm of the level
+    changes : addition to the logarithm of the level by changes of the rate after its last period
         [samples, years]
     """
 
@@ -129,16 +131,16 @@ class PeriodDraws:
     changes: Array
 
     def change(self, base: float, years: Array) -> Array:
-        """Return what changes of the rate add to the logarithm of the gain from the base year to
-        each year [samples, years].
+        """Return the addition to the logarithm of the gain from the base year to each year by
+        changes of the rate [samples, years].
         """
         columns = _columns(self.years, years)
-        own = _columns(self.years, np.array([base]))
-        return np.asarray(self.changes[:, columns] - self.changes[:, own])
+        base_column = _columns(self.years, np.array([base]))
+        return np.asarray(self.changes[:, columns] - self.changes[:, base_column])
 
 
 def _columns(drawn_years: Array, years: Array) -> Array:
-    """Return the columns of draws that belong to some of the years that were drawn."""
+    """Return the columns of the draws for these years, all of which were drawn."""
     columns = np.searchsorted(drawn_years, years).clip(max=len(drawn_years) - 1)
     assert np.array_equal(drawn_years[columns], years), "a year was not drawn"
     return np.asarray(columns)
@@ -152,33 +154,34 @@ class SeriesDraws:
     ----------
     years : rising
     levels : logarithms [samples, years]
-    later : how far the device of a later year lies about the level, of logarithms [samples]
-    devices : how far the device of a base year does [samples, years]
+    later_devices : difference of the device of a later year from the level, of logarithms
+        [samples]
+    devices : difference of the device of a base year from the level [samples, years]
     limit : logarithm that no device passes; None if there is none
     """
 
     years: Array
     levels: Array
-    later: Array
+    later_devices: Array
     devices: Array
     limit: float | None = None
 
     def gain(self, base: float, years: Array) -> Array:
         """Return how many times better a device of each year is than that of the base year
-        [samples, years].
-
-        The device of another year is another device; that of the base year is itself.
+        [samples, years]; 1 in the base year.
         """
         columns = _columns(self.years, years)
         (base_index,) = _columns(self.years, np.array([base]))
         is_other_year = np.asarray(years) != base
-        level_then = self._device(self.levels[:, columns] + self.later[:, None] * is_other_year)
-        level_now = self._device(
+        later_level = self._limited(
+            self.levels[:, columns] + self.later_devices[:, None] * is_other_year
+        )
+        base_level = self._limited(
             self.levels[:, base_index, None] + self.devices[:, base_index, None] * is_other_year
         )
-        return np.asarray(np.exp(level_then - level_now))
+        return np.asarray(np.exp(later_level - base_level))
 
-    def _device(self, logs: Array) -> Array:
+    def _limited(self, logs: Array) -> Array:
         return logs if self.limit is None else np.minimum(logs, self.limit)
 
 
@@ -192,20 +195,20 @@ class SeriesRate:
     Parameters
     ----------
     fit : the series and its level
-    assumed : it is taken for a kind of processors that the points are not of, by a guess
+    assumed : it is used for another kind of processors than that of the points, as a guess
     """
 
     fit: FittedSeries
     assumed: bool = False
     uncertain: ClassVar[bool] = True
 
-    def numbers(self, years: Array) -> int:
+    def normals_per_draw(self, years: Array) -> int:
         """Return how many standard normal variates one draw needs: one a year for the level, one
         for the device of all later years, and one a year for the device of the base year.
         """
         return 2 * len(years) + 1
 
-    def drawn(self, years: Array, normals: Array) -> SeriesDraws:
+    def draw(self, years: Array, normals: Array) -> SeriesDraws:
         """Return draws of the level in the years [samples, numbers]."""
         count = len(years)
         scatter = self.fit.scatter
@@ -279,22 +282,24 @@ class Trend:
         by the name of the rate
         """
         uncertain = {name: rate for name, rate in self.rates.items() if rate.uncertain}
-        by_key = {self.keys[name]: rate for name, rate in uncertain.items()}
-        shared = self._normals("", len(years), samples, seed) if len(by_key) > 1 else None
+        rate_by_key = {self.keys[name]: rate for name, rate in uncertain.items()}
+        common_normals = (
+            self._normal_draws("", len(years), samples, seed) if len(rate_by_key) > 1 else None
+        )
         draws_by_key: dict[str, Draws] = {}
-        for key, rate in by_key.items():
-            normals = self._normals(key, rate.numbers(years), samples, seed)
-            if shared is not None:
+        for key, rate in rate_by_key.items():
+            normals = self._normal_draws(key, rate.normals_per_draw(years), samples, seed)
+            if common_normals is not None:
                 count = min(len(years), normals.shape[1])
                 common_part = RateModel().common
                 # Both parts are standard normal, so that the sum is too, and two rates have the
                 # correlation `common`.
                 own_part = sqrt(1 - common_part) * normals[:, :count]
-                normals[:, :count] = own_part + sqrt(common_part) * shared[:, :count]
-            draws_by_key[key] = rate.drawn(years, normals)
+                normals[:, :count] = own_part + sqrt(common_part) * common_normals[:, :count]
+            draws_by_key[key] = rate.draw(years, normals)
         return {name: draws_by_key[self.keys[name]] for name in uncertain}
 
-    def _normals(self, key: str, count: int, samples: int, seed: int) -> Array:
+    def _normal_draws(self, key: str, count: int, samples: int, seed: int) -> Array:
         """Return normal numbers of a key [samples, count]; each key has its own order of
         samples.
         """
@@ -313,7 +318,7 @@ class Trend:
         self,
         base: float,
         years: Array,
-        followed: Iterable[Followed],
+        followers: Iterable[Followed],
         draws: Mapping[str, Draws] | None = None,
     ) -> dict[str, Array]:
         """Return the values that the rates change, by path.
@@ -322,7 +327,7 @@ class Trend:
         ----------
         base : year that the values of the model are of
         years : to which they are taken
-        followed : the values, with what they are in the base year
+        followers : the values that follow a rate, as in the base year
         draws : as `draws` returns them; without them the rates are as stated
 
         Returns
@@ -337,7 +342,7 @@ class Trend:
             value.path: value.own * gains[value.rate]
             if value.rises
             else value.own / gains[value.rate]
-            for value in followed
+            for value in followers
         }
         samples = max(len(values) for values in values_by_path.values())
         return {
@@ -347,16 +352,16 @@ class Trend:
 
 
 def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
-    """Count, for each period, the years between the base year and each given year; the first and
-    the last period are extended beyond their ends.
+    """Return the years of each period that lie between the base year and each given year [years,
+    periods]; the first and the last period are extended beyond their ends.
 
     Parameters
     ----------
     periods : in order, without gaps
     base, years : from where, and to where; years before the base count negative
 
-    >>> one, two = (Period(a, b, None) for a, b in ((1990, 2000), (2000, 2010)))
-    >>> elapsed((one, two), 1995, np.array([1985.0, 2003.0, 2015.0])).tolist()
+    >>> periods = tuple(Period(a, a + 10, None) for a in (1990, 2000))
+    >>> elapsed(periods, 1995, np.array([1985.0, 2003.0, 2015.0])).tolist()
     [[-10.0, 0.0], [5.0, 3.0], [5.0, 15.0]]
     """
     starts = np.array([-np.inf, *(period.start for period in periods[1:])])
@@ -365,8 +370,8 @@ def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
 
 
 def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array) -> Array:
-    """Multiply yearly factors up, from the base to each year: exp(sum of years in a period x log
-    factor).
+    """Return the product of yearly factors from the base year to each year: exp(sum of years in a
+    period x log factor).
 
     Parameters
     ----------
@@ -382,8 +387,8 @@ def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array)
 
 
 def used_periods(rate: PeriodRate, first_year: float, last_year: float) -> list[Period]:
-    """List the periods of a rate that are used between two years; the first and the last are
-    carried on.
+    """List the periods of a rate that are used between two years; the first and the last period
+    also hold for years beyond them.
 
     >>> periods = tuple(Period(a, a + 10, None) for a in (1990, 2000, 2010))
     >>> [period.start for period in used_periods(PeriodRate(periods), 1985, 2005)]
@@ -402,8 +407,8 @@ def used_periods(rate: PeriodRate, first_year: float, last_year: float) -> list[
 
 
 def doubt_of(rate: Rate, first_year: float, last_year: float) -> str:
-    """Return what is doubtful of a rate between two years: a guess, or a weak series; empty if
-    neither is.
+    """Return ``guess`` or ``weak series`` if a rate is doubtful between two years; else an empty
+    text.
     """
     if isinstance(rate, SeriesRate):
         return "guess" if rate.assumed else "weak series" if rate.fit.series.weak else ""
@@ -420,13 +425,12 @@ def data_span(rate: Rate) -> tuple[float, float]:
     return rate.periods[0].start, rate.periods[-1].end
 
 
-def startable(rate: Rate, year: float) -> bool:
-    """Return whether a rate tells how fast things change in a year: one within its data, or so
-    close to them that the years between are no more than those of the data. A rate given by periods
-    tells nothing of earlier years.
+def can_start(rate: Rate, year: float) -> bool:
+    """Return whether a projection by a rate can start in a year: within the years of its data, or
+    no farther from them than their span. A rate given by periods has no earlier start.
 
     >>> rate = PeriodRate((Period(2004, 2024, None),))
-    >>> [startable(rate, year) for year in (2003, 2004, 2026, 2044, 2045)]
+    >>> [can_start(rate, year) for year in (2003, 2004, 2026, 2044, 2045)]
     [False, True, True, True, False]
     """
     first, last = data_span(rate)
@@ -434,32 +438,37 @@ def startable(rate: Rate, year: float) -> bool:
     return earliest <= year <= last + (last - first)
 
 
-def untold(trend: Trend, name: str, year: float) -> str:
-    """Return why a rate of a trend tells nothing of a year, in words; empty if it does."""
+def reason_not_to_start(trend: Trend, name: str, year: float) -> str:
+    """Return a message why no projection by a rate of a trend can start in a year; empty if one
+    can.
+    """
     rate = trend.rates[name]
-    if startable(rate, year):
+    if can_start(rate, year):
         return ""
     first, last = data_span(rate)
-    data = f"{last - first:.3g} years of data"
-    far = f", {year - last:.3g} years after {data}" if year > last else ""
+    data_text = f"{last - first:.3g} years of data"
+    distance_text = f", {year - last:.3g} years after {data_text}" if year > last else ""
     title = rate.fit.series.title if isinstance(rate, SeriesRate) else f"rates of {name}"
     return (
         f"trend {trend.name} knows {uncapitalized(title)} for {first:g} to {last:g} only, so"
-        f" nothing can start in {year:g}{far}: start closer to these years, or extend the trend by"
+        f" nothing can start in {year:g}{distance_text}: start closer to these years, or extend the"
+        " trend by"
         " a rate of your own"
     )
 
 
-def outside(rate: Rate, first_year: float, last_year: float) -> list[tuple[Period, float, float]]:
-    """List the periods whose rate is carried on beyond them between two years, each with the years
-    from and to; empty for a series, whose fit covers every year.
+def periods_outside(
+    rate: Rate, first_year: float, last_year: float
+) -> list[tuple[Period, float, float]]:
+    """List the periods whose rate is used beyond their ends between two years, each with the first
+    and the last of these years; empty for a series, whose fit covers every year.
     """
     if isinstance(rate, SeriesRate):
         return []
-    gaps = []
+    stretches = []
     periods = rate.periods
     if first_year < periods[0].start:
-        gaps.append((periods[0], first_year, min(last_year, periods[0].start)))
+        stretches.append((periods[0], first_year, min(last_year, periods[0].start)))
     if last_year > periods[-1].end:
-        gaps.append((periods[-1], max(first_year, periods[-1].end), last_year))
-    return gaps
+        stretches.append((periods[-1], max(first_year, periods[-1].end), last_year))
+    return stretches

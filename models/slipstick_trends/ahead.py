@@ -1,5 +1,6 @@
-"""What a projection shows of its cases beside their values: where the time goes, what faster
-processors would save, which case overtakes which, and machines that came beside what a trend said.
+"""Results of a projection beside the values of its cases: the share of each class of cost, the time
+that faster processors would save, which case overtakes which, and later machines compared with the
+predictions of a trend.
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ def class_words(name: str) -> str:
     return MEANINGS.get(name, as_words(name))
 
 
-def takes(name: str) -> str:
+def class_with_verb(name: str) -> str:
     """Return the name of a class of cost with its verb, as the beginning of a clause on its part of
     the time.
 
-    >>> takes("adapter"), takes("wire")
+    >>> class_with_verb("adapter"), class_with_verb("wire")
     ('network adapters take', 'the wire takes')
     """
-    return f"{class_words(name)} {'take' if name in _SEVERAL else 'takes'}"
+    return f"{class_words(name)} {'take' if name in _PLURAL_CLASSES else 'takes'}"
 
 
 CaseWork = frozenset[tuple[str, str]]
-"""What a case does: its settings but for machine and technology."""
+"""The work of a case: its settings except those of machine and technology."""
 
-_SEVERAL = ("system", "signal", "adapter", "switch")
+_PLURAL_CLASSES = ("system", "signal", "adapter", "switch")
 """Classes that are several things in the words of a sentence."""
 
-_AT_ONCE = 1e12  # so many times faster, that what is left of a time is rounding
+_FAST_FACTOR = 1e12  # so many times faster, that what is left of a time is rounding
 _MOST_PAIRS = 6  # pairs of cases that are held against each other
 
 
@@ -104,8 +105,8 @@ class Arrival:
     before, case, trend : the case of the earlier machine, that of the later one, and the trend
     start, year : the years of both
     name : time, or the class of cost whose time it is
-    was, expected, low, high, came : the time before, as the trend has it in the later year, with
-        its band, and as it is on the machine that came [s]
+    was, expected, low, high, came : the time on the earlier machine, the prediction for the later
+        year with its band, and the time on the later machine [s]
     """
 
     before: str
@@ -133,9 +134,9 @@ class OwnYear:
     Parameters
     ----------
     name, year, kind : of the case, its machine, and the processors of that
-    work : what it does, whatever it does it on
-    time, answers : the column of its time, and the columns
-    along : the trend that its machine was taken along; empty if it came
+    work : its settings except those of the hardware
+    time, answers : the name of the column of its time, and the columns
+    along : the trend by which its machine was made; empty for a real machine
     """
 
     name: str
@@ -158,7 +159,7 @@ class DrawnCase:
     stated : answers by column [years]
     drawn : answers by column [samples, years]; nothing without draws
     draws : of the rates
-    work : what it does, whatever it does it on
+    work : its settings except those of the hardware
     close_years, close : years that lie close together, and the answers as stated in them
     """
 
@@ -195,29 +196,33 @@ def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
     )
 
 
-def shares(case: DrawnCase, ends: tuple[float, float]) -> list[ClassShare]:
+def class_shares(case: DrawnCase, ends: tuple[float, float]) -> list[ClassShare]:
     """Return the part of the time that each class of cost takes, the largest at the end first."""
     names = [name for name in case.stated if name.startswith(CLASS)]
     if not names:
         return []
     total = np.sum([case.stated[name] for name in names], axis=0)
     drawn_total = sum((case.drawn[name] for name in names if name in case.drawn), np.zeros(1))
-    parts = []
+    shares = []
     for name in names:
         with np.errstate(all="ignore"):
-            part = case.stated[name] / total
-            low = high = part
+            part_of_time = case.stated[name] / total
+            low_share = high_share = part_of_time
             if name in case.drawn:
-                low, high = np.quantile(case.drawn[name] / drawn_total, ends, axis=0)
-        parts.append(ClassShare(name.removeprefix(CLASS).removesuffix("]"), part, low, high))
-    return sorted(parts, key=lambda share: -_last(share.part))
+                low_share, high_share = np.quantile(case.drawn[name] / drawn_total, ends, axis=0)
+        shares.append(
+            ClassShare(
+                name.removeprefix(CLASS).removesuffix("]"), part_of_time, low_share, high_share
+            )
+        )
+    return sorted(shares, key=lambda share: -_last_or_least(share.part))
 
 
-def _last(values: Array) -> float:
+def _last_or_least(values: Array) -> float:
     return float(values[-1]) if np.isfinite(values[-1]) else -1.0
 
 
-def saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | None:
+def share_saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | None:
     """Return the largest part of the time that faster processors alone can save in the last year,
     found by solving the case with processors that take no time, in every draw.
 
@@ -226,27 +231,29 @@ def saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | N
     the upper end of the band, or the part as stated without draws; None where the trend has no
     processors, or no rate of the arithmetic of the case, which it then cannot make faster
     """
-    paths = {value.path for value in case.track.followed}
+    paths = {value.path for value in case.track.followers}
     classes_moved = [
         name for name in (PROCESSORS, "application") if f"{TECHNOLOGY}.{name}" in paths
     ]
-    if not classes_moved or case.time != "time" or "application" in case.track.still:
+    if not classes_moved or case.time != "time" or "application" in case.track.classes_without_rate:
         return None
     values = case.track.values(case.years[-1:], case.draws or None)
     times_before = case.track.case.columns(values, {case.time})[case.time]
     for name in classes_moved:
         path = f"{TECHNOLOGY}.{name}"
-        at_once = values[path] * _AT_ONCE if name == PROCESSORS else values[path] / _AT_ONCE
-        values = {**values, path: at_once}
+        fast_values = (
+            values[path] * _FAST_FACTOR if name == PROCESSORS else values[path] / _FAST_FACTOR
+        )
+        values = {**values, path: fast_values}
     times_after = case.track.case.columns(values, {case.time})[case.time]
     with np.errstate(all="ignore"):
-        saved = 1 - times_after / times_before
-    saved = saved[np.isfinite(saved)]
-    return float(np.quantile(saved, ends[1])) if len(saved) else None
+        shares_saved = 1 - times_after / times_before
+    shares_saved = shares_saved[np.isfinite(shares_saved)]
+    return float(np.quantile(shares_saved, ends[1])) if len(shares_saved) else None
 
 
 def crossing_band(
-    places: Array, ends: tuple[float, float]
+    crossing_years: Array, ends: tuple[float, float]
 ) -> tuple[float | None, float | None, float]:
     """Return the band of the year of a crossing over all draws, and the part of them that cross.
 
@@ -256,27 +263,29 @@ def crossing_band(
     >>> crossing_band(np.array([2030.0, 2031.0, np.nan]), (0.0, 1.0))[1] is None
     True
     """
-    crossed = np.isfinite(places)
+    has_crossing = np.isfinite(crossing_years)
     with np.errstate(invalid="ignore"):
-        low, high = np.quantile(np.where(crossed, places, np.inf), ends)
+        low, high = np.quantile(np.where(has_crossing, crossing_years, np.inf), ends)
     return (
         float(low) if np.isfinite(low) else None,
         float(high) if np.isfinite(high) else None,
-        float(crossed.mean()),
+        float(has_crossing.mean()),
     )
 
 
-def crossings_beside(
-    stated_margins: Array, drawn_margins: Array, years: Array, place: float
+def drawn_crossings(
+    stated_margins: Array, drawn_margins: Array, years: Array, stated_place: float
 ) -> Array | None:
-    """Find, draw by draw, where a margin first rises through 0, as `first_crossings` does, moved by
-    as much as the place of the stated margin was found better between the years.
+    """Return for each draw the year in which its margin first rises through 0 [samples].
+
+    `first_crossings` interpolates between the years; its results are shifted by its error for the
+    stated margin, whose crossing is known more exactly.
 
     Parameters
     ----------
     stated_margins, drawn_margins : margins in the years [1 or samples, years]
     years : that were asked for
-    place : where the stated margin rises through 0
+    stated_place : the year in which the stated margin rises through 0
 
     Returns
     -------
@@ -284,15 +293,17 @@ def crossings_beside(
     that draws in them do not show it either
 
     >>> stated, drawn = np.array([[-1.0, 1.0]]), np.array([[-1.0, 3.0]])
-    >>> crossings_beside(stated, drawn, np.array([2000.0, 2010.0]), 2004.0)
+    >>> drawn_crossings(stated, drawn, np.array([2000.0, 2010.0]), 2004.0)
     array([2001.5])
     """
     stated_crossing = float(first_crossings(stated_margins, years)[0])
     index = int(np.clip(np.searchsorted(years, stated_crossing), 1, len(years) - 1))
-    if not abs(place - stated_crossing) <= years[index] - years[index - 1]:
+    if not abs(stated_place - stated_crossing) <= years[index] - years[index - 1]:
         return None
     return np.asarray(
-        np.maximum(first_crossings(drawn_margins, years) + (place - stated_crossing), years[0])
+        np.maximum(
+            first_crossings(drawn_margins, years) + (stated_place - stated_crossing), years[0]
+        )
     )
 
 
@@ -300,16 +311,16 @@ def crossing_words(low: float | None, high: float | None, part: float | None) ->
     """Return in brackets the band of years in which the draws cross, and the part of the draws that
     cross at all.
     """
-    span = (
+    years_text = (
         "" if low is None else f"{year(low)} {'or later' if high is None else f'to {year(high)}'}"
     )
-    always = part is None or part > 0.999
-    often = "" if always else f"in {percent(part) if part else 'none'} of the draws"
-    remark = ", ".join(words for words in (span, often) if words)
+    is_certain = part is None or part > 0.999
+    share_text = "" if is_certain else f"in {percent(part) if part else 'none'} of the draws"
+    remark = ", ".join(words for words in (years_text, share_text) if words)
     return f" ({remark})" if remark else ""
 
 
-def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[Overtaking]:
+def find_overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[Overtaking]:
     """Find in which year cases along one trend overtake each other."""
     overtakings_found: list[Overtaking] = []
     for case, other_case in combinations(cases, 2):
@@ -318,60 +329,68 @@ def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[O
         )
         if not do_same_work or len(overtakings_found) >= _MOST_PAIRS:
             continue
-        common = np.intersect1d(case.close_years, other_case.close_years)
+        common_years = np.intersect1d(case.close_years, other_case.close_years)
         years = np.intersect1d(case.years, other_case.years)
         if len(years) < 2 or case.time != other_case.time:
             continue
-        stated_difference = _difference(case, other_case, common, drawn=False)
-        drawn_difference = _difference(case, other_case, years, drawn=True)
+        stated_difference = _log_ratio_of_times(case, other_case, common_years, drawn=False)
+        drawn_difference = _log_ratio_of_times(case, other_case, years, drawn=True)
         if not np.isfinite(stated_difference).all():
             continue
-        first, second = (case, other_case) if stated_difference[0, 0] > 0 else (other_case, case)
+        overtaker, overtaken = (
+            (case, other_case) if stated_difference[0, 0] > 0 else (other_case, case)
+        )
         sign = 1.0 if stated_difference[0, 0] > 0 else -1.0
-        place = first_crossings(-sign * stated_difference, common)[0]
-        if not np.isfinite(place):
+        crossing_year = first_crossings(-sign * stated_difference, common_years)[0]
+        if not np.isfinite(crossing_year):
             continue
-        at_years = stated_difference[:, np.searchsorted(common, years)]
-        places = crossings_beside(-sign * at_years, -sign * drawn_difference, years, float(place))
-        low, high, part = (None, None, None) if places is None else crossing_band(places, ends)
-        is_later = common > place
+        difference_at_years = stated_difference[:, np.searchsorted(common_years, years)]
+        drawn_years = drawn_crossings(
+            -sign * difference_at_years, -sign * drawn_difference, years, float(crossing_year)
+        )
+        low, high, share_of_draws = (
+            (None, None, None) if drawn_years is None else crossing_band(drawn_years, ends)
+        )
+        is_later = common_years > crossing_year
         are_several = np.count_nonzero(is_later) > 1
-        back = (
-            first_crossings(sign * stated_difference[:, is_later], common[is_later])[0]
+        end_year = (
+            first_crossings(sign * stated_difference[:, is_later], common_years[is_later])[0]
             if are_several
             else np.nan
         )
         overtakings_found.append(
             Overtaking(
-                first.name,
-                second.name,
+                overtaker.name,
+                overtaken.name,
                 case.track.trend.name,
-                float(place),
+                float(crossing_year),
                 low,
                 high,
-                part,
-                None if np.isnan(back) else float(back),
+                share_of_draws,
+                None if np.isnan(end_year) else float(end_year),
             )
         )
     return overtakings_found
 
 
-def _difference(case_a: DrawnCase, case_b: DrawnCase, years: Array, *, drawn: bool) -> Array:
+def _log_ratio_of_times(
+    case_a: DrawnCase, case_b: DrawnCase, years: Array, *, drawn: bool
+) -> Array:
     """Return the logarithm of the ratio of two times [samples, years]."""
-    logs = []
+    log_times = []
     for case in (case_a, case_b):
-        in_draws = drawn and case.time in case.drawn
-        columns = case.drawn if in_draws else case.stated if drawn else case.close
+        is_drawn = drawn and case.time in case.drawn
+        columns = case.drawn if is_drawn else case.stated if drawn else case.close
         values = np.atleast_2d(columns[case.time])
         known_years = case.years if drawn else case.close_years
         with np.errstate(all="ignore"):
-            logs.append(np.log(values[:, np.searchsorted(known_years, years)]))
-    return np.asarray(logs[0] - logs[1])
+            log_times.append(np.log(values[:, np.searchsorted(known_years, years)]))
+    return np.asarray(log_times[0] - log_times[1])
 
 
 def first_crossings(margins: Array, years: Array) -> Array:
-    """Find, draw by draw, where a margin first rises through 0, on straight lines between the
-    years [samples]: the first year where it is above 0 there, NaN where it never is.
+    """Return for each draw the year in which its margin first rises through 0, on straight lines
+    between the years [samples]: the first year if it is above 0 there, NaN if it never rises.
     """
     rises = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
     index = np.argmax(rises, axis=1)
@@ -379,13 +398,15 @@ def first_crossings(margins: Array, years: Array) -> Array:
     margin_before = margins[rows, index]
     margin_after = margins[rows, index + 1]
     with np.errstate(all="ignore"):
-        place = years[index] + (years[index + 1] - years[index]) * margin_before / (
+        crossing_years = years[index] + (years[index + 1] - years[index]) * margin_before / (
             margin_before - margin_after
         )
-    return np.where(margins[:, 0] > 0, years[0], np.where(rises.any(axis=1), place, np.nan))
+    return np.where(
+        margins[:, 0] > 0, years[0], np.where(rises.any(axis=1), crossing_years, np.nan)
+    )
 
 
-def arrivals(
+def find_arrivals(
     cases: Sequence[DrawnCase], own_years: Sequence[OwnYear], ends: tuple[float, float]
 ) -> list[Arrival]:
     """Compare each later machine with the prediction for its year from each earlier machine that
@@ -398,9 +419,9 @@ def arrivals(
     ends : of the band
     """
     arrivals_found: list[Arrival] = []
-    by_name = {own_year.name: own_year for own_year in own_years}
+    own_year_by_name = {answers_before.name: answers_before for answers_before in own_years}
     for earlier_case in cases:
-        earlier_machine = by_name[earlier_case.name]
+        earlier_machine = own_year_by_name[earlier_case.name]
         for later_machine in own_years:
             start = earlier_case.track.base_year
             came_in = later_machine.year
@@ -418,29 +439,31 @@ def arrivals(
                 continue
             year_of_arrival = np.array([came_in])
             track = earlier_case.track
-            expected = track.case.columns(track.values(year_of_arrival), None)
+            expected_columns = track.case.columns(track.values(year_of_arrival), None)
             drawn_times = (
                 track.case.columns(track.values(year_of_arrival, earlier_case.draws), None)
                 if earlier_case.draws
-                else expected
+                else expected_columns
             )
-            own_year = earlier_machine.answers
+            answers_before = earlier_machine.answers
             classes = [
                 column
                 for column in later_machine.answers
-                if column.startswith(CLASS) and column in expected
+                if column.startswith(CLASS) and column in expected_columns
             ]
             for column in (earlier_case.time, *classes):
                 low, high = np.quantile(drawn_times[column], ends)
                 label = column.removeprefix(CLASS).removesuffix("]")
                 values = (
-                    own_year[column][0],
-                    expected[column][0],
+                    answers_before[column][0],
+                    expected_columns[column][0],
                     low,
                     high,
                     later_machine.answers[column][0],
                 )
-                was, stated_time, low, high, came = (float(value) for value in values)
+                time_before, expected_time, low, high, time_on_arrival = (
+                    float(value) for value in values
+                )
                 arrivals_found.append(
                     Arrival(
                         earlier_case.name,
@@ -449,11 +472,11 @@ def arrivals(
                         start,
                         came_in,
                         label,
-                        was,
-                        stated_time,
+                        time_before,
+                        expected_time,
                         low,
                         high,
-                        came,
+                        time_on_arrival,
                     )
                 )
     return arrivals_found
@@ -470,7 +493,7 @@ def share_words(
     largest = shares[0]
     part, low, high = (percent(float(end[-1])) for end in (largest.part, largest.low, largest.high))
     span = part if low == high else f"{low} to {high}"
-    words = f"{lead}by {year(last)} {takes(largest.name)} {span} of the time"
+    words = f"{lead}by {year(last)} {class_with_verb(largest.name)} {span} of the time"
     if saved is not None:
         words += f"; faster processors alone save at most {percent(max(0.0, saved))}"
     yield words
@@ -515,6 +538,6 @@ def arrival_words(
         )
 
 
-def _title_with_year(title: str, of: float) -> str:
+def _title_with_year(title: str, year_of_machine: float) -> str:
     """Return the title of a case with its year, unless the title has it."""
-    return title if year(of) in title else f"{title} of {year(of)}"
+    return title if year(year_of_machine) in title else f"{title} of {year(year_of_machine)}"

@@ -73,12 +73,12 @@ def _series(reference: str) -> list[PointSeries]:
     from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.library import Library
     from slipstick.schema.text import Mark
-    from slipstick_rates.files import TrendSpec, points_table, series_of
+    from slipstick_rates.files import TrendSpec, read_points_as_trend, series_of
 
     if reference.endswith((".yaml", ".yml")) or "." not in reference:
         tree = Library().load("trend", reference, Mark(reference, 1, 1))
     else:
-        tree = points_table(Path(reference))
+        tree = read_points_as_trend(Path(reference))
     series = list(series_of(validate(TrendSpec, tree)).values())
     if not series:
         from slipstick.cli.console import refuse

@@ -1,4 +1,6 @@
-"""Tables of trends: what is fitted to series of points, and how fits of earlier years held."""
+"""Tables of trends: the rates fitted to series of points, and how fits of earlier years predicted
+later points.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ from slipstick_rates.series import (
     Prediction,
     RateModel,
     back_test,
-    best_of,
-    fitted,
-    tried,
+    back_test_all,
+    best_rate_model,
+    fit_series,
 )
 
 AHEAD = 10.0
@@ -49,21 +51,21 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
                 [point_series.name, str(len(measured)), *[NOTHING] * 3, "too few points for a rate"]
             )
             continue
-        fit = fitted(point_series)
+        fit = fit_series(point_series)
         for first, last in fit.periods():
-            few = "few points" if len(measured) < FEW_POINTS else "most points from memory"
-            note = f"weak: {few}" if point_series.weak else ""
-            rows.append(_row(fit, first, last, str(len(measured)), note))
+            reason = "few points" if len(measured) < FEW_POINTS else "most points from memory"
+            note = f"weak: {reason}" if point_series.weak else ""
+            rows.append(_fit_row(fit, first, last, str(len(measured)), note))
         last = measured[-1].year
         plans = len(point_series.used) - len(measured)
         note = f"with {with_noun(plans, 'announced point')}" if plans else "expected"
         if fit.reached(last + AHEAD):
             note += f"; the band ends at the limit of {point_series.limit:g} {point_series.unit}"
-        rows.append(_row(fit, last, last + AHEAD, "", note))
+        rows.append(_fit_row(fit, last, last + AHEAD, "", note))
     return rows
 
 
-def _row(fit: FittedSeries, first: float, last: float, points: str, note: str) -> list[str]:
+def _fit_row(fit: FittedSeries, first: float, last: float, points: str, note: str) -> list[str]:
     middle, low, high = fit.rate(first, last)
     return [
         fit.series.name,
@@ -80,16 +82,16 @@ _FIT_HEAD = ("series", "points", "years", "times better a year", "scatter", "not
 
 def fit_text(series: Sequence[PointSeries]) -> str:
     """Return the table of rates by period for the terminal, with the method of the fit."""
-    return f"{plain_table(_FIT_HEAD, fit_rows(series), [1, 4])}\n\n{method_words()}\n"
+    return f"{plain_table(_FIT_HEAD, fit_rows(series), [1, 4])}\n\n{method_text()}\n"
 
 
 def fit_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
-    """Return the rates by period as JSON has them."""
+    """Return the rates by period as plain data for JSON."""
     keys = ("series", "points", "years", "rate", "scatter", "note")
     return [dict(zip(keys, row, strict=True)) for row in fit_rows(series)]
 
 
-def method_words() -> str:
+def method_text() -> str:
     """Return sentences on the rate model of the fit and on the back-tests by which it was
     chosen.
     """
@@ -116,15 +118,15 @@ def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: boo
     tests = [back_test(series, start) for start in STARTS]
     table: Callable[..., str] = markdown_table if markdown else plain_table
     blocks = [
-        _verdict(tests),
+        _coverage_sentence(tests),
         table(_HEAD, [*map(_start_row, tests), _pooled_row(tests)], range(1, 6)),
         _resampled_words(tests),
         table(_HORIZON_HEAD, list(_horizon_rows(tests)), range(1, 4)),
-        table(_MISS_HEAD, list(_misses(tests)), [2]),
+        table(_MISS_HEAD, list(_miss_rows(tests)), [2]),
     ]
     if choose:
-        blocks.insert(3, _cross_check_rows(series, table))
-    return "\n\n".join([*blocks, method_words()]) + "\n"
+        blocks.insert(3, _cross_check_table(series, table))
+    return "\n\n".join([*blocks, method_text()]) + "\n"
 
 
 _HEAD = ("as of", "series", "later points", "90 % holds", "median error", "width at ten years")
@@ -132,7 +134,7 @@ _HORIZON_HEAD = ("years ahead", "points", "90 % holds", "median error")
 _MISS_HEAD = ("series", "as of", "missed", "worst", "real/predicted", "band")
 
 
-def held_table(series: Sequence[PointSeries]) -> str:
+def accuracy_table(series: Sequence[PointSeries]) -> str:
     """Return a table, for a page, of how fits of earlier years predicted the later points of each
     series.
     """
@@ -161,7 +163,7 @@ def held_table(series: Sequence[PointSeries]) -> str:
 _HELD_HEAD = ("series", "later points", "90 % holds", "median error", "worst real/predicted")
 
 
-def _verdict(tests: Sequence[BackTest]) -> str:
+def _coverage_sentence(tests: Sequence[BackTest]) -> str:
     points = _all_predictions(tests)
     share_over = np.mean([prediction.error < 0 for prediction in points])
     return (
@@ -171,33 +173,45 @@ def _verdict(tests: Sequence[BackTest]) -> str:
     )
 
 
-def resampled(
-    tests: Sequence[BackTest], part: float = 0.9
+def bootstrap_ends(
+    tests: Sequence[BackTest], inner_share: float = 0.9
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return between which shares of held points, and which widths at ten years, back-tests lie if
-    other series of the same kind had been measured: series are drawn anew with all their points
-    (a bootstrap by groups), because the points of a series miss together.
+    """Return bootstrap intervals of the share of later points within their bands and of the median
+    width of the bands at ten years, as if other series of the same kind had been measured.
+
+    Whole series are drawn (a bootstrap by groups), because the errors of the points of a series
+    depend on each other.
 
     Parameters
     ----------
     tests : of the same series from several starts
-    part : of the draws that lie inside
+    inner_share : of the draws that lie inside the intervals
     """
-    held: dict[str, list[bool]] = {}
-    widths: dict[str, list[float]] = {}
+    held_by_series: dict[str, list[bool]] = {}
+    widths_by_series: dict[str, list[float]] = {}
     for test in tests:
         for prediction in test.predictions:
-            held.setdefault(prediction.series, []).append(prediction.held)
+            held_by_series.setdefault(prediction.series, []).append(prediction.held)
         names = dict.fromkeys(prediction.series for prediction in test.predictions)
         for name, width in zip(names, test.widths, strict=True):
-            widths.setdefault(name, []).append(width)
+            widths_by_series.setdefault(name, []).append(width)
     rng = random_stream(0, "resampled series")
-    drawn = [
-        [list(held)[index] for index in rng.integers(len(held), size=len(held))] for _ in _DRAWS
+    drawn_names = [
+        [
+            list(held_by_series)[index]
+            for index in rng.integers(len(held_by_series), size=len(held_by_series))
+        ]
+        for _ in _DRAWS
     ]
-    shares = [np.mean([holds for name in names for holds in held[name]]) for names in drawn]
-    medians = [np.median([width for name in names for width in widths[name]]) for names in drawn]
-    ends = ((1 - part) / 2, (1 + part) / 2)
+    shares = [
+        np.mean([holds for name in names for holds in held_by_series[name]])
+        for names in drawn_names
+    ]
+    medians = [
+        np.median([width for name in names for width in widths_by_series[name]])
+        for names in drawn_names
+    ]
+    ends = ((1 - inner_share) / 2, (1 + inner_share) / 2)
     share_ends, width_ends = (np.quantile(values, ends) for values in (shares, medians))
     return (
         (float(share_ends[0]), float(share_ends[1])),
@@ -209,7 +223,7 @@ _DRAWS = range(1000)
 
 
 def _resampled_words(tests: Sequence[BackTest]) -> str:
-    (low, high), (narrow, wide) = resampled(tests)
+    (low, high), (narrow, wide) = bootstrap_ends(tests)
     return (
         f"With other series of this kind, the share would be {percent(low, 2)} to"
         f" {percent(high, 2)}, and the width {narrow:.1f} to {wide:.1f} (series drawn anew, 90 % of"
@@ -248,7 +262,7 @@ def _worst_prediction(points: Sequence[Prediction]) -> Prediction:
 
 
 def _median_error(points: Sequence[Prediction]) -> str:
-    return f"{np.exp(np.median([abs(each.error) for each in points])):.2f}"
+    return f"{np.exp(np.median([abs(point.error) for point in points])):.2f}"
 
 
 def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
@@ -262,18 +276,18 @@ def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
             yield [label, str(len(points)), percent(held), _median_error(points)]
 
 
-def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
+def _miss_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     """Yield a table row for each series whose later points lay outside the bands of a fit, the
     worst first.
     """
-    groups: dict[tuple[str, float], list[Prediction]] = {}
+    misses_by_fit: dict[tuple[str, float], list[Prediction]] = {}
     for prediction in _all_predictions(tests):
         if not prediction.held:
-            groups.setdefault((prediction.series, prediction.start), []).append(prediction)
-    points_by_error = sorted(
-        groups.values(), key=lambda group: -round(abs(_worst_prediction(group).error), 9)
+            misses_by_fit.setdefault((prediction.series, prediction.start), []).append(prediction)
+    misses_by_error = sorted(
+        misses_by_fit.values(), key=lambda group: -round(abs(_worst_prediction(group).error), 9)
     )
-    for group in points_by_error[:_WORST]:
+    for group in misses_by_error[:_WORST]:
         worst = _worst_prediction(group)
         yield [
             worst.series,
@@ -285,16 +299,16 @@ def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
         ]
 
 
-def _cross_check_rows(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
+def _cross_check_table(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
     """Return a table of the back-test of each start with the damping and walk chosen on the other
     starts.
     """
     rows = []
     tests = []
-    trials = tried(series, STARTS)
+    trials = back_test_all(series, STARTS)
     for start in STARTS:
         other_starts = [chosen_on for chosen_on in STARTS if chosen_on != start]
-        growth = best_of(trials, other_starts)
+        growth = best_rate_model(trials, other_starts)
         test = trials[growth, start]
         tests.append(test)
         choice = [f"{growth.damping:g}", f"{growth.walk:g}"]
@@ -311,7 +325,7 @@ def _cross_check_rows(series: Sequence[PointSeries], table: Callable[..., str]) 
 
 
 def back_test_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
-    """Return every prediction of the back-tests as JSON has it."""
+    """Return every prediction of the back-tests as plain data for JSON."""
     return [
         {**asdict(prediction), "held": prediction.held}
         for start in STARTS

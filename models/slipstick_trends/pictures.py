@@ -21,7 +21,7 @@ from slipstick_pictures.look import (
 from slipstick_rates.series import NORMAL_90
 from slipstick_rates.trend import SeriesRate
 from slipstick_trends.ahead import MEANINGS
-from slipstick_trends.sentences import marks, used_rates
+from slipstick_trends.sentences import doubt_remarks, used_rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,16 +45,18 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
     figure = sheet(8.2, 1.0 + 3.0 * len(spec.y))
     panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(spec.y, panels, strict=True):
-        _lines(axes, projection, name, spec, words)
+        _draw_lines(axes, projection, name, spec, words)
     if projection.factors is None:
         panels[-1].set_xlabel("year")
     else:
         logarithmic(panels[-1].xaxis, projection.factors)
         panels[-1].set_xlabel("times that processors are as fast")
     handles, labels = panels[0].get_legend_handles_labels()
-    single = len(labels) == 1  # the title says what it is
-    write_remark(figure, marks(projection))
-    return titled(figure, spec.title, *(() if single else (_legend(projection), handles, labels)))
+    has_one_line = len(labels) == 1  # the title says what it is
+    write_remark(figure, doubt_remarks(projection))
+    return titled(
+        figure, spec.title, *(() if has_one_line else (_legend(projection), handles, labels))
+    )
 
 
 def _legend(projection: Projection) -> str:
@@ -64,7 +66,7 @@ def _legend(projection: Projection) -> str:
     return ", ".join(attribute_name for attribute_name, differs in differing.items() if differs)
 
 
-def _lines(
+def _draw_lines(
     axes: Axes, projection: Projection, name: str, spec: ProjectionPictureSpec, words: Words
 ) -> None:
     differing = _legend(projection).split(", ")
@@ -90,22 +92,24 @@ def _lines(
     )
     for index, (label, sweep) in enumerate(sweeps.items()):
         colour, marker, dashes = STROKES[index % len(STROKES)]
-        look: dict[str, Any] = {
+        line_style: dict[str, Any] = {
             "color": colour,
             "marker": marker,
             "linestyle": dashes,
-            "markevery": _every(len(sweep)),
+            "markevery": _marker_step(len(sweep)),
         }
-        across = sweep.points[YEAR] if projection.factors is None else projection.factors
-        axes.plot(across, sweep.columns[name] / factor, label=label, **look)
+        abscissa = sweep.points[YEAR] if projection.factors is None else projection.factors
+        axes.plot(abscissa, sweep.columns[name] / factor, label=label, **line_style)
         if f"low[{name}]" in sweep.columns:
             low, high = (end / factor for end in sweep.ends(name))
-            axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
-    came = {(arrival.year, arrival.came) for arrival in projection.arrivals if arrival.name == name}
-    if came:
-        xs, ys = zip(*sorted(came), strict=True)
-        look = {"marker": "*", "markersize": 11, "color": _CAME, "linestyle": "none"}
-        axes.plot(xs, np.array(ys) / factor, label="machines that came", zorder=3, **look)
+            axes.fill_between(abscissa, low, high, color=colour, alpha=0.18, linewidth=0)
+    machines = {
+        (arrival.year, arrival.came) for arrival in projection.arrivals if arrival.name == name
+    }
+    if machines:
+        xs, ys = zip(*sorted(machines), strict=True)
+        line_style = {"marker": "*", "markersize": 11, "color": _CAME, "linestyle": "none"}
+        axes.plot(xs, np.array(ys) / factor, label="machines that came", zorder=3, **line_style)
         values_shown = np.append(values_shown, ys)
     axes.set_ylabel(axis_title(words.value(name) if "[" in name else name, unit))
     if spec.log == "y":
@@ -114,8 +118,8 @@ def _lines(
         axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
 
 
-def _every(points: int) -> int:
-    """Return that every so many points of a line have a marker: about six of them have."""
+def _marker_step(points: int) -> int:
+    """Return the distance of the points of a line with a marker, so that about six have one."""
     return max(1, points // 6)
 
 
@@ -128,7 +132,7 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
     if unknown:
         raise UnknownNameError("projected case", unknown[0], names)
     tracks = [track for track in projection.tracks if track.case in (spec.cases or names)]
-    strokes = dict(zip(_largest(tracks), _COLOURED, strict=False))
+    strokes = dict(zip(_classes_to_draw(tracks), _COLOURED, strict=False))
     columns = min(2, len(tracks))
     rows = -(-len(tracks) // columns)
     figure = sheet(8.2, 1.0 + 2.6 * rows)
@@ -144,17 +148,17 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
         case = words.case(track.case)
         axes.set_title(f"{case}, {as_words(track.trend)}" if are_several else case)
     labels = [MEANINGS.get(name, name) for name in handles]
-    write_remark(figure, marks(projection, [track.trend for track in tracks], timed=True))
+    write_remark(figure, doubt_remarks(projection, [track.trend for track in tracks], timed=True))
     return titled(figure, spec.title, "class of cost", list(handles.values()), labels)
 
 
-def _largest(tracks: list[ProjectedCase]) -> list[str]:
+def _classes_to_draw(tracks: list[ProjectedCase]) -> list[str]:
     """Return the classes of cost whose part is large enough for a line, in the order of the first
     case.
     """
     all_shares = [share for track in tracks for share in track.shares]
-    worth = [share.name for share in all_shares if np.nanmax(share.part, initial=0.0) > _SMALLEST]
-    return list(dict.fromkeys(worth))
+    names = [share.name for share in all_shares if np.nanmax(share.part, initial=0.0) > _SMALLEST]
+    return list(dict.fromkeys(names))
 
 
 def _draw_shares(
@@ -165,8 +169,10 @@ def _draw_shares(
         if share.name not in strokes:
             continue
         colour, marker, dashes = STROKES[strokes[share.name]]
-        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes}
-        (line,) = axes.plot(years, 100 * share.part, markevery=_every(len(years)), **look)
+        line_style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes}
+        (line,) = axes.plot(
+            years, 100 * share.part, markevery=_marker_step(len(years)), **line_style
+        )
         axes.fill_between(
             years, 100 * share.low, 100 * share.high, color=colour, alpha=0.15, linewidth=0
         )
@@ -185,8 +191,8 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
     for trend in projection.trends:
         for name, rate in trend.rates.items():
             if name in series_used and isinstance(rate, SeriesRate):
-                taken = f", a guess for {trend.kind}" if rate.assumed else ""
-                fits.setdefault(rate.fit.series.name, (rate.fit, taken))
+                guess_text = f", a guess for {trend.kind}" if rate.assumed else ""
+                fits.setdefault(rate.fit.series.name, (rate.fit, guess_text))
     if not fits:
         raise ModelError("no trend of this projection has series of points to draw")
     columns = min(2, len(fits))
@@ -195,10 +201,10 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes in panels[len(fits) :]:
         axes.set_visible(False)
-    for (fit, taken), axes in zip(fits.values(), panels, strict=False):
+    for (fit, guess_text), axes in zip(fits.values(), panels, strict=False):
         _draw_rate(axes, fit, float(projection.years[-1]))
         weak = ", weak" if fit.series.weak else ""
-        axes.set_title(f"{fit.series.title}{weak}{taken}", fontsize=8)
+        axes.set_title(f"{fit.series.title}{weak}{guess_text}", fontsize=8)
     return titled(figure, spec.title)
 
 

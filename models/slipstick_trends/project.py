@@ -43,9 +43,9 @@ from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import (
     PARAMETERS,
     TrendedCase,
-    ended,
-    told_year,
-    trend_called,
+    last_years_of_data,
+    machine_year,
+    read_trend,
     trended_case,
     year,
     year_of,
@@ -57,23 +57,23 @@ from slipstick_rates.trend import (
     PeriodRate,
     SeriesRate,
     Trend,
-    outside,
+    periods_outside,
     used_periods,
 )
 from slipstick_trends.ahead import (
     CLASS,
     DrawnCase,
     OwnYear,
-    arrivals,
+    class_shares,
     crossing_band,
-    crossings_beside,
+    drawn_crossings,
+    find_arrivals,
+    find_overtakings,
     first_crossings,
-    overtakings,
-    saved_by_processors,
-    shares,
+    share_saved_by_processors,
     work_of,
 )
-from slipstick_trends.fit_tables import held_table
+from slipstick_trends.fit_tables import accuracy_table
 from slipstick_trends.pictures import rates_figure, shares_figure, values_figure
 from slipstick_trends.projection import (
     ConditionHistory,
@@ -89,16 +89,16 @@ from slipstick_trends.projection_tables import (
     years_table,
 )
 from slipstick_trends.sentences import (
-    beside_head,
-    ends_of_data,
-    heads,
-    marks,
-    middles,
-    outcomes,
-    still,
+    doubt_remarks,
+    headlines_by_subject,
+    outcome_sentences,
+    sentences_beside_head,
+    sentences_on_ended_data,
+    sentences_on_middles,
+    sentences_without_rate,
     track_name,
     value_at,
-    warnings,
+    warning_sentences,
 )
 from slipstick_trends.specs import (
     ProjectionPictureSpec,
@@ -114,7 +114,7 @@ if TYPE_CHECKING:
     ProjectedSpec = ProjectionPictureSpec | SharesPictureSpec | RatesPictureSpec
 
 _SPAN = (1900.0, 2200.0)
-_PLACES = 300_001
+_GRID_POINTS = 300_001
 
 
 _MOST_TRACKS = 6
@@ -134,15 +134,15 @@ class ProjectResult(QuestionResult):
         """
         projection = self.projection
         return [
-            *outcomes(projection, projection.words),
-            *middles(projection),
-            *warnings(projection),
-            *ends_of_data(projection),
+            *outcome_sentences(projection, projection.words),
+            *sentences_on_middles(projection),
+            *warning_sentences(projection),
+            *sentences_on_ended_data(projection),
         ]
 
     def sentences_beside_tables(self) -> list[str]:
         """Return the sentences whose content is neither in the tables nor in the head."""
-        return beside_head(self.projection, self.projection.words)
+        return sentences_beside_head(self.projection, self.projection.words)
 
     def text(self) -> str:
         """Return the sentences that the head of a report leaves out, for the terminal."""
@@ -155,11 +155,11 @@ class ProjectResult(QuestionResult):
         return len(tracks) > 2 or sum(len(track.conditions) for track in tracks) > 1
 
     def headline(self, words: Words) -> list[str]:
-        """Return the values of the first cases at both ends of the years, and where the time goes;
-        that comes first if the title asks for it, and conditions with words of their own come
-        before all.
+        """Return sentences on the first cases: conditions with words of their own, then the values
+        at both ends of the years and the shares of the time; the shares come before the values if
+        the title asks "where".
         """
-        by_subject = heads(self.projection, words)
+        by_subject = headlines_by_subject(self.projection, words)
         order = ["worded", "values", "shares", "conditions"]
         if re.search(r"\bwhere\b", words.title, re.IGNORECASE):
             order = ["worded", "shares", "values", "conditions"]
@@ -176,14 +176,16 @@ class ProjectResult(QuestionResult):
         first, *other_tracks = sorted(
             tracks, key=lambda track: float(track.sweep.columns["time"][-1])
         )
-        shorter = all(
+        is_always_shorter = all(
             len(first.sweep) == len(track.sweep)
             and (first.sweep.columns["time"] <= track.sweep.columns["time"]).all()
             for track in other_tracks
         )
         ends = [value_at(track.sweep, "time", -1)[2] for track in (first, other_tracks[0])]
-        passed = any(overtaking.overtaken == first.case for overtaking in projection.overtakings)
-        if not shorter or passed or do_overlap(*ends):
+        is_overtaken = any(
+            overtaking.overtaken == first.case for overtaking in projection.overtakings
+        )
+        if not is_always_shorter or is_overtaken or do_overlap(*ends):
             return None
         amount = value_amount("time", *value_at(first.sweep, "time", -1))
         return first.case, f"stays the fastest until {year(projection.years[-1])} ({amount})"
@@ -196,9 +198,12 @@ class ProjectResult(QuestionResult):
         tracks_shown = projection.tracks[:_MOST_TRACKS]
         starts = {float(track.sweep.points[YEAR][0]) for track in tracks_shown}
         for track in tracks_shown:
-            begins = "" if len(starts) == 1 else f" in {year(float(track.sweep.points[YEAR][0]))}"
+            start_text = (
+                "" if len(starts) == 1 else f" in {year(float(track.sweep.points[YEAR][0]))}"
+            )
             cells = [
-                value_amount(name, *value_at(track.sweep, name, place)) + ("" if place else begins)
+                value_amount(name, *value_at(track.sweep, name, place))
+                + ("" if place else start_text)
                 for name in names
                 if name in track.sweep.columns
                 for place in (0, -1)
@@ -207,15 +212,20 @@ class ProjectResult(QuestionResult):
         first = f"in {year(min(starts))}" if len(starts) == 1 else "at first"
         last = f"in {year(projection.years[-1])}"
         head = [f"{words.value(name)} {when}" for name in names for when in (first, last)]
-        marked = marks(projection).partition(":")[0]
-        return ([marked, *head], rows) if len(rows) > 1 else None
+        remarks = doubt_remarks(projection).partition(":")[0]
+        return ([remarks, *head], rows) if len(rows) > 1 else None
 
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return what is uncertain: steps and parameters without a rate, ranges of which the middle
         is taken, rates that are guesses or used outside their periods, and weak series.
         """
         projection = self.projection
-        sentences = (still, middles, warnings, ends_of_data)
+        sentences = (
+            sentences_without_rate,
+            sentences_on_middles,
+            warning_sentences,
+            sentences_on_ended_data,
+        )
         return "; ".join(text for sentence in sentences for text in sentence(projection))
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -251,7 +261,7 @@ class ProjectResult(QuestionResult):
         if series_used := used_series(projection):
             fitted_in = join_phrases([f"{start:g}" for start in STARTS])
             yield f"### Fits of {fitted_in}, and what came"
-            yield held_table(series_used)
+            yield accuracy_table(series_used)
 
     def draw(
         self, spec: ProjectedSpec, order: Mapping[str, int], words: Words = NO_WORDS
@@ -268,7 +278,7 @@ class ProjectResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _ProjectedCases:
-    """Cases along trends with the conditions to follow, over years or over factors of the
+    """The cases to project along trends with their conditions, over years or over factors of the
     processors' speed.
     """
 
@@ -291,7 +301,9 @@ class _ProjectedCases:
         return (1 - self.spec.band.value) / 2, (1 + self.spec.band.value) / 2
 
     def years_of(self, track: TrendedCase) -> Array:
-        """Return the years of a case; a case that begins in its own year has those from then on."""
+        """Return the years to solve for a case: from its own base year on, unless the study sets
+        one base year or factors.
+        """
         if self.spec.base_year is not None or self.factors is not None:
             return self.years
         later_years = self.years[self.years > track.base_year]
@@ -315,8 +327,8 @@ class _ProjectedCases:
             return {}
         bases = [track.base_year for track, _ in self.tracks]
         # Later machines are compared with predictions for their own years.
-        came = [start for _, start, _ in self.own_years if start > min(bases)]
-        years = {*self.years, *bases, *came}
+        later_years = [start for _, start, _ in self.own_years if start > min(bases)]
+        years = {*self.years, *bases, *later_years}
         return trend.draws(np.array(sorted(years)), self.spec.samples, self.spec.seed)
 
 
@@ -328,16 +340,16 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     SpecError : a trend, a condition, a case or a year is wrong
     """
     trends = [
-        trend_called(name, ("project", "trends", index), study, spec.as_of)
+        read_trend(name, ("project", "trends", index), study, spec.as_of)
         for index, name in enumerate(spec.trends)
     ]
-    years: Sequence[float] | Array | None = _years(spec, study)
+    years: Sequence[float] | Array | None = _read_years(spec, study)
     names = spec.cases or list(study.cases)
     place = ("project", "base_year") if spec.base_year is not None else ("project",)
     starts = {case: year_of(case, spec.base_year, place, study) for case in names}
     factors = None
     if years is None:
-        factors = _factors(spec, study)
+        factors = _read_factors(spec, study)
         years = _year_of_factor(trends[0].trend(), starts[names[0]], factors, study)
     tracks = []
     series = [name for trended in trends for name in trended.spec.series]
@@ -352,11 +364,11 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
                 case, trended, starts[case], place, study, series
             ).with_mean_value_default
             conditions = (
-                _condition(asked_condition, ("project", "watch", index), track, study)
+                _read_condition(asked_condition, ("project", "watch", index), track, study)
                 for index, asked_condition in enumerate(spec.watch)
             )
             tracks.append((track, tuple(conditions)))
-    own_years = tuple(_in_own_years(spec, names, study)) if factors is None else ()
+    own_years = tuple(_cases_with_years(spec, names, study)) if factors is None else ()
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     words = Words(titles, _meanings(track for track, _ in tracks), title=study.spec.title)
     cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own_years, words)
@@ -375,42 +387,46 @@ def _meanings(tracks: Iterable[TrendedCase]) -> dict[str, str]:
     }
 
 
-def _in_own_years(
+def _cases_with_years(
     spec: ProjectSpec, names: Sequence[str], study: StudyContext
 ) -> Iterator[tuple[Evaluator, float, str]]:
     """Yield the projected cases, and every other case whose machine has a year, each with that year
     and the kind of its processors.
     """
     for case, settings in study.cases.items():
-        start = spec.base_year if case in names else None
-        start = start if start is not None else told_year(case, study)
-        if start is not None:
+        start_year = spec.base_year if case in names else None
+        start_year = start_year if start_year is not None else machine_year(case, study)
+        if start_year is not None:
             kind = node_at(resolve(settings, study.library).tree, ["machine", "processors", "kind"])
             words = str(kind.value) if isinstance(kind, Scalar) else ""
-            yield evaluator(case, settings, study.library).with_mean_value_default, start, words
+            yield (
+                evaluator(case, settings, study.library).with_mean_value_default,
+                start_year,
+                words,
+            )
 
 
 _PARAMETER = re.compile(r"\bparameters\.[A-Za-z_]\w*")
 
 
-def _condition(
-    asked_condition: str | WatchSpec, place: Place, track: TrendedCase, study: StudyContext
+def _read_condition(
+    written_condition: str | WatchSpec, place: Place, track: TrendedCase, study: StudyContext
 ) -> Condition:
     """Read a condition of a projection, in which a parameter stands for its value in the case."""
-    text, says = (
-        (asked_condition, asked_condition)
-        if isinstance(asked_condition, str)
-        else (asked_condition.that, asked_condition.says)
+    text, words = (
+        (written_condition, written_condition)
+        if isinstance(written_condition, str)
+        else (written_condition.that, written_condition.says)
     )
 
-    def value(match: re.Match[str]) -> str:
+    def value_text(match: re.Match[str]) -> str:
         parameter = track.case.built.parameters.get(match[0])
         if parameter is None or parameter.value is None:
-            parameters_known = [
+            known_parameters = [
                 name for name in track.case.built.parameters if name.startswith(PARAMETERS)
             ]
             raise study.refusal(
-                place, str(UnknownNameError("parameter", match[0], parameters_known))
+                place, str(UnknownNameError("parameter", match[0], known_parameters))
             )
         if match[0] in track.units:
             return match[0]
@@ -418,12 +434,12 @@ def _condition(
         return f"({number_text(parameter.value)}{unit})"
 
     condition = condition_of(
-        _PARAMETER.sub(value, text), place, track.case, study, track.case, track.units
+        _PARAMETER.sub(value_text, text), place, track.case, study, track.case, track.units
     )
-    return replace(condition, text=says, worded=says != text)
+    return replace(condition, text=words, is_worded=words != text)
 
 
-def _factors(spec: ProjectSpec, study: StudyContext) -> Array:
+def _read_factors(spec: ProjectSpec, study: StudyContext) -> Array:
     place = ("project", "factors")
     assert spec.factors is not None
     numbers = numbers_of(axis_nodes(spec.factors, study.node_of(place), place))
@@ -435,15 +451,13 @@ def _factors(spec: ProjectSpec, study: StudyContext) -> Array:
 
 
 def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
-    """Return the year in which the processors reach each factor on their speed, at the rates as
-    stated.
-    """
+    """Return the year in which the processors are faster by each factor, at the stated rates."""
     place = ("project", "factors")
     if PROCESSORS not in trend.rates:
         raise study.refusal(
             place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years"
         )
-    years = np.linspace(*_SPAN, _PLACES)
+    years = np.linspace(*_SPAN, _GRID_POINTS)
     log_gains = np.log(trend.rates[PROCESSORS].gain(base, years)[0])
     if not np.all(np.diff(log_gains) > 0):
         raise study.refusal(
@@ -459,7 +473,7 @@ def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyConte
     return np.interp(np.log(factors), log_gains, years)
 
 
-def _years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
+def _read_years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
     node = node_at(study.tree, ["project", "years"])
     if node is None or spec.years is None:
         return None
@@ -487,7 +501,7 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
     tracks: list[ProjectedCase] = []
     drawn_cases: list[DrawnCase] = []
     for track, conditions in cases.tracks:
-        projected, answers = _track(track, conditions, cases, answer)
+        projected, answers = _solve_track(track, conditions, cases, answer)
         tracks.append(projected)
         drawn_cases.append(answers)
     return Projection(
@@ -501,26 +515,28 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
         samples=spec.samples,
         band=spec.band.value,
         seed=spec.seed,
-        overtakings=tuple(overtakings(drawn_cases, ends)) if cases.factors is None else (),
-        arrivals=tuple(arrivals(drawn_cases, _own_years(cases), ends))
+        overtakings=tuple(find_overtakings(drawn_cases, ends)) if cases.factors is None else (),
+        arrivals=tuple(find_arrivals(drawn_cases, _own_years(cases), ends))
         if cases.factors is None
         else (),
         trends=tuple(trends.values()),
         as_of=spec.as_of,
-        timed=_timed(cases, answer),
+        timed=_depends_on_times_alone(cases, answer),
         words=cases.words,
     )
 
 
-def _timed(cases: _ProjectedCases, answer: Sequence[str]) -> bool:
+def _depends_on_times_alone(cases: _ProjectedCases, answer: Sequence[str]) -> bool:
     """Return whether every answer and condition depends on times alone."""
-    read = {
+    condition_columns = {
         name
         for _, conditions in cases.tracks
         for condition in conditions
         for name in condition.columns.values()
     }
-    return not any(name.startswith((PARAMETERS, "amount[")) for name in {*answer, *read})
+    return not any(
+        name.startswith((PARAMETERS, "amount[")) for name in {*answer, *condition_columns}
+    )
 
 
 def _trends(cases: _ProjectedCases) -> dict[tuple[str, str], Trend]:
@@ -557,7 +573,7 @@ def _own_years(cases: _ProjectedCases) -> list[OwnYear]:
     return own_years
 
 
-def _track(
+def _solve_track(
     track: TrendedCase,
     conditions: Sequence[Condition],
     cases: _ProjectedCases,
@@ -565,9 +581,9 @@ def _track(
 ) -> tuple[ProjectedCase, DrawnCase]:
     years = cases.years_of(track)
     case = track.case
-    values = track.values(years)
-    table = case.point_table(values)
-    stated_columns = {**table.columns, **{path: values[path] for path in track.units}}
+    trend_values = track.values(years)
+    table = case.point_table(trend_values)
+    stated_columns = {**table.columns, **{path: trend_values[path] for path in track.units}}
     draws = cases.draws(track.trend)
     drawn_columns = _answers_in_draws(track, draws, conditions, cases, answer)
     ends = cases.ends
@@ -577,15 +593,15 @@ def _track(
         if name in drawn_columns
     }
     margins = [
-        condition.look({name: values.reshape(-1) for name, values in drawn_columns.items()})[0][
-            0
-        ].reshape(-1, len(years))
+        condition.look(
+            {name: trend_values.reshape(-1) for name, trend_values in drawn_columns.items()}
+        )[0][0].reshape(-1, len(years))
         for condition in conditions
         if drawn_columns
     ]
     work = work_of(cases.settings[case.case], case)
-    close = _with_closer_years(track, stated_columns, years)
-    answers = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close)
+    close_answers = _with_closer_years(track, stated_columns, years)
+    drawn_case = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close_answers)
     columns = _columns_with_bands(stated_columns, bands, answer)
     failed = np.flatnonzero(~np.isfinite(stated_columns[case.form.quantity]))
     sweep = Sweep(
@@ -599,41 +615,48 @@ def _track(
         units={name: case.unit(name) for name in columns},
         limits={},
         provenance=table.provenance,
-        failed={int(index): case.reason_without_answer(values, int(index)) for index in failed},
-        idle=track.unmoved,
+        failed={
+            int(index): case.reason_without_answer(trend_values, int(index)) for index in failed
+        },
+        idle=track.rates_without_effect,
     )
     histories = (
-        _history(
+        _condition_history(
             track,
             condition,
-            close,
+            close_answers,
             years,
             margins[index] if margins else None,
             cases.spec.band.value,
         )
         for index, condition in enumerate(conditions)
     )
-    timed = _timed(cases, answer)
-    unread = {*track.unmoved, *(track.priced if timed else ())}
-    unfollowed = [item for item in track.unfollowed if not timed or item[0] in track.timed]
+    depends_on_times_alone = _depends_on_times_alone(cases, answer)
+    rates_without_effect = {
+        *track.rates_without_effect,
+        *(track.rates_of_amounts_alone if depends_on_times_alone else ()),
+    }
+    unfollowed = [
+        item for item in track.unfollowed if not depends_on_times_alone or item[0] in track.timed
+    ]
     projected = ProjectedCase(
         case.case,
         track.trend.name,
         sweep,
-        tuple(_dominant(answers, ends)),
+        tuple(_dominant_classes(drawn_case, ends)),
         tuple(histories),
-        track.still,
+        track.classes_without_rate,
         track.base_year,
-        tuple(shares(answers, ends)),
-        saved_by_processors(answers, ends),
+        tuple(class_shares(drawn_case, ends)),
+        share_saved_by_processors(drawn_case, ends),
         track.trend.kind,
-        track.kind_told,
+        track.has_kind,
         tuple(unfollowed),
-        track.priced,
+        track.rates_of_amounts_alone,
         case.built.uncertain.paths,
-        tuple(ended(track, unread).items()),
+        tuple(last_years_of_data(track, rates_without_effect).items()),
     )
-    return projected, answers
+    return projected, drawn_case
 
 
 def _columns_with_bands(
@@ -676,7 +699,7 @@ def _answers_in_draws(
     return {name: values.reshape(samples, len(years)) for name, values in columns.items()}
 
 
-def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantClass]:
+def _dominant_classes(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantClass]:
     """Yield each class of cost that takes the most time in some years, with its first and last
     year.
     """
@@ -696,7 +719,7 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
         first = float(years[begin])
         low = None
         high = None
-        part = None
+        share_of_draws = None
         if begin:
             years_before = slice(begin - 1, begin + 1)
             first = _crossing_time(
@@ -704,14 +727,14 @@ def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantCl
                 table[largest[begin - 1], years_before],
                 years[years_before],
             )
-            low, high, part = _becomes_largest(case, names, name, first, ends)
+            low, high, share_of_draws = _band_of_becoming_largest(case, names, name, first, ends)
         yield DominantClass(
             names[name].removeprefix(CLASS).removesuffix("]"),
             first,
             float(years[end - 1]),
             low,
             high,
-            part,
+            share_of_draws,
         )
         begin = end
 
@@ -725,7 +748,7 @@ def _crossing_time(rising: Array, falling: Array, years: Array) -> float:
     return float(place) if np.isfinite(place) else float(years[-1])
 
 
-def _becomes_largest(
+def _band_of_becoming_largest(
     case: DrawnCase, names: Sequence[str], index: int, first: float, ends: tuple[float, float]
 ) -> tuple[float | None, float | None, float | None]:
     """Return the band of the year in which a class of cost becomes the largest, and the part of the
@@ -734,7 +757,7 @@ def _becomes_largest(
     if names[index] not in case.drawn:
         return None, None, None
 
-    def ahead(columns: Mapping[str, Array]) -> Array:
+    def log_lead(columns: Mapping[str, Array]) -> Array:
         largest_other = np.max(
             [columns[name] for other_index, name in enumerate(names) if other_index != index],
             axis=0,
@@ -742,54 +765,54 @@ def _becomes_largest(
         with np.errstate(all="ignore"):
             return np.atleast_2d(np.log(columns[names[index]]) - np.log(largest_other))
 
-    places = crossings_beside(ahead(case.stated), ahead(case.drawn), case.years, first)
+    places = drawn_crossings(log_lead(case.stated), log_lead(case.drawn), case.years, first)
     return (None, None, None) if places is None else crossing_band(places, ends)
 
 
-def _history(
+def _condition_history(
     track: TrendedCase,
     condition: Condition,
-    close: tuple[Array, Mapping[str, Array]],
+    close_answers: tuple[Array, Mapping[str, Array]],
     years: Array,
     margins: Array | None,
     band: float,
 ) -> ConditionHistory:
-    columns = partial(_columns_of, track, tuple(close[1]))
-    places, answers = _with_bisected_years(columns, condition, close[1], close[0])
-    places, answers = _with_peaks(columns, condition, answers, places)
-    looked, holds = condition.look(answers)
+    columns = partial(_columns_of, track, tuple(close_answers[1]))
+    places, answers = _with_bisected_years(columns, condition, close_answers[1], close_answers[0])
+    places, answers = _with_years_at_peaks(columns, condition, answers, places)
+    margins_with_ends, holds = condition.look(answers)
     crossings, undecided = condition.changes(answers, places, columns)
-    has_answer = np.isfinite(looked[0])
+    has_answer = np.isfinite(margins_with_ends[0])
     first = bool(holds[has_answer][0]) if has_answer.any() else None
     ends = ((1 - band) / 2, (1 + band) / 2)
-    at_years = looked[:1, np.searchsorted(places, years)]
-    firsts = {change.starts: change for change in reversed(crossings)}
+    stated_margins = margins_with_ends[:1, np.searchsorted(places, years)]
+    first_change_by_direction = {change.starts: change for change in reversed(crossings)}
     with_bands = tuple(
-        _with_band(change, at_years, margins, years, ends)
-        if change is firsts[change.starts]
+        _with_band(change, stated_margins, margins, years, ends)
+        if change is first_change_by_direction[change.starts]
         else change
         for change in crossings
     )
-    last = None if margins is None else float(np.mean(margins[:, -1] >= 0))
+    share_holding_last = None if margins is None else float(np.mean(margins[:, -1] >= 0))
     return ConditionHistory(
         condition.text,
         first,
         with_bands,
         tuple(undecided),
         tuple(_stretches(places, ~has_answer)),
-        last,
-        condition.worded,
+        share_holding_last,
+        condition.is_worded,
     )
 
 
 _NEAREST, _NEAREST_ESTIMATES = 1e-6, 0.05
-"""Years to which the gap between a year with an answer and one without is halved: a limit may lie
-between them, for the time of an open station rises without end there."""
+"""The gap to which bisection narrows the end of the answers, for computed and for estimated ones
+[years]: a limit may lie there, since the time of an open station rises without bound."""
 
 
-_CLOSE = 0.25
-"""Years between those in which a condition, an order of classes and one of cases are looked at:
-both may change twice between two years that were asked for.
+_CLOSE_YEARS = 0.25
+"""Distance of the years in which conditions and the orders of classes and of cases are computed
+[years], since they may change twice between two requested years.
 """
 
 
@@ -797,7 +820,7 @@ def _with_closer_years(
     track: TrendedCase, stated_columns: Mapping[str, Array], years: Array
 ) -> tuple[Array, dict[str, Array]]:
     """Return years that lie close together, with those in which a rate changes, and their answers;
-    the years that were asked for where each further one costs a simulation.
+    only the requested years if each further year needs a simulation.
     """
     quantity = track.case.form.quantity
     low = stated_columns.get(f"low[{quantity}]", np.full(1, np.nan))
@@ -809,8 +832,10 @@ def _with_closer_years(
         if isinstance(rate, PeriodRate)
         for period in rate.periods
     ]
-    turns = [period.start for period in periods if years[0] < period.start < years[-1]]
-    further_years = np.setdiff1d([*np.arange(years[0], years[-1], _CLOSE), *turns], years)
+    period_starts = [period.start for period in periods if years[0] < period.start < years[-1]]
+    further_years = np.setdiff1d(
+        [*np.arange(years[0], years[-1], _CLOSE_YEARS), *period_starts], years
+    )
     if not len(further_years):
         return years, dict(stated_columns)
     columns = _columns_of(track.with_mean_value_default, tuple(stated_columns), further_years)
@@ -821,7 +846,7 @@ def _with_closer_years(
     return np.append(years, further_years)[order], joined_columns
 
 
-def _with_peaks(
+def _with_years_at_peaks(
     columns: Callable[[Array], dict[str, Array]],
     condition: Condition,
     answers: Mapping[str, Array],
@@ -835,15 +860,15 @@ def _with_peaks(
     answers = dict(answers)
     if condition.case.form.estimated:
         return places, answers
-    looked, holds = condition.look(answers)
-    margins = np.abs(looked[0])
-    nearest = [
+    margins_with_ends, holds = condition.look(answers)
+    margins = np.abs(margins_with_ends[0])
+    near_changes = [
         index
         for index in range(1, len(places) - 1)
         if margins[index] < min(margins[index - 1], margins[index + 1])
         and holds[index - 1] == holds[index] == holds[index + 1]
     ]
-    for index in nearest:
+    for index in near_changes:
         sign = 1.0 if holds[index] else -1.0
         peak = minimize_scalar(
             lambda x, sign=sign: sign * condition.look(columns(np.array([x])))[0][0, 0],
@@ -896,12 +921,12 @@ def _with_bisected_years(
     return places, answers
 
 
-def _stretches(places: Array, chosen: Array) -> Iterator[tuple[float, float]]:
+def _stretches(places: Array, is_in_stretch: Array) -> Iterator[tuple[float, float]]:
     """Yield the first and the last place of each stretch of chosen places."""
     start = 0
-    for is_chosen, group in groupby(chosen.tolist()):
+    for is_inside, group in groupby(is_in_stretch.tolist()):
         end = start + len(list(group))
-        if is_chosen:
+        if is_inside:
             yield float(places[start]), float(places[end - 1])
         start = end
 
@@ -913,21 +938,21 @@ def _with_band(
     years: Array,
     ends: tuple[float, float],
 ) -> Change:
-    """Return the first crossing to a side with the band of the first one to it in each draw,
-    widened by its own interval. There is no band where some draw has no answer in a year that was
-    asked for, nor where the crossing is not seen in these years alone.
+    """Return a change with the band of the first change in the same direction in each draw, widened
+    by the interval of the change itself. It has no band if a draw has no answer in a requested
+    year, or if the requested years alone do not show the change.
     """
     if margins is None or not np.isfinite(margins).all() or not np.isfinite(stated_margins).all():
         return change
     sign = 1.0 if change.starts else -1.0
-    places = crossings_beside(sign * stated_margins, sign * margins, years, change.value)
-    if places is None:
+    crossing_years = drawn_crossings(sign * stated_margins, sign * margins, years, change.value)
+    if crossing_years is None:
         return change
-    low, high, part = crossing_band(places, ends)
+    low, high, share_of_draws = crossing_band(crossing_years, ends)
     if change.low is not None and change.high is not None:
         low = None if low is None else low - (change.value - change.low)
         high = None if high is None else high + (change.high - change.value)
-    return replace(change, low=low, high=high, part=part)
+    return replace(change, low=low, high=high, part=share_of_draws)
 
 
 def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
@@ -938,7 +963,7 @@ def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
         if isinstance(rate, SeriesRate):
             yield _series_rate(trend, name, rate, (first, last))
             continue
-        periods_outside = outside(rate, first, last)
+        stretches_outside = periods_outside(rate, first, last)
         for period in used_periods(rate, first, last):
             low, high = period.factor.quantile(ends)
             yield UsedRate(
@@ -952,7 +977,11 @@ def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
                 float(high),
                 period.source,
                 period.assumed,
-                beyond=tuple((start, end) for out, start, end in periods_outside if out is period),
+                beyond=tuple(
+                    (start, end)
+                    for period_outside, start, end in stretches_outside
+                    if period_outside is period
+                ),
             )
 
 
@@ -963,15 +992,15 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
     measured = series.measured
     first = measured[0]
     last = measured[-1]
-    weak = f", {'weak: ' if series.weak else ''}{len(measured)} points"
-    weak += f", {series.recalled} from memory" if series.recalled else ""
+    points_text = f", {'weak: ' if series.weak else ''}{len(measured)} points"
+    points_text += f", {series.recalled} from memory" if series.recalled else ""
     plans = len(series.used) - len(measured)
-    planned = f" and {with_noun(plans, 'announced one')}" if plans else ""
-    of_class = name in (PROCESSORS, *TECHNOLOGIES)
-    label = f"{trend.kind}: " if trend.kind and of_class else ""
-    taken = f", taken for {trend.kind}" if rate.assumed else ""
-    limit = f", limit {series.limit:g} {series.unit}" if series.limit is not None else ""
-    limit += ", which the band reaches" if rate.fit.reached(span[1]) else ""
+    plans_text = f" and {with_noun(plans, 'announced one')}" if plans else ""
+    is_class = name in (PROCESSORS, *TECHNOLOGIES)
+    label = f"{trend.kind}: " if trend.kind and is_class else ""
+    assumed_text = f", taken for {trend.kind}" if rate.assumed else ""
+    limit_text = f", limit {series.limit:g} {series.unit}" if series.limit is not None else ""
+    limit_text += ", which the band reaches" if rate.fit.reached(span[1]) else ""
     return UsedRate(
         trend.name,
         f"{label}{name}",
@@ -981,8 +1010,8 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         middle,
         low,
         high,
-        f"{series.title}, {series.name}{weak}{planned}, {year(first.year)} to"
-        f" {year(last.year)}{limit}{taken}",
+        f"{series.title}, {series.name}{points_text}{plans_text}, {year(first.year)} to"
+        f" {year(last.year)}{limit_text}{assumed_text}",
         assumed=rate.assumed,
         measured=True,
         weak=series.weak,

@@ -12,7 +12,7 @@ from slipstick_questions.trends import year
 from slipstick_rates.series import PointSeries
 from slipstick_rates.trend import SeriesRate
 from slipstick_trends.projection import ProjectedCase, Projection, UsedRate
-from slipstick_trends.sentences import marks, span_words, track_name
+from slipstick_trends.sentences import doubt_remarks, span_words, track_name
 
 _MOST_YEARS = 12
 
@@ -43,12 +43,12 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
                 title=projection.words.value(name) if "[" in name else "",
             )
         )
-    marked = marks(projection, [track.trend])
-    if marked:
-        cells = [marked] * count
+    remarks = doubt_remarks(projection, [track.trend])
+    if remarks:
+        cells = [remarks] * count
         columns.append(ResultColumn("marked", cells, place=True, on_page=False))
     title = f"### {escape(track_name(track, projection, projection.words))}"
-    title += f"\n\n{escape(marked)}." if marked else ""
+    title += f"\n\n{escape(remarks)}." if remarks else ""
     return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
 
 
@@ -56,10 +56,10 @@ def rates_table(projection: Projection) -> str:
     """Return the table of the rates used, for a page; a rate that several trends share is listed
     once.
     """
-    shared: dict[UsedRate, list[str]] = {}
+    trends_by_rate: dict[UsedRate, list[str]] = {}
     for rate in projection.rates:
         # What one trend takes over from another is listed once.
-        shared.setdefault(replace(rate, trend=""), []).append(rate.trend)
+        trends_by_rate.setdefault(replace(rate, trend=""), []).append(rate.trend)
     rows = [
         [
             escape(", ".join(trends)),
@@ -70,7 +70,7 @@ def rates_table(projection: Projection) -> str:
             "; ".join(f"{year(start)} to {year(end)}" for start, end in rate.beyond) or NOTHING,
             f"guess: {escape(rate.source)}" if rate.assumed else escape(rate.source),
         ]
-        for rate, trends in shared.items()
+        for rate, trends in trends_by_rate.items()
     ]
     head = [
         "trend",
@@ -86,12 +86,12 @@ def rates_table(projection: Projection) -> str:
 
 def used_series(projection: Projection) -> list[PointSeries]:
     """List the series whose rates change the time of a case."""
-    idle = set.intersection(*(set(track.sweep.idle) for track in projection.tracks))
+    rates_without_effect = set.intersection(*(set(track.sweep.idle) for track in projection.tracks))
     series_used = {
         rate.fit.series.name: rate.fit.series
         for trend in projection.trends
         for name, rate in trend.rates.items()
-        if isinstance(rate, SeriesRate) and name not in idle
+        if isinstance(rate, SeriesRate) and name not in rates_without_effect
     }
     return list(series_used.values())
 

@@ -1,4 +1,6 @@
-"""Samples: uncertain quantities drawn, the answers' quantiles, and what causes their variance."""
+"""Samples: draws of uncertain quantities, the quantiles of the answers, and the causes of their
+variance.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ _T_95 = 2.364624251592785
 
 @dataclass(frozen=True, slots=True)
 class SensitivityIndex:
-    """How much of the variance of an answer one quantity causes, alone and with all it acts
-    together with [1].
+    """The share of the variance of an answer that one quantity causes, alone (first order) and with
+    all its interactions (total) [1].
     """
 
     path: str
@@ -66,9 +68,9 @@ class SampledValue:
     mean : of the points
     quantiles : by part, each with the ends of its 95 % interval
     points : all values, in the order in which they were drawn
-    influences : of each quantity, the largest total first; empty where they were not asked for, or
-        cannot be told
-    why : they cannot be told
+    influences : of each quantity, the largest total first; empty if they were not requested, or
+        cannot be computed
+    why : the reason why they cannot be computed
     """
 
     name: str
@@ -143,7 +145,7 @@ class SampleResult(QuestionResult):
         """Return sentences on the range of the first answers and on its causes."""
         are_several = len(self.samples) > 1
         heads = [
-            _head(outcome, words.case(sample.case) if are_several else "", words)
+            _headline(outcome, words.case(sample.case) if are_several else "", words)
             for sample in self.samples
             for outcome in sample.outcomes[:2]
         ]
@@ -210,21 +212,21 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
     ]
     cases = []
     for case in sample_spec.cases:
-        built = evaluator(
-            case, _with_all(sample_spec, study.tree, study.cases[case]), study.library
+        case_evaluator = evaluator(
+            case, _settings_with_middles(sample_spec, study.tree, study.cases[case]), study.library
         ).with_mean_value_default
         distributions: dict[str, Uncertainty] = {}
-        words: dict[str, str] = {}
+        distribution_texts: dict[str, str] = {}
         for path_as_written, distribution_spec in sample_spec.of.items():
-            path = canonical(built.inputs.tree, path_as_written)
-            distributions[path], words[path] = (
+            path = canonical(case_evaluator.inputs.tree, path_as_written)
+            distributions[path], distribution_texts[path] = (
                 distribution_of(distribution_spec),
-                _in_words(distribution_spec),
+                _distribution_text(distribution_spec),
             )
             problems += _problems(
-                path_as_written, path, distribution_spec, distributions[path], built, study
+                path_as_written, path, distribution_spec, distributions[path], case_evaluator, study
             )
-        cases.append(_SampledCase(sample_spec, built, distributions, words))
+        cases.append(_SampledCase(sample_spec, case_evaluator, distributions, distribution_texts))
     if problems:
         raise SpecError(problems)
 
@@ -235,18 +237,18 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
     return Question(solve, values=sample_spec.answer, names_by_case=names)
 
 
-def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
-    """Return settings in which each sampled quantity of the technology has its middle value, so
-    that it exists in the model.
+def _settings_with_middles(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
+    """Return the settings, with the median of its distribution for each sampled quantity of the
+    technology that they do not set, so that it exists in the model.
     """
-    middle: dict[str, Node] = {}
+    middle_nodes: dict[str, Node] = {}
     for path, distribution_spec in spec.of.items():
         if path.startswith("technology."):
             value = distribution_of(distribution_spec).value_at(0.5)
-            middle[path] = quantity_node(
+            middle_nodes[path] = quantity_node(
                 value, str(distribution_spec.dimension), value_mark(tree, ["sample", "of", path])
             )
-    return {**middle, **settings}
+    return {**middle_nodes, **settings}
 
 
 def _problems(
@@ -293,7 +295,7 @@ def _problems(
             return
 
 
-def _in_words(spec: Uncertain) -> str:
+def _distribution_text(spec: Uncertain) -> str:
     texts_by_key: dict[str, list[str]] = {}
     for key, parameter in quantities(spec).items():
         texts_by_key.setdefault(str(key[0]), []).append(parameter.text)
@@ -317,26 +319,27 @@ def _in_words(spec: Uncertain) -> str:
 def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     """Draw points, solve the case at each, and compute quantiles and sensitivity indices.
 
-    Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ
-    says how sure they are (Student's t). Sensitivity indices are SciPy's, after Saltelli.
+    Points come in eight independent sets, each scrambled anew; the interval of a quantile follows
+    from the differences between sets (Student's t). Sensitivity indices are SciPy's, after
+    Saltelli.
     """
     spec = sampled_case.spec
     case = sampled_case.case
     names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.names]
-    points = _points(sampled_case)
+    points = _draw_points(sampled_case)
     # A value of a known name may have no meaning at any point, and then no column.
-    nothing = dict.fromkeys(names, np.full(spec.samples, np.nan))
+    missing_columns = dict.fromkeys(names, np.full(spec.samples, np.nan))
     table = case.point_table(points, {*names, case.form.quantity})
-    columns = {**nothing, **table.columns}
-    own_columns = {**nothing, **case.columns({}, names)}
-    without = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
+    columns = {**missing_columns, **table.columns}
+    own_columns = {**missing_columns, **case.columns({}, names)}
+    unanswered_count = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
     influences, reason = (
         _influences(sampled_case, {name: columns[name] for name in names})
-        if spec.indices and not without
+        if spec.indices and not unanswered_count
         else ({}, "")
     )
-    if spec.indices and without:
-        reason = f"{without} points have no answer, so the variance cannot be shared out"
+    if spec.indices and unanswered_count:
+        reason = f"{unanswered_count} points have no answer, so the variance cannot be shared out"
     outcomes = [
         SampledValue(
             name=name,
@@ -359,21 +362,21 @@ def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleS
         spec.samples,
         spec.draw,
         spec.seed,
-        without,
+        unanswered_count,
         **table.provenance.common_answer_fields,
     )
 
 
-def _points(sampled_case: _SampledCase) -> dict[str, Array]:
+def _draw_points(sampled_case: _SampledCase) -> dict[str, Array]:
     spec = sampled_case.spec
     sets = [
         sample_points(
             sampled_case.distributions,
             spec.samples // _REPLICATIONS,
-            random_stream(spec.seed, "sample", number),
+            random_stream(spec.seed, "sample", set_index),
             spec.draw,
         )
-        for number in range(_REPLICATIONS)
+        for set_index in range(_REPLICATIONS)
     ]
     return {
         path: np.concatenate([point_set[path] for point_set in sets])
@@ -394,13 +397,15 @@ def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, fl
             continue
         middle = float(np.quantile(finite, level))
         sets = [value_set[np.isfinite(value_set)] for value_set in np.split(values, _REPLICATIONS)]
-        each_set = [float(np.quantile(value_set, level)) for value_set in sets if len(value_set)]
-        half = (
-            _T_95 * float(np.std(each_set, ddof=1)) / len(each_set) ** 0.5
-            if len(each_set) > 1
+        quantiles_of_sets = [
+            float(np.quantile(value_set, level)) for value_set in sets if len(value_set)
+        ]
+        half_width = (
+            _T_95 * float(np.std(quantiles_of_sets, ddof=1)) / len(quantiles_of_sets) ** 0.5
+            if len(quantiles_of_sets) > 1
             else float("nan")
         )
-        quantiles[level] = (middle, middle - half, middle + half)
+        quantiles[level] = (middle, middle - half_width, middle + half_width)
     return quantiles
 
 
@@ -418,7 +423,7 @@ def _influences(
         if np.isfinite(points).all() and np.ptp(points) > 1e-12 * abs(points[0])
     ]
 
-    def function(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def answers_at(points: NDArray[np.float64]) -> NDArray[np.float64]:
         solved_columns = sampled_case.case.columns(dict(zip(paths, points, strict=True)), names)
         return np.stack([solved_columns[name] for name in names])
 
@@ -428,15 +433,17 @@ def _influences(
         return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in names}, ""
     rng = random_stream(sampled_case.spec.seed, "sample:indices")
     dists = [SimpleNamespace(ppf=sampled_case.distributions[path].quantile) for path in paths]
-    result = sobol_indices(func=function, n=sampled_case.spec.samples, dists=dists, rng=rng)
-    first = np.atleast_2d(result.first_order)
+    result = sobol_indices(func=answers_at, n=sampled_case.spec.samples, dists=dists, rng=rng)
+    first_orders = np.atleast_2d(result.first_order)
     total = np.atleast_2d(result.total_order)
     return {
         name: tuple(
             sorted(
                 (
-                    SensitivityIndex(path, float(first[row, place]), float(total[row, place]))
-                    for place, path in enumerate(paths)
+                    SensitivityIndex(
+                        path, float(first_orders[row, column]), float(total[row, column])
+                    )
+                    for column, path in enumerate(paths)
                 ),
                 key=lambda outcome: -outcome.total,
             )
@@ -458,7 +465,7 @@ def _outer_quantiles(sampled: SampledValue) -> list[str]:
     ]
 
 
-def _head(sampled: SampledValue, case: str, words: Words) -> str:
+def _headline(sampled: SampledValue, case: str, words: Words) -> str:
     """Return a sentence on the range of an answer and on the quantity that causes most of it."""
     low, middle, high = _outer_quantiles(sampled)
     levels = list(sampled.quantiles)

@@ -1,4 +1,4 @@
-"""What a projection says in words: where cases go, when conditions hold, which rates are
+"""Sentences of a projection: how the values of cases change, when conditions hold, which rates are
 doubtful.
 """
 
@@ -20,14 +20,14 @@ from slipstick.results.sweep import Sweep
 from slipstick.results.words import SHARES, Words, as_words
 from slipstick.schema.kinds.study import YEAR
 from slipstick_questions.sign_changes import Change
-from slipstick_questions.trends import PARAMETERS, ended_words, year
+from slipstick_questions.trends import PARAMETERS, ended_data_text, year
 from slipstick_trends.ahead import (
     arrival_words,
+    class_with_verb,
     class_words,
     crossing_words,
     overtaking_words,
     share_words,
-    takes,
 )
 from slipstick_trends.projection import (
     ConditionHistory,
@@ -42,10 +42,10 @@ _MOST_HEADS = 4
 
 
 def track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
-    """Return the title that tells a case along a trend from the others: of the case, of the trend,
-    or both.
+    """Return the title of a case along a trend: that of the case, of the trend, or of both, as the
+    projection needs to distinguish its cases.
     """
-    cases = {each_track.case for each_track in projection.tracks}
+    cases = {projected_case.case for projected_case in projection.tracks}
     are_several = len(projection.titles) > 1
     names = [words.case(track.case)] if len(cases) > 1 or not are_several else []
     names += [projection.titles[track.trend]] if are_several else []
@@ -65,7 +65,7 @@ def value_at(sweep: Sweep, name: str, place: int) -> tuple[float, str, tuple[flo
     return float(sweep.columns[name][place]), sweep.units[name], ends
 
 
-def heads(projection: Projection, words: Words) -> dict[str, list[str]]:
+def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list[str]]:
     """Return the sentences for the head of a report, by subject: values, shares and conditions."""
     tracks = projection.tracks
     histories = [
@@ -74,7 +74,7 @@ def heads(projection: Projection, words: Words) -> dict[str, list[str]]:
         for history in track.conditions[:1]
         if not history.worded
     ]
-    worded = [
+    worded_histories = [
         _history_words(history, track, projection, words)
         for track in tracks
         for history in track.conditions
@@ -82,22 +82,22 @@ def heads(projection: Projection, words: Words) -> dict[str, list[str]]:
     ]
     is_over_years = projection.factors is None
     return {
-        "worded": _together(worded) if is_over_years else [],
+        "worded": _join_first(worded_histories) if is_over_years else [],
         "values": [
             *_ends_head(projection, words),
             *(_track_head(track, projection, words) for track in tracks[:2]),
         ],
-        "shares": _together(_shares(projection, words)) if is_over_years else [],
+        "shares": _join_first(_share_sentences(projection, words)) if is_over_years else [],
         "conditions": histories,
     }
 
 
-def _together(texts: Sequence[str]) -> list[str]:
+def _join_first(texts: Sequence[str]) -> list[str]:
     """Join sentences on the first few cases into one text."""
     return [". ".join(map(capital, texts[:_MOST_HEADS]))] if texts else []
 
 
-def _shares(projection: Projection, words: Words) -> list[str]:
+def _share_sentences(projection: Projection, words: Words) -> list[str]:
     """Return a sentence for each case on where its time goes in the last year, one sentence if all
     cases have the same.
     """
@@ -114,29 +114,34 @@ def _shares(projection: Projection, words: Words) -> list[str]:
 
 
 _FEW_TRACKS = 2
-"""The most cases that a head tells one by one; of more it tells the least and the most first."""
+"""The most cases of which a headline has one sentence each; with more it begins with the lowest and
+the highest.
+"""
 
 
 def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
-    """Yield which way the first part in percent of many cases goes, and which cases have the least
-    and the most of it in the last year; times of different programs are not put in order.
+    """Yield a sentence on the first value in percent of many cases: in how many it rises or falls,
+    and which cases have the lowest and the highest in the last year. Times of different programs
+    are not compared.
     """
     tracks = projection.tracks
     shares = [name for name in tracks[0].values[:2] if name.partition("[")[0] in SHARES]
-    have_shares = shares and all(
+    has_shares = shares and all(
         shares[0] in track.sweep.columns and not track.sweep.failed for track in tracks
     )
-    if len(tracks) <= _FEW_TRACKS or not have_shares:
+    if len(tracks) <= _FEW_TRACKS or not has_shares:
         return
     name = shares[0]
     tracks_by_last = sorted(tracks, key=lambda track: float(track.sweep.columns[name][-1]))
     columns = [track.sweep.columns[name] for track in tracks_by_last]
     if not all(isfinite(column[place]) for column in columns for place in (0, -1)):
         return
-    counts = Counter(_way(float(column[0]), float(column[-1])) for column in columns)
-    ways = [f"{verb} in {counts[verb]}" for verb in ("falls", "rises", "stays") if counts[verb]]
-    one_way = next((verb for verb, number in counts.items() if number == len(tracks)), "")
-    moves = f"{one_way} in all" if one_way else f"{join_phrases(ways)} of"
+    counts = Counter(_direction_verb(float(column[0]), float(column[-1])) for column in columns)
+    verb_counts = [
+        f"{verb} in {counts[verb]}" for verb in ("falls", "rises", "stays") if counts[verb]
+    ]
+    common_verb = next((verb for verb, number in counts.items() if number == len(tracks)), "")
+    moves = f"{common_verb} in all" if common_verb else f"{join_phrases(verb_counts)} of"
     least, most = (
         _last_and_first_value(track, name, projection, words)
         for track in (tracks_by_last[0], tracks_by_last[-1])
@@ -150,8 +155,8 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     )
 
 
-def _way(first: float, last: float) -> str:
-    """Return which way a value goes, as a verb; a difference of rounding is none."""
+def _direction_verb(first: float, last: float) -> str:
+    """Return the verb for a change from the first to the last value; rounding is no change."""
     if isclose(first, last, rel_tol=_SAME):
         return "stays"
     return "falls" if last < first else "rises"
@@ -168,12 +173,12 @@ def _last_and_first_value(
     return f"{last} for {track_name(track, projection, words)} ({first} in {start})"
 
 
-def outcomes(projection: Projection, words: Words) -> Iterator[str]:
+def outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
     """Yield sentences on the results of a projection, the most important first."""
-    yield from map(capital, _outcomes(projection, words))
+    yield from map(capital, _all_outcomes(projection, words))
 
 
-def _outcomes(projection: Projection, words: Words) -> Iterator[str]:
+def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
     for track in projection.tracks:
         lead = _lead(track, projection, words)
         histories = [history for history in track.conditions if history.worded]
@@ -188,7 +193,7 @@ def _outcomes(projection: Projection, words: Words) -> Iterator[str]:
         dominants = [f"{lead}{text}" for lead, text in zip(leads, dominants, strict=True) if text]
     yield from dominants
     if projection.factors is None:
-        yield from _shares(projection, words)
+        yield from _share_sentences(projection, words)
     for overtaking in projection.overtakings:
         yield overtaking_words(overtaking, words)
     yield from arrival_words(projection.arrivals, projection.titles, words)
@@ -197,12 +202,14 @@ def _outcomes(projection: Projection, words: Words) -> Iterator[str]:
             if not history.worded:
                 yield _history_words(history, track, projection, words)
     yield from _idle_rates_sentences(projection, words)
-    yield from still(projection)
+    yield from sentences_without_rate(projection)
 
 
-def beside_head(projection: Projection, words: Words) -> list[str]:
+def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     """Return the sentences that are neither in the head of a report nor in its tables."""
-    head = " ".join(text for texts in heads(projection, words).values() for text in texts)
+    head = " ".join(
+        text for texts in headlines_by_subject(projection, words).values() for text in texts
+    )
     values = {
         capital(
             f"{_lead(track, projection, words)}{track.span},"
@@ -210,9 +217,11 @@ def beside_head(projection: Projection, words: Words) -> list[str]:
         )
         for track in projection.tracks
     }
-    doubts = [*map(capital, still(projection))]
-    known = head.casefold()
-    texts = [text for text in outcomes(projection, words) if text.casefold() not in known]
+    doubts = [*map(capital, sentences_without_rate(projection))]
+    head_text = head.casefold()
+    texts = [
+        text for text in outcome_sentences(projection, words) if text.casefold() not in head_text
+    ]
     return [text for text in texts if text not in values and text not in doubts]
 
 
@@ -228,8 +237,8 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
         last, _, (low, high) = value_at(track.sweep, name, ends[1])
         if not (isfinite(first) and isfinite(last)):
             continue
-        sure = not low <= first <= high
-        verb = "goes" if not sure else "falls" if last < first else "rises"
+        is_within_band = not low <= first <= high
+        verb = "goes" if not is_within_band else "falls" if last < first else "rises"
         if isclose(first, last, rel_tol=_SAME):
             changes.append(f"{words.value(name)} stays {value_amount(name, first, unit)}")
             continue
@@ -287,13 +296,13 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
         return f"{changes_in_words}{unanswered_in_words}"
     if history.holds_first is None:
         return f"has no answer {track.span}"
-    often = ""
+    share_text = ""
     if history.holds_last is not None and 0.001 < history.holds_last < 0.999:
-        often = f" (at the end in {percent(history.holds_last)} of the draws)"
+        share_text = f" (at the end in {percent(history.holds_last)} of the draws)"
     everywhere_in_words = "wherever there is an answer" if unanswered_in_words else "throughout"
     return (
         f"{everywhere_in_words if history.holds_first else 'in no year'}"
-        f" {track.span}{often}{unanswered_in_words}"
+        f" {track.span}{share_text}{unanswered_in_words}"
     )
 
 
@@ -329,9 +338,11 @@ def _dominant_words(track: ProjectedCase) -> str:
     first, *later_classes = track.dominant
     if not later_classes:
         answered_in_words = " with an answer" if track.sweep.failed else ""
-        return f"{takes(first.name)} the most time in all years{answered_in_words}"
+        return f"{class_with_verb(first.name)} the most time in all years{answered_in_words}"
     further = "".join(f", {_largest_from(dominant)}" for dominant in later_classes)
-    return f"{takes(first.name)} the most time until {year(later_classes[0].first)}{further}"
+    return (
+        f"{class_with_verb(first.name)} the most time until {year(later_classes[0].first)}{further}"
+    )
 
 
 def _largest_from(dominant: DominantClass) -> str:
@@ -339,15 +350,17 @@ def _largest_from(dominant: DominantClass) -> str:
     return f"{class_words(dominant.name)} from {year(dominant.first)}{band}"
 
 
-def still(projection: Projection) -> Iterator[str]:
+def sentences_without_rate(projection: Projection) -> Iterator[str]:
     """Yield a sentence on the classes of steps, and on the parameters, for which a trend has no
     rate.
     """
     classes: dict[str, dict[str, None]] = {}
-    stay: dict[tuple[str, str], None] = {}
+    parameters_without_rate: dict[tuple[str, str], None] = {}
     for track in projection.tracks:
         classes.setdefault(track.trend, {}).update(dict.fromkeys(track.still))
-        stay |= dict.fromkeys((track.trend, path) for path, _ in track.unfollowed)
+        parameters_without_rate |= dict.fromkeys(
+            (track.trend, path) for path, _ in track.unfollowed
+        )
     for trend, names in classes.items():
         if names:
             stays = "their times stay as they are" if len(names) > 1 else "its time stays as it is"
@@ -356,7 +369,7 @@ def still(projection: Projection) -> Iterator[str]:
                 f" {join_phrases([class_words(name) for name in names])}: {stays}"
                 " in every year"
             )
-    for trend, path in stay:
+    for trend, path in parameters_without_rate:
         yield (
             f"{_trend_name(trend, projection)} has no rate of what"
             f" {as_words(path.removeprefix(PARAMETERS))} follows, so it stays as it is in every"
@@ -364,7 +377,7 @@ def still(projection: Projection) -> Iterator[str]:
         )
 
 
-def middles(projection: Projection) -> Iterator[str]:
+def sentences_on_middles(projection: Projection) -> Iterator[str]:
     """Yield a sentence on settings whose range is left out, because the middle of the range is
     taken.
     """
@@ -390,9 +403,9 @@ def _idle_rates_sentences(projection: Projection, words: Words) -> Iterator[str]
         if track.sweep.idle:
             cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
     for (trend, names), case_titles in cases.items():
-        every = {track.case for track in projection.tracks}
-        of_these = f"of {join_phrases([words.case(case) for case in case_titles])} "
-        of_cases = of_these if len(case_titles) < len(every) else ""
+        all_cases = {track.case for track in projection.tracks}
+        case_list = f"of {join_phrases([words.case(case) for case in case_titles])} "
+        of_cases = case_list if len(case_titles) < len(all_cases) else ""
         classes = join_phrases([class_words(name) for name in names])
         changes = "these rates of" if len(names) > 1 else "the rate of"
         yield (
@@ -407,17 +420,17 @@ def used_rates(projection: Projection, trend: str, *, timed: bool = False) -> li
     Parameters
     ----------
     projection, trend : with its rates, and the name of the trend
-    timed : list those that change a time alone, as where only times are asked for
+    timed : list only rates that change a time
     """
     tracks = [track for track in projection.tracks if track.trend == trend]
     timed = timed or projection.timed
-    unread = [{*track.sweep.idle, *(track.priced if timed else ())} for track in tracks]
-    unused = set.intersection(*unread) if unread else set()
+    unused_by_track = [{*track.sweep.idle, *(track.priced if timed else ())} for track in tracks]
+    unused = set.intersection(*unused_by_track) if unused_by_track else set()
     rates = (rate for rate in projection.rates if rate.trend == trend)
     return [rate for rate in rates if rate.of not in unused]
 
 
-def marks(
+def doubt_remarks(
     projection: Projection, trends: Iterable[str] | None = None, *, timed: bool = False
 ) -> str:
     """Return sentences on the rates in use that are guesses, and on weak series; empty if there are
@@ -426,8 +439,8 @@ def marks(
     Parameters
     ----------
     projection : with its rates
-    trends : the names of those to look at; all by default
-    timed : look at rates that change a time alone, as if nothing else was asked
+    trends : names of the trends; all by default
+    timed : only rates that change a time
     """
     names = [*projection.titles] if trends is None else list(dict.fromkeys(trends))
     rates = [rate for name in names for rate in used_rates(projection, name, timed=timed)]
@@ -444,7 +457,7 @@ def _points(rate: UsedRate) -> str:
     return f"{with_noun(rate.points, 'point')}{recalled}"
 
 
-def warnings(projection: Projection) -> Iterator[str]:
+def warning_sentences(projection: Projection) -> Iterator[str]:
     """Yield a sentence for each trend on rates that are guesses, and on rates used outside their
     periods.
     """
@@ -480,7 +493,7 @@ def warnings(projection: Projection) -> Iterator[str]:
         yield f"{lead}{'; '.join(filter(None, (verdict, use_in_words)))}"
 
 
-def ends_of_data(projection: Projection) -> Iterator[str]:
+def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
     """Yield a sentence for each base year on the data that end before it."""
     ends: dict[float, dict[str, float]] = {}
     for track in projection.tracks:
@@ -489,7 +502,8 @@ def ends_of_data(projection: Projection) -> Iterator[str]:
     for base, last_years in ends.items():
         named = {class_words(what): last for what, last in last_years.items()}
         yield (
-            f"{ended_words(base, named)}; from there on the last rates are carried on, and their"
+            f"{ended_data_text(base, named)}; from there on the last rates are carried on, and"
+            " their"
             " bands grow"
         )
 
@@ -498,7 +512,7 @@ def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str
     """Yield sentences on weak series, and on machines that do not say what kind their processors
     are.
     """
-    weak = marks(projection, [trend])
+    weak = doubt_remarks(projection, [trend])
     rates = used_rates(projection, trend)
     plans = {f"{rate.title} ({rate.announced})" for rate in rates if rate.announced}
     verdict = f"every rate is fitted to {'' if plans else 'measured '}points"
@@ -507,11 +521,15 @@ def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str
     verdict += f"; announced points: {'; '.join(sorted(plans))}" if plans else ""
     yield f"{lead}{verdict}" + (f"; {weak[0].lower()}{weak[1:]}" if weak else "")
     tracks = [track for track in projection.tracks if track.trend == trend]
-    untold = [projection.words.case(track.case) for track in tracks if not track.kind_told]
-    if untold:
+    cases_without_kind = [
+        projection.words.case(track.case) for track in tracks if not track.kind_told
+    ]
+    if cases_without_kind:
         yield (
-            f"{join_phrases(list(dict.fromkeys(untold)))}: the machine does not tell what a"
-            " processor is, so it is taken for a core; write processors.kind"
+            f"{join_phrases(list(dict.fromkeys(cases_without_kind)))}: the machine does not tell"
+            " what a"
+            " processor is,"
+            " so it is taken for a core; write processors.kind"
         )
 
 

@@ -22,8 +22,8 @@ from slipstick_rates.series import (
     RateModel,
     SeriesPoint,
     back_test,
-    chosen,
-    fitted,
+    choose_rate_model,
+    fit_series,
 )
 from slipstick_rates.trend import SeriesRate
 from tests.pages import TEXTS
@@ -82,7 +82,7 @@ def test_a_level_is_that_of_a_kalman_filter(growth: RateModel, year: float) -> N
 
 
 def test_levels_before_the_first_point_have_a_covariance() -> None:
-    _, covariance = fitted(SERIES).levels(np.array([1980.0, 1990.0, 2000.0, 2009.0, 2030.0]))
+    _, covariance = fit_series(SERIES).levels(np.array([1980.0, 1990.0, 2000.0, 2009.0, 2030.0]))
     assert np.linalg.eigvalsh(covariance).min() > 0
     assert (np.diff(np.diag(covariance)[:3]) < 0).all()  # the earlier, the less is known
 
@@ -94,20 +94,21 @@ def test_rounding_of_the_points_is_not_amplified() -> None:
     )
     normals = np.random.default_rng(1).standard_normal((64, len(years)))
     first, second = (
-        fitted(replace(SERIES, points=points)).paths(years, normals) for points in (POINTS, one_bit)
+        fit_series(replace(SERIES, points=points)).paths(years, normals)
+        for points in (POINTS, one_bit)
     )
     assert np.abs(first - second).max() < 1e-12
 
 
 def test_a_year_has_the_same_band_by_whatever_years_one_gets_there() -> None:
-    fit = fitted(SERIES)
+    fit = fit_series(SERIES)
     _, alone = fit.levels(np.array([2034.0]))
     _, among = fit.levels(np.arange(2016.0, 2035.0))
     assert among[-1, -1] == pytest.approx(alone[0, 0])
 
 
 def test_drawn_paths_have_mean_and_covariance_of_the_level() -> None:
-    fit = fitted(SERIES)
+    fit = fit_series(SERIES)
     years = np.array([2016.0, 2025.0, 2034.0])
     normals = np.random.default_rng(5).standard_normal((40_000, 3))
     paths = fit.paths(years, normals)
@@ -120,21 +121,21 @@ def test_after_a_break_the_rate_is_that_of_the_points_after_it() -> None:
     before = [SeriesPoint(1990.0 + n, 2.0**n) for n in range(11)]
     after = [SeriesPoint(2000.0 + n, 2.0**10 * 1.05**n) for n in range(1, 16)]
     broken = PointSeries("made", "", "", (*before, *after), breaks=(2000.0,))
-    rates = [fitted(broken).rate(*period)[0] for period in fitted(broken).periods()]
+    rates = [fit_series(broken).rate(*period)[0] for period in fit_series(broken).periods()]
     assert rates == pytest.approx([2.0, 1.05], rel=0.02)
     # Without the break, the rate before it lingers.
-    assert fitted(replace(broken, breaks=())).rate(2000, 2003)[0] > 1.1
+    assert fit_series(replace(broken, breaks=())).rate(2000, 2003)[0] > 1.1
 
 
 def test_nothing_passes_its_limit() -> None:
     limited = replace(SERIES, limit=25.0)
     years = np.array([2020.0, 2034.0])
-    assert fitted(SERIES).gain(2015, years)[1] > 25 / 21
-    assert fitted(limited).gain(2015, years)[1] <= 25 / 20
-    paths = fitted(limited).paths(years, np.random.default_rng(1).standard_normal((100, 2)))
+    assert fit_series(SERIES).gain(2015, years)[1] > 25 / 21
+    assert fit_series(limited).gain(2015, years)[1] <= 25 / 20
+    paths = fit_series(limited).paths(years, np.random.default_rng(1).standard_normal((100, 2)))
     assert paths.max() <= np.log(25.0) + 1e-12
     falling = replace(SERIES, less_is_better=True, limit=30.0)
-    assert fitted(falling).predicted(years)[0][1] <= -np.log(30.0) + 1e-12
+    assert fit_series(falling).predicted(years)[0][1] <= -np.log(30.0) + 1e-12
 
 
 def test_a_plan_is_known_from_its_year_and_less_sure_than_a_point() -> None:
@@ -142,12 +143,12 @@ def test_a_plan_is_known_from_its_year_and_less_sure_than_a_point() -> None:
     planned = replace(SERIES, points=(*POINTS, plan))
     assert planned.as_of(2019).points == POINTS
     at = np.array([2030.0])
-    without, with_plan = fitted(SERIES).levels(at), fitted(planned).levels(at)
+    without, with_plan = fit_series(SERIES).levels(at), fit_series(planned).levels(at)
     assert without[0][0] < with_plan[0][0] < np.log(2000.0)
     assert with_plan[1][0, 0] < without[1][0, 0]
     # Plans of one source err together, so five are hardly surer than one.
     several = [replace(plan, year=2030.0 + 0.1 * n) for n in range(5)]
-    five = fitted(replace(SERIES, points=(*POINTS, *several))).levels(at)
+    five = fit_series(replace(SERIES, points=(*POINTS, *several))).levels(at)
     assert five[1][0, 0] > 0.9 * with_plan[1][0, 0]
 
 
@@ -155,26 +156,26 @@ def test_another_line_of_products_is_not_fitted_but_held_against_the_fit() -> No
     other = SeriesPoint(2018.0, 0.1, apart=True)
     later = SeriesPoint(2019.0, 40.0)
     series = replace(SERIES, points=(*POINTS, other, later))
-    assert fitted(series).levels(np.array([2020.0]))[0] == pytest.approx(
-        fitted(replace(SERIES, points=(*POINTS, later))).levels(np.array([2020.0]))[0]
+    assert fit_series(series).levels(np.array([2020.0]))[0] == pytest.approx(
+        fit_series(replace(SERIES, points=(*POINTS, later))).levels(np.array([2020.0]))[0]
     )
     test = back_test([series], 2016.0)
     assert [each.held for each in test.predictions] == [False, True]
 
 
 def test_no_device_of_a_draw_passes_the_limit() -> None:
-    limited = SeriesRate(fitted(replace(SERIES, limit=30.0)))
+    limited = SeriesRate(fit_series(replace(SERIES, limit=30.0)))
     years, later = np.array([2015.0, 2035.0]), np.array([2035.0])
-    normals = np.random.default_rng(1).standard_normal((512, limited.numbers(years)))
-    drawn = limited.drawn(years, normals)
+    normals = np.random.default_rng(1).standard_normal((512, limited.normals_per_draw(years)))
+    drawn = limited.draw(years, normals)
     devices = np.exp(np.minimum(drawn.levels[:, 0] + drawn.devices[:, 0], np.log(30.0)))
     reached = devices * limited.gain(2015.0, later, drawn)[:, 0]
     assert reached.max() == pytest.approx(30.0)
     assert (reached < 29.0).any()
     assert limited.fit.reached(2035.0)
-    free = SeriesRate(fitted(SERIES))
+    free = SeriesRate(fit_series(SERIES))
     assert not free.fit.reached(2035.0)
-    gained = free.gain(2015.0, later, free.drawn(years, normals))[:, 0]
+    gained = free.gain(2015.0, later, free.draw(years, normals))[:, 0]
     assert gained.max() > limited.gain(2015.0, later, drawn).max()
 
 
@@ -182,20 +183,20 @@ def test_too_few_points_are_refused() -> None:
     with pytest.raises(
         ModelError, match="has 3 points; at least 4 over 4 years are needed for a rate"
     ):
-        fitted(replace(SERIES, points=POINTS[:3]))
+        fit_series(replace(SERIES, points=POINTS[:3]))
 
 
 def test_a_value_that_is_not_positive_is_refused() -> None:
     wrong = replace(POINTS[1], value=0.0)
     with pytest.raises(ModelError, match="made, 2003: a value is more than 0, got 0"):
-        fitted(replace(SERIES, points=(POINTS[0], wrong, *POINTS[2:])))
+        fit_series(replace(SERIES, points=(POINTS[0], wrong, *POINTS[2:])))
 
 
 def test_a_choice_that_is_always_too_wide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slipstick_rates.series.DAMPINGS", (0.01,))
     monkeypatch.setattr("slipstick_rates.series.WALKS", (0.3,))
     with pytest.raises(ModelError, match="no choice has a median width of at most 4 at ten years"):
-        chosen(shipped_series(), [2015.0])
+        choose_rate_model(shipped_series(), [2015.0])
 
 
 def test_the_shipped_bands_hold_what_came_and_are_not_too_wide() -> None:

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.model.uncertainty import Uncertainty
-from slipstick_rates.series import PointSeries, RateModel, SeriesPoint, fitted
+from slipstick_rates.series import PointSeries, RateModel, SeriesPoint, fit_series
 from slipstick_rates.trend import (
     Followed,
     Period,
     PeriodRate,
     SeriesRate,
     Trend,
+    can_start,
     gain,
-    outside,
-    startable,
+    periods_outside,
 )
 
 PERIODS = (
@@ -132,7 +132,7 @@ def test_a_rate_that_is_certain_stays_so_after_its_last_period() -> None:
 
 def test_a_year_that_was_not_drawn_is_no_other_year() -> None:
     points = tuple(SeriesPoint(2000.0 + year, 1.2**year) for year in range(10))
-    rate = SeriesRate(fitted(PointSeries("s", "", "", points)))
+    rate = SeriesRate(fit_series(PointSeries("s", "", "", points)))
     draws = Trend("t", "", {"wire": rate}, {"wire": "wire"}).draws(np.array([2010.0, 2020.0]), 4, 0)
     with pytest.raises(AssertionError, match="a year was not drawn"):
         rate.gain(2010.0, np.array([2015.0]), draws["wire"])
@@ -140,23 +140,26 @@ def test_a_year_that_was_not_drawn_is_no_other_year() -> None:
 
 def test_nothing_starts_before_periods_or_farther_after_data_than_these_last() -> None:
     rate = PeriodRate(PERIODS)
-    assert [startable(rate, year) for year in (1989, 1990, 2050, 2051)] == [
+    assert [can_start(rate, year) for year in (1989, 1990, 2050, 2051)] == [
         False,
         True,
         True,
         False,
     ]
     points = tuple(SeriesPoint(2000.0 + year, 1.2**year) for year in range(0, 12, 2))
-    series = SeriesRate(fitted(PointSeries("s", "", "", points)))
+    series = SeriesRate(fit_series(PointSeries("s", "", "", points)))
     asked = (1989, 1990, 2020, 2021)
-    assert [startable(series, year) for year in asked] == [False, True, True, False]
+    assert [can_start(series, year) for year in asked] == [False, True, True, False]
 
 
 def test_what_is_carried_on_is_told() -> None:
     rate = PeriodRate(PERIODS)
-    assert outside(rate, 1995, 2015) == []
-    assert outside(rate, 1985, 2030) == [(PERIODS[0], 1985, 1990), (PERIODS[-1], 2020, 2030)]
-    assert outside(rate, 2025, 2030) == [(PERIODS[-1], 2025, 2030)]
+    assert periods_outside(rate, 1995, 2015) == []
+    assert periods_outside(rate, 1985, 2030) == [
+        (PERIODS[0], 1985, 1990),
+        (PERIODS[-1], 2020, 2030),
+    ]
+    assert periods_outside(rate, 2025, 2030) == [(PERIODS[-1], 2025, 2030)]
 
 
 def test_the_stated_rate_is_the_median() -> None:

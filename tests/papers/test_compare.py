@@ -10,7 +10,7 @@ from slipstick.errors import SpecError
 from slipstick.report.formatting import question_section
 from slipstick.results.study import Results
 from slipstick.study.run import prepare, run
-from slipstick_papers.compare import CompareResult, TableCell, points_of
+from slipstick_papers.compare import CompareResult, TableCell, published_and_computed
 from tests.questions import result_of
 from tests.specs import activity, refused, study
 
@@ -102,7 +102,7 @@ def test_a_picture_has_the_cells_that_have_both_a_published_and_a_computed_value
     found = result_of(
         results(tmp_path, TABLE % "{row: r, sum: [time], printed: [null, 5]}"), CompareResult
     )
-    (points,) = points_of(found.compared).values()
+    (points,) = published_and_computed(found.compared).values()
     assert points.tolist() == [[5.0], [pytest.approx(6.0)]]
 
 

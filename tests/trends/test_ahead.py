@@ -33,7 +33,7 @@ from slipstick_trends.ahead import (
 )
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
-from slipstick_trends.sentences import outcomes
+from slipstick_trends.sentences import outcome_sentences
 from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 from tests.questions import number, result_of
 from tests.study.small_program import found, in_folder
@@ -499,7 +499,9 @@ def test_a_machine_that_came_is_compared_with_each_trend_by_its_title(folder: Pa
         "answer: [time]\ncases: {came: {machine: later.yaml}}\n"
         "project: {trends: [measured, milestones], years: [2020, 2024], cases: [base]}\n"
     )
-    comparisons = [line for line in outcomes(made, Words()) if "the band that the trend" in line]
+    comparisons = [
+        line for line in outcome_sentences(made, Words()) if "the band that the trend" in line
+    ]
     assert [line.partition(": came")[0] for line in comparisons] == [*made.titles.values()]
 
 

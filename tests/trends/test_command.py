@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from slipstick.cli.main import main
-from slipstick_rates.files import points_in
-from slipstick_rates.series import STARTS, WIDEST, RateModel, back_test, chosen
-from slipstick_trends.fit_tables import HORIZONS, back_test_text, resampled
+from slipstick_rates.files import parse_points
+from slipstick_rates.series import STARTS, WIDEST, RateModel, back_test, choose_rate_model
+from slipstick_trends.fit_tables import HORIZONS, back_test_text, bootstrap_ends
 from tests.model.test_series import shipped_series
 
 ROWS = "".join(f"{2000 + 2 * n},{1.3 ** (2 * n):.4g},GB/s,device {n}\n" for n in range(9))
@@ -126,7 +126,7 @@ def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch
         if (test := back_test(series, 2015.0, growth)).width <= WIDEST
     ]
     assert len(allowed) in (2, 3)
-    assert chosen(series, [2015.0]) == max(allowed, key=lambda each: each[0])[1]
+    assert choose_rate_model(series, [2015.0]) == max(allowed, key=lambda each: each[0])[1]
     text = back_test_text(series, choose=True, markdown=False)
     assert "chosen on" in text
     assert "2010 and 2015" in text
@@ -152,7 +152,7 @@ def test_the_unit_of_points_may_stand_behind_their_name(
     _, named, _ = run(capsys, "fit", "named.csv", "--json")
     _, column, _ = run(capsys, "fit", "column.csv", "--json")
     assert named.replace("named", "column") == column
-    (_, unit) = points_in(Path("named.csv").read_text(), "named.csv")[""]
+    (_, unit) = parse_points(Path("named.csv").read_text(), "named.csv")[""]
     assert unit == "GB/s"
 
 
@@ -170,7 +170,7 @@ def test_an_empty_table_of_points_is_called_empty(
 
 def test_other_series_would_have_given_other_shares() -> None:
     tests = [back_test(shipped_series(), start) for start in STARTS]
-    (low, high), (narrow, wide) = resampled(tests)
+    (low, high), (narrow, wide) = bootstrap_ends(tests)
     points = [each for test in tests for each in test.predictions]
     held = np.array([each.held for each in points])
     assert low < held.mean() < high

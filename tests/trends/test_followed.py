@@ -16,7 +16,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark
 from slipstick_questions.seek import SeekResult
 from slipstick_rates.files import TrendSpec, series_of
-from slipstick_rates.series import NORMAL_90, PointSeries, fitted
+from slipstick_rates.series import NORMAL_90, PointSeries, fit_series
 from slipstick_trends.project import ProjectResult
 from slipstick_trends.projection import Projection
 from slipstick_trends.specs import ProjectionPictureSpec, SharesPictureSpec
@@ -92,7 +92,7 @@ def changed(path: str, old: str, new: str) -> None:
 def test_a_parameter_changes_as_the_values_of_its_series_with_their_band() -> None:
     (track,) = projection(PROJECT).tracks
     columns = track.sweep.columns
-    fit = fitted(made_up_series())
+    fit = fit_series(made_up_series())
     years = np.array([2025.0, 2030.0])
     # Prices rise, so that the gain of the series, more for less money, is below 1.
     assert columns["amount[spent]"][1:] == pytest.approx(6e-3 * 1000 / fit.gain(2020.0, years))
@@ -146,7 +146,7 @@ def test_a_case_lets_a_parameter_follow_that_the_base_keeps() -> None:
         "cases: {moves: {parameters.price: {value: 1000, technology: dear}}}", PROJECT
     ).tracks
     assert base.sweep.columns["amount[spent]"].tolist() == pytest.approx([6.0] * 3)
-    gain = fitted(made_up_series()).gain(2020.0, np.array([2025.0]))[0]
+    gain = fit_series(made_up_series()).gain(2020.0, np.array([2025.0]))[0]
     assert moves.sweep.columns["amount[spent]"][1] == pytest.approx(6.0 / gain)
 
 
@@ -155,7 +155,7 @@ def test_a_condition_takes_the_parameter_of_the_year() -> None:
     made = projection(PROJECT + watch)
     ((history,),) = [track.conditions for track in made.tracks]
     (crossing,) = history.crossings
-    fit = fitted(made_up_series())
+    fit = fit_series(made_up_series())
     assert fit.gain(2020.0, np.array([crossing.value]))[0] == pytest.approx(1 / 1.2, rel=1e-6)
     (sentence,) = [text for text in ProjectResult(made).sentences() if "at least 1200" in text]
     assert sentence.startswith("Price of a node is at least 1200 from 20")
@@ -260,7 +260,7 @@ def test_a_network_without_classes_of_cost_goes_along_what_its_parameters_follow
         'answer: ["response_time[reads]"]',
     )
     (track,) = projection(text, base="{model: network.yaml}").tracks
-    fit = fitted(made_up_series())
+    fit = fit_series(made_up_series())
     read = 80e-6 / fit.gain(2020.0, np.array([2025.0]))[0]
     assert track.sweep.columns["response_time[reads]"][1] == pytest.approx(read / (1 - 5000 * read))
     Path("other.yaml").write_text(TREND.partition("series:")[0])
@@ -287,7 +287,7 @@ seek:
 """
     (search,) = result_of(found(seek), SeekResult).searches
     (crossing,) = search.crossings
-    fit = fitted(made_up_series())
+    fit = fit_series(made_up_series())
     assert fit.gain(2020.0, np.array([crossing.value]))[0] == pytest.approx(1 / 1.2, rel=1e-6)
     result = SeekResult((search,))
     assert search.doubts == ("guesses: adapter", "weak series: Price of a node")

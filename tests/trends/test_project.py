@@ -22,7 +22,7 @@ from slipstick.schema.text import Mark, Table
 from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
-from slipstick_questions.trends import trend_called
+from slipstick_questions.trends import read_trend
 from slipstick_rates.series import NORMAL_90, RateModel, level_covariance
 from slipstick_rates.trend import PROCESSORS
 from slipstick_trends.project import ProjectResult
@@ -400,7 +400,7 @@ def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives
     }
     empty = Table({}, Mark("", 1, 1))
     context = StudyContext(StudySpec(study=1), empty, {}, {}, Library())
-    found = trend_called("milestones", ("trend",), context).trend()
+    found = read_trend("milestones", ("trend",), context).trend()
     (gained,) = found.rates[PROCESSORS].gain(1996, np.array([2024.0]))[0]
     assert stated == {round(gained)}
 

@@ -56,7 +56,7 @@ def test_the_saturation_population_is_that_of_the_demands_and_the_think_time(fol
         {"cpu": 1e-3, "disk": 1e-3, "door": 1e-3}
     )
     assert made.saturation == pytest.approx([12.0] * 5)
-    assert made.bound == pytest.approx([1 / 12e-3, 8 / 12e-3, 1000, 1000, 1000])
+    assert made.throughput_bound == pytest.approx([1 / 12e-3, 8 / 12e-3, 1000, 1000, 1000])
 
 
 def test_no_method_is_above_the_bound_and_utilization_follows_from_the_throughput(
@@ -66,12 +66,12 @@ def test_no_method_is_above_the_bound_and_utilization_follows_from_the_throughpu
         made = found(
             "population.processors: [1, 4, 16, 32]", f"{{model: model.yaml, method: {method}}}"
         )
-        assert np.all(made.throughput <= made.bound * (1 + beyond))
+        assert np.all(made.throughput <= made.throughput_bound * (1 + beyond))
         assert made.throughput[0] == pytest.approx(1 / 12e-3, rel=0.05)
         assert made.utilization("disk") == pytest.approx(
-            np.minimum(made.throughput, made.bound) * 1e-3
+            np.minimum(made.throughput, made.throughput_bound) * 1e-3
         )
-        assert made.throughput[-1] > 0.85 * made.bound[-1]
+        assert made.throughput[-1] > 0.85 * made.throughput_bound[-1]
 
 
 def test_another_resource_takes_over_where_its_demand_is_the_larger(folder: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_throughput_above_the_bound_is_named_and_no_utilization_is_above_one(
     1 ms.
     """
     made = found("population.processors: [1, 8, 64]", "{model: model.yaml, method: closed-form}")
-    assert made.above.tolist() == [False, False, True]
+    assert made.is_above_bound.tolist() == [False, False, True]
     assert made.utilization("disk").tolist() == pytest.approx([1 / 12, 8 / 12, 1.0])
     lines = BottleneckResult((made,)).text().splitlines()
     assert (
@@ -126,8 +126,8 @@ def test_a_station_of_several_rates_bounds_by_its_highest_speed(folder: Path) ->
     made = found("classes.jobs.population: [1, 2, 3, 30]", "{model: rates.yaml}")
     assert made.throughput == pytest.approx([100, 200, 250, 250])
     assert made.demands["pool"] == pytest.approx([4e-3] * 4)
-    assert made.bound[1:] == pytest.approx([200, 250, 250])
-    assert np.all(made.throughput <= made.bound * (1 + 1e-9))
+    assert made.throughput_bound[1:] == pytest.approx([200, 250, 250])
+    assert np.all(made.throughput <= made.throughput_bound * (1 + 1e-9))
 
 
 def test_the_page_the_table_and_json_have_it(

@@ -67,7 +67,7 @@ def test_the_best_pair_within_the_budget_and_how_the_two_act_together(folder: Pa
     # All six, those within the budget first; locality with nearer costs 8, with fewer or lean too
     # much.
     assert len(pairs) == 6
-    assert [now.affordable(each) for each in now.pairs] == [True] * 4 + [False] * 2
+    assert [now.is_affordable(each) for each in now.pairs] == [True] * 4 + [False] * 2
     best = now.pairs[0]
     assert best.point["change"] == "nearer + locality"
     assert best["overhead_reduction"] == pytest.approx(best["apart"])

@@ -11,7 +11,7 @@ import pytest
 from slipstick import run
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick_questions.points import points_of
+from slipstick_questions.points import read_sweep_points
 
 STUDY = """\
 study: 1
@@ -101,7 +101,7 @@ def test_more_points_than_memory_holds_are_read(study: str) -> None:
         + f"vary: {{parameters.critical: {axes}, parameters.work: {axes}}}"
     )
     Path(study).write_text(text)
-    assert points_of(study).count == 100_000_000
+    assert read_sweep_points(study).count == 100_000_000
 
 
 @pytest.mark.parametrize(
@@ -117,18 +117,18 @@ def test_what_is_not_of_one_sweep_is_refused(
     if change:
         Path(study).write_text(STUDY.partition("vary:")[0])
     with pytest.raises(ModelError) as caught:
-        points_of(study, **names)
+        read_sweep_points(study, **names)
     assert str(caught.value) == message
 
 
 def test_a_sweep_of_another_name_is_told_with_the_nearest(study: str) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'grid'"):
-        points_of(study, "gird")
+        read_sweep_points(study, "gird")
 
 
 def test_a_case_that_is_not_of_the_sweep_is_told_with_those_that_are(study: str) -> None:
     with pytest.raises(UnknownNameError, match="no case of sweep grid 'more'; known: base"):
-        points_of(study, "grid", "more")
+        read_sweep_points(study, "grid", "more")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions.seek import ConditionSearch, SeekResult, search_text
-from slipstick_questions.sign_changes import Change, changes, decided, estimated_changes
+from slipstick_questions.sign_changes import Change, decide, find_changes, find_estimated_changes
 from slipstick_questions.specs import SearchPictureSpec
 from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
@@ -166,7 +166,7 @@ def test_every_root_of_a_polynomial_that_the_grid_parts_is_found(roots: list[flo
     if len(roots) > 1 and np.diff(sorted(roots)).min() < 0.011:
         return
     values = np.prod([places - root for root in roots], axis=0) * np.ones(101)
-    made = changes(
+    made = find_changes(
         values, values >= 0, places, lambda x: float(np.prod([x - root for root in roots]))
     )
     assert [each.value for each in made] == pytest.approx(sorted(roots), abs=1e-12)
@@ -452,8 +452,8 @@ def test_noise_makes_no_changes(points: list[tuple[float, float, float]], single
         np.arange(float(len(points))),
     )
     holds = middle >= 0
-    states = decided(margins, holds)
-    found, stretches = estimated_changes(margins, holds, places, single=single)
+    states = decide(margins, holds)
+    found, stretches = find_estimated_changes(margins, holds, places, has_only_places=single)
     sure = [state for state in states if state]
     assert [each.starts for each in found] == [b > 0 for a, b in pairwise(sure) if a != b]
     for each in found:
