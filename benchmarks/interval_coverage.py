@@ -31,7 +31,7 @@ from slipstick.sim.settings import Simulation
 def open_station(load: float, scv: float = 1.0) -> tuple[Plan, float]:
     """M/G/1: the mean time is 1 + load (1 + scv) / 2 / (1 - load) at service rate 1."""
     builder = Builder()
-    builder.station("cpu")
+    builder.add_station("cpu")
     builder.serve("cpu", ServiceTime("exponential" if scv == 1 else "gamma", 1.0, scv))
     builder.add_open_group("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
     return builder.plan(), 1 + load * (1 + scv) / 2 / (1 - load)
@@ -43,7 +43,7 @@ def closed_network(jobs: int = 10, think: float = 5.0) -> tuple[Plan, float]:
     builder = Builder()
     builder.delay(ServiceTime("exponential", think), "think")
     for name, demand in zip(("cpu", "disk"), demands, strict=True):
-        builder.station(name)
+        builder.add_station(name)
         builder.serve(name, ServiceTime("exponential", demand))
     builder.add_closed_group("jobs", jobs, first_instruction=0)
     queues, time_ = [0.0, 0.0], 0.0
@@ -58,7 +58,7 @@ def program() -> tuple[Plan, float]:
     """A program of one gamma-distributed step of scv 4 and mean 1, run once."""
     builder = Builder()
     builder.delay(ServiceTime("gamma", 1.0, 4.0), "work")
-    builder.once("jobs", [0])
+    builder.add_program("jobs", [0])
     return builder.plan(), 1.0
 
 
@@ -71,7 +71,7 @@ def over_a_day(pieces: Profile) -> tuple[Plan, float]:
     """
     period, customers = period_of(pieces), sum(lasts * rate for lasts, rate in pieces)
     builder = Builder()
-    builder.station("cpu")
+    builder.add_station("cpu")
     builder.serve("cpu", ServiceTime("exponential", 1.0))
     times = ProfiledTimes(pieces, period / customers)
     builder.add_open_group("jobs", times, first_instruction=0)

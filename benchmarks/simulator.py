@@ -38,7 +38,7 @@ def exponential(mean: float) -> ServiceTime:
 
 def single_server() -> Plan:
     builder = Builder()
-    builder.station("cpu")
+    builder.add_station("cpu")
     builder.serve("cpu", exponential(0.8))
     builder.add_open_group("jobs", exponential(1.0), first_instruction=0)
     return builder.plan()
@@ -48,7 +48,7 @@ def central_server() -> Plan:
     """Twenty jobs; the cpu, then one of two disks: counted in visits, two a cycle."""
     builder = Builder()
     for name in ("cpu", "disk1", "disk2"):
-        builder.station(name)
+        builder.add_station(name)
     builder.serve("cpu", exponential(1.0))
     disks = [
         (0.5, lambda: builder.serve("disk1", exponential(1.8))),
@@ -61,7 +61,7 @@ def central_server() -> Plan:
 
 def one_lock() -> Plan:
     builder = Builder()
-    builder.lock("door")
+    builder.add_lock("door")
     builder.delay(exponential(9.0), "work")
     builder.hold("door", lambda: builder.delay(exponential(1.0), "inside"))
     builder.add_closed_group("all", 16, first_instruction=0)

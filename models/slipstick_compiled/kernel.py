@@ -90,7 +90,7 @@ class CompiledKernel:
         for number, customers in enumerate(self.plan.groups):
             if customers.kind == "open":
                 self._refill(customers.arrivals)
-                tables.taken[customers.arrivals] = 1
+                tables.values_taken[customers.arrivals] = 1
                 arrivals.append((tables.values[customers.arrivals, 0], len(arrivals), -1 - number))
                 continue
             tokens = tables.token[first : first + len(customers.starts)]
@@ -100,9 +100,9 @@ class CompiledKernel:
         started["customer"], started["permits"], started["weight"] = np.arange(first), 1, 1.0
         for column in (
             "parent",
-            "turn",
-            "before",
-            "after",
+            "awaited_stage",
+            "previous_item",
+            "next_item",
             "child",
             "sibling",
             "event",
@@ -110,7 +110,7 @@ class CompiledKernel:
         ):
             started[column] = -1
         if first:
-            tables.queue[READY], run.free, started["next"][-1] = (
+            tables.queue[READY], run.first_free, started["next"][-1] = (
                 (0, first - 1),
                 started["next"][-1],
                 -1,
@@ -120,7 +120,7 @@ class CompiledKernel:
         tables.heap[: len(arrivals)] = [
             (order, token, time) for time, order, token in sorted(arrivals)
         ]
-        run.planned = run.events_planned = len(arrivals)
+        run.next_order = run.events_planned = len(arrivals)
 
     def _refill(self, draw: int) -> None:
         """Supply the loop with the next block of random numbers of a draw."""
@@ -128,11 +128,11 @@ class CompiledKernel:
         distribution = self.plan.draws[draw].distribution
         block = (
             np.full(tables.values.shape[1], distribution.mean)
-            if distribution.constant
+            if distribution.is_constant
             else next(self._blocks[draw])
         )
         tables.values[draw, : len(block)] = block
-        tables.taken[draw], tables.ready[draw] = 0, len(block)
+        tables.values_taken[draw], tables.values_ready[draw] = 0, len(block)
 
     @property
     def now(self) -> float:
@@ -161,9 +161,9 @@ class CompiledKernel:
             why = self._go_on(self.state, last - self.events)
             run = self.state.run[0]
             if why == Return.NEEDS_RANDOM:
-                self._refill(run.wanted)
+                self._refill(run.needed)
             elif why == Return.NEEDS_SPACE:
-                more = max(int(run.wanted), len(self.state.token))
+                more = max(int(run.needed), len(self.state.token))
                 self.state = _enlarged_tables(self.state, more, more + len(self.state.heap))
             else:
                 self._empty()
@@ -176,13 +176,15 @@ class CompiledKernel:
         """
         tables = self.state
         run = self.state.run[0]
-        self._rows.append(tables.rows[: run.rows].copy())
+        self._rows.append(tables.rows[: run.row_count].copy())
         for group, times in enumerate(self._times):
-            times.append(tables.responses[group, : tables.group[group].responses].copy())
-        tables.group["responses"] = 0
+            times.append(tables.responses[group, : tables.group[group].response_count].copy())
+        tables.group["response_count"] = 0
         if self._trace is not None:
-            self._trace += [(time, *where) for *where, time in tables.trace[: run.traced].tolist()]
-        run.rows = run.traced = 0
+            self._trace += [
+                (time, *where) for *where, time in tables.trace[: run.trace_length].tolist()
+            ]
+        run.row_count = run.trace_length = 0
 
     def take_rows(self) -> Array:
         """Return the rows of statistics written since the last call."""
@@ -205,7 +207,7 @@ class CompiledKernel:
         ):
             holders = tuple(
                 tables.token[
-                    tables.holder[resource.holders_from : resource.holders_from + resource.busy]
+                    tables.holder[resource.first_holder : resource.first_holder + resource.busy]
                 ]["customer"].tolist()
             )
             waiting = [
@@ -215,7 +217,7 @@ class CompiledKernel:
             waits_found += [
                 Wait(customer, f"{plan.noun} {plan.name}", holders) for customer in waiting
             ]
-        for barrier, name in enumerate(self.plan.barriers, tables.run[0].barriers):
+        for barrier, name in enumerate(self.plan.barriers, tables.run[0].first_barrier_queue):
             waits_found += [
                 Wait(customer, f"barrier {name}") for customer in self._customers_in_queue(barrier)
             ]
@@ -233,7 +235,7 @@ class CompiledKernel:
 
 @lru_cache(maxsize=1)
 def _state(plan: Plan, traced: int) -> State:
-    """Return the tables of a run at time 0, without tokens; kept for the next replication of the
+    """Return the tables of a run at time 0, without tokens; cached for the next replication of the
     plan.
     """
     layout = Layout(plan)
@@ -241,18 +243,19 @@ def _state(plan: Plan, traced: int) -> State:
     labels = len(plan.labels)
     draw_numbers = [_draw(*row) for row in plan.code]
     fixed = [
-        draw_number < 0 or draws[draw_number].distribution.constant for draw_number in draw_numbers
+        draw_number < 0 or draws[draw_number].distribution.is_constant
+        for draw_number in draw_numbers
     ]
-    width = BLOCKS[-1] if any(not draw.distribution.constant for draw in draws) else 1
+    width = BLOCKS[-1] if any(not draw.distribution.is_constant for draw in draws) else 1
     run = np.zeros(1, RUN)
-    run[0].free = run[0].running = -1
+    run[0].first_free = run[0].running = -1
     run[0].cycles_per_row = run[0].cycles_to_row = cycles_per_row(plan)
     run[0].alive = plan.population
-    run[0].locks = len(plan.stations)
-    run[0].tallies, run[0].pipelines = (
-        min(columns, default=0) for columns in (layout.tried, layout.passes)
+    run[0].first_lock = len(plan.stations)
+    run[0].tally_column, run[0].pipeline_column = (
+        min(columns, default=0) for columns in (layout.tries, layout.executions)
     )
-    run[0].barriers = 1 + 3 * len(plan.resources)
+    run[0].first_barrier_queue = 1 + 3 * len(plan.resources)
     return State(
         code=np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
         constants=np.array(
@@ -261,7 +264,7 @@ def _state(plan: Plan, traced: int) -> State:
                 for draw_number in draw_numbers
             ]
         ),
-        drawn=_whole(
+        draw_number=_whole(
             -1 if is_fixed else draw_number
             for is_fixed, draw_number in zip(fixed, draw_numbers, strict=True)
         ),
@@ -269,11 +272,11 @@ def _state(plan: Plan, traced: int) -> State:
         cumulative=np.array([*plan.cumulative, 0.0]),
         counts=np.array([*plan.counts, 0.0]),
         token=np.zeros(0, TOKEN),
-        booked=np.zeros((0, labels)),
-        latest_booked=np.zeros((0, labels)),
+        time_by_label=np.zeros((0, labels)),
+        last_branch_times=np.zeros((0, labels)),
         registers=np.zeros((0, plan.registers), dtype=np.int64),
         resource=_resources(plan, layout),
-        queue=np.full((run[0].barriers + len(plan.barriers), 2), -1, dtype=np.int64),
+        queue=np.full((run[0].first_barrier_queue + len(plan.barriers), 2), -1, dtype=np.int64),
         waiting=np.zeros(len(plan.barriers), dtype=np.int64),
         holder=np.zeros(sum(lock.permits for lock in plan.locks), dtype=np.int64),
         **_breakers(plan),
@@ -282,10 +285,10 @@ def _state(plan: Plan, traced: int) -> State:
         group=_groups(plan, layout),
         heap=np.zeros(0, _columns("order token", "time")),
         values=np.zeros((max(len(draws), 1), width)),
-        taken=np.zeros(len(draws), dtype=np.int64),
-        ready=np.zeros(len(draws), dtype=np.int64),
+        values_taken=np.zeros(len(draws), dtype=np.int64),
+        values_ready=np.zeros(len(draws), dtype=np.int64),
         run=run,
-        stats=np.zeros(layout.width),
+        statistics=np.zeros(layout.width),
         rows=np.zeros((ROWS_KEPT, layout.width)),
         responses=np.zeros((len(plan.groups), TIMES_KEPT)),
         trace=np.zeros(traced, _columns("customer index pc", "time")),
@@ -315,7 +318,7 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
     """Return the table of stations and locks."""
     count = len(plan.resources)
     table: Rows = np.zeros(count, RESOURCE)
-    table["stats"], table["ticket"] = layout.area, -1
+    table["statistics_column"], table["next_to_leave"] = layout.present_time, -1
     for copy, name in enumerate(("queue", "serving", "spinning")):
         table[name] = 1 + copy * count + np.arange(count)
     stations = table[: len(plan.stations)]
@@ -326,31 +329,31 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
     for row, station, first in zip(stations, plan.stations, rates, strict=False):
         discipline = DISCIPLINES[station.discipline]
         row.servers = station.servers
-        row.rates = len(station.rates)
-        row.rates_from = first
+        row.rate_count = len(station.rates)
+        row.first_rate = first
         row.kind = (
             paced.get(discipline.order, StationKind.ORDERED)
             if station.rates
             else kinds.get(discipline.order, StationKind.ORDERED)
         )
-        if station.abandoned and discipline.order == ARRIVAL and station.rates:
+        if station.may_be_abandoned and discipline.order == ARRIVAL and station.rates:
             row.kind = StationKind.ORDERED
-        if station.weighted:
+        if station.is_weighted:
             row.kind = StationKind.WEIGHTED
-        row.in_turn = row.kind == StationKind.SHARED and discipline.order == ARRIVAL
+        row.serves_in_arrival_order = row.kind == StationKind.SHARED and discipline.order == ARRIVAL
         row.last_first = discipline.order == REVERSE
-        row.at_random = discipline.order == RANDOM
+        row.in_random_order = discipline.order == RANDOM
         row.preempts = discipline.preemptive
-    for number, column in layout.beyond.items():
-        stations[number].waits = column
-    for number, column in layout.given_up.items():
-        stations[number].given_up = column
-    locks["waits"], locks["servers"] = layout.taken, [lock.permits for lock in plan.locks]
+    for number, column in layout.extra_time.items():
+        stations[number].waits_column = column
+    for number, column in layout.given_up_time.items():
+        stations[number].given_up_column = column
+    locks["waits_column"], locks["servers"] = layout.grants, [lock.permits for lock in plan.locks]
     locks["busy"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
     guards = [lock for lock, plan in zip(locks, plan.locks, strict=True) if plan.rule is not None]
     for number, guard in enumerate(guards):
         guard.kind, guard.breaker = StationKind.BREAKER, number
-    locks["holders_from"] = np.cumsum(locks["servers"]) - locks["servers"]
+    locks["first_holder"] = np.cumsum(locks["servers"]) - locks["servers"]
     return table
 
 
@@ -360,7 +363,7 @@ def _breakers(plan: Plan) -> dict[str, Any]:
     table: Rows = np.zeros(len(rules), BREAKER)
     firsts = accumulate((rule.calls for rule in rules), initial=0)
     for row, rule, first in zip(table, rules, firsts, strict=False):
-        row.failures, row.calls, row.trials, row.first = (
+        row.failures, row.calls, row.trials, row.first_outcome = (
             *(rule.failures, rule.calls, rule.trials),
             first,
         )
@@ -371,9 +374,12 @@ def _groups(plan: Plan, layout: Layout) -> Rows:
     """Return the table of groups of customers."""
     table: Rows = np.zeros(len(plan.groups), GROUP)
     table["kind"] = [GroupKind[group.kind.upper()] for group in plan.groups]
-    table["start"] = [group.starts[0] for group in plan.groups]
-    table["arrivals"] = [group.arrivals for group in plan.groups]
-    table["stats"], table["booked"] = layout.cycles, layout.booked
+    table["first_instruction"] = [group.starts[0] for group in plan.groups]
+    table["arrival_draw"] = [group.arrivals for group in plan.groups]
+    table["statistics_column"], table["first_label_column"] = (
+        layout.cycles,
+        layout.first_label_column,
+    )
     return table
 
 
@@ -428,15 +434,16 @@ def _enlarged_tables(old: State, tokens: int, events: int) -> State:
         return enlarged
 
     wide = {
-        name: longer(name, tokens) for name in ("token", "booked", "latest_booked", "registers")
+        name: longer(name, tokens)
+        for name in ("token", "time_by_label", "last_branch_times", "registers")
     }
     new = old._replace(**wide, heap=longer("heap", events))
     tokens_before = len(old.token)
     run = new.run[0]
     new.token["next"][tokens_before:] = [
         *range(tokens_before + 1, tokens_before + tokens),
-        run.free,
+        run.first_free,
     ]
-    run.free = tokens_before
+    run.first_free = tokens_before
     run.free_count += tokens
     return new

@@ -30,11 +30,11 @@ Row = Any
 
 
 def _cache_folder() -> str:
-    text = hashlib.sha256()
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(plan.__file__)):
-        text.update(path.read_bytes())
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return str(Path(home) / "slipstick" / f"loop-{text.hexdigest()[:16]}")
+    digest = hashlib.sha256()
+    for file in (*sorted(Path(__file__).parent.glob("*.py")), Path(plan.__file__)):
+        digest.update(file.read_bytes())
+    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return str(Path(cache_home) / "slipstick" / f"loop-{digest.hexdigest()[:16]}")
 
 
 def compiled(function: F) -> F:
@@ -44,12 +44,12 @@ def compiled(function: F) -> F:
     inlined call makes the loop forty times slower.
     """
     numba = import_module("numba")
-    before = numba.config.CACHE_DIR
+    cache_folder_before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
     try:
         compiled_function: F = numba.njit(cache=True, _nrt=False)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        numba.config.CACHE_DIR = cache_folder_before
     return compiled_function
 
 
@@ -71,18 +71,18 @@ def inlined(function: F) -> F:
 def plan_event(tables: State, time: float, token: int) -> int:
     """Add an event to the event list, and return its number."""
     run = tables.run[0]
-    order: int = run.planned
-    place = run.events_planned
-    run.planned += 1
+    order: int = run.next_order
+    position = run.events_planned
+    run.next_order += 1
     run.events_planned += 1
-    while place > 0:
-        above = (place - 1) >> 1
+    while position > 0:
+        parent = (position - 1) >> 1
         # Later in planning, so it stays below what happens at the same time.
-        if tables.heap[above].time <= time:
+        if tables.heap[parent].time <= time:
             break
-        move_event(tables, place, above)
-        place = above
-    event = tables.heap[place]
+        move_event(tables, position, parent)
+        position = parent
+    event = tables.heap[position]
     event.time = time
     event.order = order
     event.token = token
@@ -99,44 +99,46 @@ def is_earlier(first_event: Row, second_event: Row) -> bool:
 
 
 @inlined
-def move_event(tables: State, place: int, source: int) -> None:
+def move_event(tables: State, position: int, source_position: int) -> None:
     """Copy an event to another place of the heap of events."""
-    event = tables.heap[place]
-    moved = tables.heap[source]
-    event.time = moved.time
-    event.order = moved.order
-    event.token = moved.token
+    event = tables.heap[position]
+    source_event = tables.heap[source_position]
+    event.time = source_event.time
+    event.order = source_event.order
+    event.token = source_event.token
 
 
 @inlined
 def remove_first(tables: State) -> None:
     """Remove the first event of the event list."""
     tables.run[0].events_planned -= 1
-    count = tables.run[0].events_planned
-    place = 0
-    below = 1
-    while below < count:
-        if below + 1 < count and is_earlier(tables.heap[below + 1], tables.heap[below]):
-            below += 1
-        if is_earlier(tables.heap[count], tables.heap[below]):
+    event_count = tables.run[0].events_planned
+    position = 0
+    child = 1
+    while child < event_count:
+        if child + 1 < event_count and is_earlier(tables.heap[child + 1], tables.heap[child]):
+            child += 1
+        if is_earlier(tables.heap[event_count], tables.heap[child]):
             break
-        move_event(tables, place, below)
-        place = below
-        below = 2 * below + 1
-    move_event(tables, place, count)
+        move_event(tables, position, child)
+        position = child
+        child = 2 * child + 1
+    move_event(tables, position, event_count)
 
 
 @inlined
-def put_between(tables: State, queue: int, token: int, before: int, behind: int) -> None:
-    """Link a token into a queue between two others; -1 stands for the head or the end of the
-    queue.
+def put_between(
+    tables: State, queue: int, token: int, previous_token: int, following_token: int
+) -> None:
+    """Link a token into a queue between two tokens; -1 in their place stands for the head or the
+    end of the queue.
     """
-    tables.token[token].next = behind
-    if before < 0:
+    tables.token[token].next = following_token
+    if previous_token < 0:
         tables.queue[queue, 0] = token
     else:
-        tables.token[before].next = token
-    if behind < 0:
+        tables.token[previous_token].next = token
+    if following_token < 0:
         tables.queue[queue, 1] = token
 
 
@@ -147,19 +149,21 @@ def append(tables: State, queue: int, token: int) -> None:
 
 
 @inlined
-def insert_at(tables: State, queue: int, token: int, place: int) -> None:
-    """Put a token into a queue, behind a number of others."""
-    before = -1
+def insert_at(tables: State, queue: int, token: int, position: int) -> None:
+    """Insert a token into a queue, behind the first `position` tokens."""
+    previous_token = -1
     current = tables.queue[queue, 0]
-    for _ in range(place):
-        before = current
+    for _ in range(position):
+        previous_token = current
         current = tables.token[current].next
-    put_between(tables, queue, token, before, current)
+    put_between(tables, queue, token, previous_token, current)
 
 
 @inlined
 def goes_before(tables: State, first_token: int, second_token: int) -> bool:
-    """Return whether a token goes before another, by its key, and among equal keys by its order."""
+    """Return whether a token comes before another in a queue: by its key, and for equal keys by its
+    order.
+    """
     first = tables.token[first_token]
     second = tables.token[second_token]
     return bool(first.key < second.key or (first.key == second.key and first.order < second.order))
@@ -168,15 +172,15 @@ def goes_before(tables: State, first_token: int, second_token: int) -> bool:
 @inlined
 def insert(tables: State, queue: int, token: int) -> None:
     """Insert a token into a queue by its key, behind those with an equal key."""
-    before = tables.queue[queue, 1]
+    previous_token = tables.queue[queue, 1]
     current = -1
-    if before >= 0 and goes_before(tables, token, before):
-        before = -1
+    if previous_token >= 0 and goes_before(tables, token, previous_token):
+        previous_token = -1
         current = tables.queue[queue, 0]
         while not goes_before(tables, token, current):
-            before = current
+            previous_token = current
             current = tables.token[current].next
-    put_between(tables, queue, token, before, current)
+    put_between(tables, queue, token, previous_token, current)
 
 
 @inlined
@@ -192,26 +196,26 @@ def take_first(tables: State, queue: int) -> int:
 @inlined
 def take_out(tables: State, queue: int, token: int) -> None:
     """Remove a token from a queue."""
-    before = -1
+    previous_token = -1
     current = tables.queue[queue, 0]
     while current != token:
-        before = current
+        previous_token = current
         current = tables.token[current].next
-    behind = tables.token[token].next
-    if before < 0:
-        tables.queue[queue, 0] = behind
+    following_token = tables.token[token].next
+    if previous_token < 0:
+        tables.queue[queue, 0] = following_token
     else:
-        tables.token[before].next = behind
-    if behind < 0:
-        tables.queue[queue, 1] = before
+        tables.token[previous_token].next = following_token
+    if following_token < 0:
+        tables.queue[queue, 1] = previous_token
 
 
 @inlined
 def book(tables: State, token: int, now: float) -> None:
     """Add the time since the token's last booking to the label that it has now."""
     token_record = tables.token[token]
-    tables.booked[token, token_record.label] += now - token_record.since
-    token_record.since = now
+    tables.time_by_label[token, token_record.label] += now - token_record.booked_until
+    token_record.booked_until = now
 
 
 @inlined
@@ -225,18 +229,18 @@ def wake(tables: State, token: int, now: float) -> None:
 def new_token(tables: State, now: float, group: int, customer: int, parent: int, index: int) -> int:
     """Take a token from the list of free ones and initialize it."""
     run = tables.run[0]
-    token: int = run.free
+    token: int = run.first_free
     token_record = tables.token[token]
-    run.free = token_record.next
+    run.first_free = token_record.next
     run.free_count -= 1
     token_record.customer = customer
     token_record.group = group
     token_record.parent = parent
     token_record.index = index
-    token_record.passed = 0
-    token_record.turn = -1
-    token_record.before = -1
-    token_record.after = -1
+    token_record.stages_passed = 0
+    token_record.awaited_stage = -1
+    token_record.previous_item = -1
+    token_record.next_item = -1
     token_record.child = -1
     token_record.sibling = -1
     token_record.event = -1
@@ -245,15 +249,15 @@ def new_token(tables: State, now: float, group: int, customer: int, parent: int,
     token_record.permits = 1
     token_record.order = 0
     token_record.patience = -1.0
-    token_record.cut = 0
+    token_record.is_cut = 0
     token_record.weight = 1.0
     if parent >= 0:
         token_record.destination = tables.token[parent].destination
         token_record.sibling = tables.token[parent].child
         tables.token[parent].child = token
-    token_record.since = token_record.begun = now
-    for label in range(tables.booked.shape[1]):
-        tables.booked[token, label] = 0.0
+    token_record.booked_until = token_record.cycle_start = now
+    for label in range(tables.time_by_label.shape[1]):
+        tables.time_by_label[token, label] = 0.0
     for register in range(tables.registers.shape[1]):
         tables.registers[token, register] = 0
     return token
@@ -262,29 +266,33 @@ def new_token(tables: State, now: float, group: int, customer: int, parent: int,
 @inlined
 def free_token(tables: State, token: int) -> None:
     """Return a token to the list of free ones."""
-    tables.token[token].next = tables.run[0].free
-    tables.run[0].free = token
+    tables.token[token].next = tables.run[0].first_free
+    tables.run[0].first_free = token
     tables.run[0].free_count += 1
 
 
 @inlined
 def write_row(tables: State, now: float) -> None:
     """Write the statistics of this moment as a row."""
-    for resource in range(tables.resource.shape[0]):
-        r = tables.resource[resource]
-        accumulate(tables, r, now)
-        tables.stats[r.stats], tables.stats[r.stats + 1], tables.stats[r.stats + 2] = (
-            r.area,
-            r.use,
-            r.done,
+    for resource_number in range(tables.resource.shape[0]):
+        resource = tables.resource[resource_number]
+        accumulate(tables, resource, now)
+        (
+            tables.statistics[resource.statistics_column],
+            tables.statistics[resource.statistics_column + 1],
+            tables.statistics[resource.statistics_column + 2],
+        ) = (
+            resource.present_time,
+            resource.busy_time,
+            resource.ended_visits,
         )
     run = tables.run[0]
-    tables.stats[0], tables.stats[1] = now, run.planned
+    tables.statistics[0], tables.statistics[1] = now, run.next_order
     # The plain kernel numbers rows like events, so both kernels count the same.
-    run.planned += 1
-    for column in range(tables.stats.shape[0]):
-        tables.rows[run.rows, column] = tables.stats[column]
-    run.rows += 1
+    run.next_order += 1
+    for column in range(tables.statistics.shape[0]):
+        tables.rows[run.row_count, column] = tables.statistics[column]
+    run.row_count += 1
 
 
 @inlined
@@ -292,8 +300,8 @@ def begin_state(tables: State, breaker: Row, half_open: int) -> None:
     """Begin a state of a circuit breaker in which it admits tries, of which none has counted."""
     breaker.state_number += 1
     breaker.half_open = half_open
-    breaker.begun = breaker.passed = breaker.place = breaker.failed = 0
-    for call in range(breaker.first, breaker.first + breaker.calls):
+    breaker.trials_begun = breaker.trials_passed = breaker.next_outcome = breaker.failed_tries = 0
+    for call in range(breaker.first_outcome, breaker.first_outcome + breaker.calls):
         tables.outcome[call] = 0
 
 
@@ -305,10 +313,10 @@ def end_open_time(tables: State, resource: Row, now: float) -> None:
     breaker = tables.breaker[resource.breaker]
     if resource.busy == 0 or now < breaker.open_until:
         return
-    open_time = breaker.open_until - resource.changed
-    resource.area += resource.present * open_time
-    resource.use += resource.busy * open_time
-    resource.changed = breaker.open_until
+    open_time = breaker.open_until - resource.counted_until
+    resource.present_time += resource.present * open_time
+    resource.busy_time += resource.busy * open_time
+    resource.counted_until = breaker.open_until
     resource.busy = 0
     begin_state(tables, breaker, 1)
 
@@ -322,46 +330,54 @@ def open_breaker(resource: Row, breaker: Row, until: float) -> None:
 
 
 @inlined
-def consult(tables: State, token: int, code: Row, now: float) -> bool:
+def consult(tables: State, token: int, instruction: Row, now: float) -> bool:
     """Execute CONSULT: ask a circuit breaker to admit a try."""
-    column = tables.run[0].tallies + 2 * code[2]
-    tables.stats[column] += 1
-    resource = tables.resource[tables.run[0].locks + code[1]]
+    breaker_number = instruction[1]
+    tally_number = instruction[2]
+    register = instruction[3]
+    refusal_instruction = instruction[4]
+    column = tables.run[0].tally_column + 2 * tally_number
+    tables.statistics[column] += 1
+    resource = tables.resource[tables.run[0].first_lock + breaker_number]
     accumulate(tables, resource, now)
     breaker = tables.breaker[resource.breaker]
-    if resource.busy > 0 or (breaker.half_open != 0 and breaker.begun == breaker.trials):
-        tables.registers[token, code[3]] = -1
-        tables.stats[column + 1] += 1
-        tables.token[token].pc = code[4]
+    if resource.busy > 0 or (breaker.half_open != 0 and breaker.trials_begun == breaker.trials):
+        tables.registers[token, register] = -1
+        tables.statistics[column + 1] += 1
+        tables.token[token].pc = refusal_instruction
         return True
-    breaker.begun += breaker.half_open
-    tables.registers[token, code[3]] = breaker.state_number
+    breaker.trials_begun += breaker.half_open
+    tables.registers[token, register] = breaker.state_number
     return True
 
 
 @inlined
-def record(tables: State, token: int, code: Row, open_time: float, now: float) -> bool:
+def record(tables: State, token: int, instruction: Row, open_time: float, now: float) -> bool:
     """Execute RECORD: count a try that has ended, and open or close the circuit breaker after
     it.
     """
-    resource = tables.resource[tables.run[0].locks + code[1]]
+    breaker_number = instruction[1]
+    register = instruction[2]
+    resource = tables.resource[tables.run[0].first_lock + breaker_number]
     accumulate(tables, resource, now)
     breaker = tables.breaker[resource.breaker]
-    has_failed = code[3]
-    if tables.registers[token, code[2]] != breaker.state_number:
+    has_failed = instruction[3]
+    if tables.registers[token, register] != breaker.state_number:
         return True
     if breaker.half_open != 0:
         if has_failed != 0:
             open_breaker(resource, breaker, now + open_time)
             return True
-        breaker.passed += 1
-        if breaker.passed == breaker.trials:
+        breaker.trials_passed += 1
+        if breaker.trials_passed == breaker.trials:
             begin_state(tables, breaker, 0)
         return True
-    breaker.failed += has_failed - tables.outcome[breaker.first + breaker.place]
-    tables.outcome[breaker.first + breaker.place] = has_failed
-    breaker.place = (breaker.place + 1) % breaker.calls
-    if breaker.failed == breaker.failures:
+    breaker.failed_tries += (
+        has_failed - tables.outcome[breaker.first_outcome + breaker.next_outcome]
+    )
+    tables.outcome[breaker.first_outcome + breaker.next_outcome] = has_failed
+    breaker.next_outcome = (breaker.next_outcome + 1) % breaker.calls
+    if breaker.failed_tries == breaker.failures:
         open_breaker(resource, breaker, now + open_time)
     return True
 
@@ -371,41 +387,43 @@ def accumulate(tables: State, resource: Row, now: float) -> None:
     """Add the time since the last change to the integrals of a resource: customers present, busy
     servers and, where service is shared, work done for each.
     """
-    passed = now - resource.changed
+    elapsed = now - resource.counted_until
     if resource.kind != StationKind.FCFS:  # locks and most stations need one look at the kind
         if resource.kind == StationKind.SHARED:
-            resource.progress += passed * rate(tables, resource)
+            resource.service_received += elapsed * service_rate(tables, resource)
         elif resource.kind == StationKind.WEIGHTED:
             token = tables.queue[resource.queue, 0]
             while token >= 0:
-                tables.token[token].work -= passed * tables.token[token].speed
+                tables.token[token].work -= elapsed * tables.token[token].speed
                 token = tables.token[token].next
         elif resource.kind == StationKind.BREAKER:
             end_open_time(tables, resource, now)
-            passed = now - resource.changed
-        elif resource.rates > 0 and tables.queue[resource.serving, 0] >= 0:
-            tables.token[tables.queue[resource.serving, 0]].work -= passed * pace(tables, resource)
-    resource.changed = now
-    resource.area += resource.present * passed
-    resource.use += resource.busy * passed
+            elapsed = now - resource.counted_until
+        elif resource.rate_count > 0 and tables.queue[resource.serving, 0] >= 0:
+            tables.token[tables.queue[resource.serving, 0]].work -= elapsed * speed_of_server(
+                tables, resource
+            )
+    resource.counted_until = now
+    resource.present_time += resource.present * elapsed
+    resource.busy_time += resource.busy * elapsed
 
 
 @inlined
-def weigh_anew(tables: State, resource: Row, now: float) -> None:
+def plan_weighted_departure(tables: State, resource: Row, now: float) -> None:
     """Compute the speeds of the customers of servers that are shared by weights, find which of them
     leaves next, and plan when.
     """
     resource.busy = min(resource.present, resource.servers)
-    if resource.ticket >= 0:
-        tables.token[resource.ticket].event = -1
-    resource.ticket = -1
+    if resource.next_to_leave >= 0:
+        tables.token[resource.next_to_leave].event = -1
+    resource.next_to_leave = -1
     servers_left = float(resource.servers)
     weight_left = 0.0
     token = tables.queue[resource.queue, 0]
     while token >= 0:
         weight_left += tables.token[token].weight
         token = tables.token[token].next
-    soonest = math.inf
+    shortest_time_left = math.inf
     token = tables.queue[resource.queue, 0]
     while token >= 0:
         token_record = tables.token[token]
@@ -416,35 +434,35 @@ def weigh_anew(tables: State, resource: Row, now: float) -> None:
         token_record.speed = min(speed, 1.0)
         time_left = max(token_record.work, 0.0) / token_record.speed
         is_cut = 0
-        if token_record.cuts != 0 and token_record.patience >= 0.0:
-            time_to_limit = max(token_record.patience - (now - token_record.since), 0.0)
+        if token_record.cut_label != 0 and token_record.patience >= 0.0:
+            time_to_limit = max(token_record.patience - (now - token_record.booked_until), 0.0)
             if time_to_limit < time_left:
                 is_cut = 1
                 time_left = time_to_limit
-        if time_left < soonest:
-            soonest = time_left
-            resource.ticket = token
-            token_record.cut = is_cut
+        if time_left < shortest_time_left:
+            shortest_time_left = time_left
+            resource.next_to_leave = token
+            token_record.is_cut = is_cut
         token = token_record.next
-    if resource.ticket >= 0:
-        patience = tables.token[resource.ticket].patience
-        begin(tables, resource, resource.ticket, now + soonest)
-        tables.token[resource.ticket].patience = patience
+    if resource.next_to_leave >= 0:
+        patience = tables.token[resource.next_to_leave].patience
+        begin_service(tables, resource, resource.next_to_leave, now + shortest_time_left)
+        tables.token[resource.next_to_leave].patience = patience
 
 
 @inlined
 def enter_weighted(tables: State, resource: Row, token: int, work: float, now: float) -> None:
     """Add a customer to servers that are shared by weights, behind those of at least its weight."""
     token_record = tables.token[token]
-    token_record.work = token_record.requested = work
-    before = -1
+    token_record.work = token_record.requested_work = work
+    previous_token = -1
     current = tables.queue[resource.queue, 0]
     while current >= 0 and tables.token[current].weight >= token_record.weight:
-        before = current
+        previous_token = current
         current = tables.token[current].next
-    put_between(tables, resource.queue, token, before, current)
+    put_between(tables, resource.queue, token, previous_token, current)
     resource.present += 1
-    weigh_anew(tables, resource, now)
+    plan_weighted_departure(tables, resource, now)
 
 
 @inlined
@@ -452,45 +470,49 @@ def count_departure(tables: State, resource: Row, now: float) -> None:
     """Count a customer that leaves a station, a lock or its queue."""
     accumulate(tables, resource, now)
     resource.present -= 1
-    resource.done += 1
+    resource.ended_visits += 1
 
 
 @inlined
-def rate(tables: State, resource: Row) -> float:
-    """Return the speed at which each customer of weight 1 that is present is served: the whole
-    speed where they are served in turn, else a share of it.
+def service_rate(tables: State, resource: Row) -> float:
+    """Return the speed at which each customer of weight 1 is served: the whole speed where
+    customers are served in order of arrival, else a share of it.
     """
     if resource.present == 0:
         return 1.0
-    if resource.rates > 0:
-        speed: float = tables.rates[resource.rates_from + min(resource.present, resource.rates) - 1]
-        return speed if resource.in_turn else speed / resource.weight
-    shared: float = min(resource.present, resource.servers) / resource.weight
+    if resource.rate_count > 0:
+        speed: float = tables.rates[
+            resource.first_rate + min(resource.present, resource.rate_count) - 1
+        ]
+        return speed if resource.serves_in_arrival_order else speed / resource.total_weight
+    shared: float = min(resource.present, resource.servers) / resource.total_weight
     return shared
 
 
 @inlined
-def pace(tables: State, resource: Row) -> float:
-    """Return the speed of a single server with rates."""
-    speed: float = tables.rates[resource.rates_from + min(resource.present, resource.rates) - 1]
+def speed_of_server(tables: State, resource: Row) -> float:
+    """Return the speed of a single server that depends on the number present."""
+    speed: float = tables.rates[
+        resource.first_rate + min(resource.present, resource.rate_count) - 1
+    ]
     return speed
 
 
 @inlined
-def pace_anew(tables: State, resource: Row, now: float) -> None:
+def plan_end_of_service(tables: State, resource: Row, now: float) -> None:
     """Plan the end of the service under way at a single server with rates anew."""
     token = tables.queue[resource.serving, 0]
     if token >= 0:
-        begin(
+        begin_service(
             tables,
             resource,
             token,
-            now + max(tables.token[token].work, 0.0) / pace(tables, resource),
+            now + max(tables.token[token].work, 0.0) / speed_of_server(tables, resource),
         )
 
 
 @inlined
-def begin(tables: State, resource: Row, token: int, time: float) -> None:
+def begin_service(tables: State, resource: Row, token: int, time: float) -> None:
     """Plan the end of a service that a customer begins."""
     token_record = tables.token[token]
     token_record.event_kind = EventKind.SERVED
@@ -501,14 +523,14 @@ def begin(tables: State, resource: Row, token: int, time: float) -> None:
 
 @inlined
 def service_time(resource: Row, token_record: Row, work: float, now: float) -> float:
-    """Return how long a service lasts that begins: where the limit of the visit ends it, the time
-    that is left [s].
+    """Return the duration of a service that begins now: its work or, if the time limit of the visit
+    ends it before, the time that is left to the limit [s].
     """
-    if token_record.cuts != 0 and token_record.patience >= 0.0:
-        time_left: float = token_record.patience - (now - token_record.since)
+    if token_record.cut_label != 0 and token_record.patience >= 0.0:
+        time_left: float = token_record.patience - (now - token_record.booked_until)
         if time_left < work:
-            token_record.cut = 1
-            resource.asked -= work - time_left
+            token_record.is_cut = 1
+            resource.requested_work -= work - time_left
             return time_left
     return work
 
@@ -525,8 +547,8 @@ def await_service(tables: State, resource: Row, token: int, now: float) -> None:
 
 @inlined
 def abandon(tables: State, token: int, now: float) -> None:
-    """Remove a customer that gives up waiting from its queue; its time there is waiting time, and
-    it goes on at another instruction.
+    """Remove a customer whose patience has ended from its queue, book its time there as waiting
+    time, and continue it at its exit instruction.
     """
     token_record = tables.token[token]
     resource = tables.resource[token_record.station]
@@ -534,17 +556,17 @@ def abandon(tables: State, token: int, now: float) -> None:
     resource.present -= 1
     take_out(tables, resource.queue, token)
     # Those behind it may take fewer permits.
-    if token_record.station >= tables.run[0].locks:
+    if token_record.station >= tables.run[0].first_lock:
         if resource.servers > 1:
-            tables.stats[resource.waits + 1] += now - token_record.since_request
+            tables.statistics[resource.waits_column + 1] += now - token_record.request_time
         grant_waiting(tables, resource, now)
     else:
-        resource.asked -= token_record.work
-        if resource.rates > 0:
-            tables.stats[resource.waits] += now - token_record.since
-            pace_anew(tables, resource, now)
-    token_record.label = token_record.wait
-    token_record.pc = token_record.elsewhere
+        resource.requested_work -= token_record.work
+        if resource.rate_count > 0:
+            tables.statistics[resource.waits_column] += now - token_record.booked_until
+            plan_end_of_service(tables, resource, now)
+    token_record.label = token_record.wait_label
+    token_record.pc = token_record.exit_instruction
     token_record.patience = -1.0
     book(tables, token, now)
 
@@ -554,56 +576,62 @@ def enter(tables: State, resource: Row, token: int, work: float, now: float) -> 
     """Begin a visit to a station: begin service, or queue."""
     accumulate(tables, resource, now)
     if resource.present == 0:
-        resource.asked = 0.0
-        resource.use_before = resource.use
-    resource.asked += work
+        resource.requested_work = 0.0
+        resource.busy_time_before = resource.busy_time
+    resource.requested_work += work
     token_record = tables.token[token]
     if resource.kind == StationKind.FCFS:
         resource.present += 1
         if resource.busy < resource.servers:
             resource.busy += 1
-            token_record.waited = 0.0
-            begin(tables, resource, token, now + service_time(resource, token_record, work, now))
+            token_record.waiting_time = 0.0
+            begin_service(
+                tables, resource, token, now + service_time(resource, token_record, work, now)
+            )
         else:
             token_record.work = work
-            if resource.at_random:
+            if resource.in_random_order:
                 insert_at(
                     tables,
                     resource.queue,
                     token,
-                    int(token_record.place * (resource.present - resource.busy)),
+                    int(token_record.queue_place * (resource.present - resource.busy)),
                 )
             else:
                 append(tables, resource.queue, token)
             await_service(tables, resource, token, now)
     elif resource.kind == StationKind.SHARED:
         if resource.present == 0:
-            resource.progress = resource.weight = 0.0
-        resource.weight += token_record.weight
-        token_record.requested = work
-        last = tables.queue[resource.queue, 1]
+            resource.service_received = resource.total_weight = 0.0
+        resource.total_weight += token_record.weight
+        token_record.requested_work = work
+        last_token = tables.queue[resource.queue, 1]
         token_record.finish = work / token_record.weight + (
-            tables.token[last].finish if resource.in_turn and last >= 0 else resource.progress
+            tables.token[last_token].finish
+            if resource.serves_in_arrival_order and last_token >= 0
+            else resource.service_received
         )
-        if resource.in_turn:  # in the order of their ends already
+        if resource.serves_in_arrival_order:  # in the order of their ends already
             append(tables, resource.queue, token)
         else:
-            resource.arrived += 1
-            token_record.order = resource.arrived
+            resource.arrival_count += 1
+            token_record.order = resource.arrival_count
             token_record.next = token_record.subheap = -1
-            tables.queue[resource.queue, 0] = merged(tables, tables.queue[resource.queue, 0], token)
+            tables.queue[resource.queue, 0] = merge_heaps(
+                tables, tables.queue[resource.queue, 0], token
+            )
         resource.present += 1
-        share_anew(tables, resource, now)
+        plan_shared_departure(tables, resource, now)
     elif resource.kind == StationKind.WEIGHTED:
         enter_weighted(tables, resource, token, work, now)
     else:
         enter_ordered(tables, resource, token, work, now)
-        if resource.rates > 0:
-            pace_anew(tables, resource, now)
+        if resource.rate_count > 0:
+            plan_end_of_service(tables, resource, now)
 
 
 @inlined
-def merged(tables: State, first: int, second: int) -> int:
+def merge_heaps(tables: State, first: int, second: int) -> int:
     """Merge two heaps of customers that share servers, by their ends and the order of arrival, and
     return the customer on top; -1 is an empty heap.
 
@@ -637,38 +665,38 @@ def merged(tables: State, first: int, second: int) -> int:
 
 
 @inlined
-def share_anew(tables: State, resource: Row, now: float) -> None:
+def plan_shared_departure(tables: State, resource: Row, now: float) -> None:
     """Find which customer leaves a station with shared service next, and plan when."""
     resource.busy = min(resource.present, resource.servers)
-    if resource.ticket >= 0:
-        tables.token[resource.ticket].event = -1
-    resource.ticket = tables.queue[resource.queue, 0]
+    if resource.next_to_leave >= 0:
+        tables.token[resource.next_to_leave].event = -1
+    resource.next_to_leave = tables.queue[resource.queue, 0]
     if resource.present == 0:
         return
-    begin(
+    begin_service(
         tables,
         resource,
-        resource.ticket,
+        resource.next_to_leave,
         now
-        + max(tables.token[resource.ticket].finish - resource.progress, 0.0)
-        / rate(tables, resource),
+        + max(tables.token[resource.next_to_leave].finish - resource.service_received, 0.0)
+        / service_rate(tables, resource),
     )
 
 
 @inlined
-def begin_ordered(tables: State, resource: Row, token: int, now: float) -> None:
+def begin_ordered_service(tables: State, resource: Row, token: int, now: float) -> None:
     """Begin or resume a service that may be interrupted."""
     append(tables, resource.serving, token)
-    if resource.rates > 0:  # planned by `pace_anew`
+    if resource.rate_count > 0:  # planned by `pace_anew`
         return
     token_record = tables.token[token]
     # Services with a limit are not interrupted, so that one begins once.
-    if token_record.cuts != 0 and token_record.patience >= 0.0:
-        token_record.work = token_record.requested = service_time(
+    if token_record.cut_label != 0 and token_record.patience >= 0.0:
+        token_record.work = token_record.requested_work = service_time(
             resource, token_record, token_record.work, now
         )
     token_record.finish = now + token_record.work
-    begin(tables, resource, token, token_record.finish)
+    begin_service(tables, resource, token, token_record.finish)
 
 
 @inlined
@@ -677,40 +705,40 @@ def enter_ordered(tables: State, resource: Row, token: int, work: float, now: fl
     discipline preempts, or queue.
     """
     resource.present += 1
-    resource.arrived += 1
+    resource.arrival_count += 1
     token_record = tables.token[token]
-    token_record.order = resource.arrived
+    token_record.order = resource.arrival_count
     token_record.key = -token_record.order if resource.last_first else token_record.rank
-    token_record.work = token_record.requested = work
-    token_record.delayed = 0
+    token_record.work = token_record.requested_work = work
+    token_record.has_queued = 0
     if resource.busy < resource.servers:
         resource.busy += 1
-        begin_ordered(tables, resource, token, now)
+        begin_ordered_service(tables, resource, token, now)
         return
     if resource.preempts:
-        worst = tables.queue[resource.serving, 0]
-        waiting = tables.token[worst].next
-        while waiting >= 0:
-            if goes_before(tables, worst, waiting):
-                worst = waiting
-            waiting = tables.token[waiting].next
-        if goes_before(tables, token, worst):
-            take_out(tables, resource.serving, worst)
-            cut = tables.token[worst]
-            cut.event = -1
-            cut.delayed = 1
-            if resource.rates == 0:
-                cut.work = cut.finish - now
-            insert(tables, resource.queue, worst)
-            begin_ordered(tables, resource, token, now)
+        interrupted_token = tables.queue[resource.serving, 0]
+        served_token = tables.token[interrupted_token].next
+        while served_token >= 0:
+            if goes_before(tables, interrupted_token, served_token):
+                interrupted_token = served_token
+            served_token = tables.token[served_token].next
+        if goes_before(tables, token, interrupted_token):
+            take_out(tables, resource.serving, interrupted_token)
+            interrupted_record = tables.token[interrupted_token]
+            interrupted_record.event = -1
+            interrupted_record.has_queued = 1
+            if resource.rate_count == 0:
+                interrupted_record.work = interrupted_record.finish - now
+            insert(tables, resource.queue, interrupted_token)
+            begin_ordered_service(tables, resource, token, now)
             return
-    token_record.delayed = 1
-    if resource.at_random:
+    token_record.has_queued = 1
+    if resource.in_random_order:
         insert_at(
             tables,
             resource.queue,
             token,
-            int(token_record.place * (resource.present - resource.busy)),
+            int(token_record.queue_place * (resource.present - resource.busy)),
         )
     else:
         insert(tables, resource.queue, token)
@@ -727,76 +755,87 @@ def leave(tables: State, token: int, now: float) -> None:
         if tables.queue[resource.queue, 0] < 0:
             resource.busy -= 1
         else:
-            following = take_first(tables, resource.queue)
-            f = tables.token[following]
-            f.waited = now - f.since
-            begin(tables, resource, following, now + service_time(resource, f, f.work, now))
+            next_token = take_first(tables, resource.queue)
+            next_record = tables.token[next_token]
+            next_record.waiting_time = now - next_record.booked_until
+            begin_service(
+                tables,
+                resource,
+                next_token,
+                now + service_time(resource, next_record, next_record.work, now),
+            )
     elif resource.kind == StationKind.SHARED:
-        resource.progress = token_record.finish
-        if resource.in_turn:
+        resource.service_received = token_record.finish
+        if resource.serves_in_arrival_order:
             take_first(tables, resource.queue)
         else:
-            tables.queue[resource.queue, 0] = merged(
+            tables.queue[resource.queue, 0] = merge_heaps(
                 tables, token_record.next, token_record.subheap
             )
-        resource.weight -= token_record.weight
+        resource.total_weight -= token_record.weight
         token_record.weight = 1.0
-        resource.ticket = -1
-        share_anew(tables, resource, now)
-        if resource.rates > 0:
-            token_record.waited = (
+        resource.next_to_leave = -1
+        plan_shared_departure(tables, resource, now)
+        if resource.rate_count > 0:
+            token_record.waiting_time = (
                 now
-                - token_record.since
-                - token_record.requested / tables.rates[resource.rates_from]
+                - token_record.booked_until
+                - token_record.requested_work / tables.rates[resource.first_rate]
             )
-            tables.stats[resource.waits] += token_record.waited
+            tables.statistics[resource.waits_column] += token_record.waiting_time
         else:
-            token_record.waited = time_beyond_service(token_record, now)
+            token_record.waiting_time = time_beyond_service(token_record, now)
     elif resource.kind == StationKind.WEIGHTED:
         take_out(tables, resource.queue, token)
-        resource.ticket = -1
+        resource.next_to_leave = -1
         token_record.weight = 1.0
         token_record.patience = -1.0
-        if token_record.cut != 0:
+        if token_record.is_cut != 0:
             work_left = max(token_record.work, 0.0)
-            token_record.requested -= work_left
-            resource.asked -= work_left
-        weigh_anew(tables, resource, now)
-        token_record.waited = time_beyond_service(token_record, now)
+            token_record.requested_work -= work_left
+            resource.requested_work -= work_left
+        plan_weighted_departure(tables, resource, now)
+        token_record.waiting_time = time_beyond_service(token_record, now)
     else:
         take_out(tables, resource.serving, token)
         if tables.queue[resource.queue, 0] < 0:
             resource.busy -= 1
         else:
-            begin_ordered(tables, resource, take_first(tables, resource.queue), now)
-        token_record.waited = (
-            time_beyond_service(token_record, now) if token_record.delayed else 0.0
+            begin_ordered_service(tables, resource, take_first(tables, resource.queue), now)
+        token_record.waiting_time = (
+            time_beyond_service(token_record, now) if token_record.has_queued else 0.0
         )
-        if resource.rates > 0:
-            pace_anew(tables, resource, now)
-            token_record.waited = (
+        if resource.rate_count > 0:
+            plan_end_of_service(tables, resource, now)
+            token_record.waiting_time = (
                 now
-                - token_record.since
-                - token_record.requested / tables.rates[resource.rates_from]
+                - token_record.booked_until
+                - token_record.requested_work / tables.rates[resource.first_rate]
             )
-            tables.stats[resource.waits] += token_record.waited
-    if token_record.cut != 0:
-        token_record.cut = 0
-        token_record.pc = token_record.elsewhere
-        token_record.label = token_record.cuts - 1
-        tables.stats[resource.given_up] += now - token_record.since - token_record.waited
-    if token_record.waited != 0.0:
-        tables.booked[token, token_record.wait] += token_record.waited
-    tables.booked[token, token_record.label] += (now - token_record.since) - token_record.waited
-    token_record.since = now
+            tables.statistics[resource.waits_column] += token_record.waiting_time
+    if token_record.is_cut != 0:
+        token_record.is_cut = 0
+        token_record.pc = token_record.exit_instruction
+        token_record.label = token_record.cut_label - 1
+        tables.statistics[resource.given_up_column] += (
+            now - token_record.booked_until - token_record.waiting_time
+        )
+    if token_record.waiting_time != 0.0:
+        tables.time_by_label[token, token_record.wait_label] += token_record.waiting_time
+    tables.time_by_label[token, token_record.label] += (
+        now - token_record.booked_until
+    ) - token_record.waiting_time
+    token_record.booked_until = now
 
 
 @inlined
 def time_beyond_service(token_record: Row, now: float) -> float:
-    """Return the time present beyond the service requested; 0 where it is only rounding."""
-    total = now - token_record.since
-    waited: float = total - token_record.requested
-    return waited if waited > NEVER_WAITED * total else 0.0
+    """Return the time present beyond the service requested; 0 if the difference is only rounding
+    [s].
+    """
+    time_present = now - token_record.booked_until
+    waiting_time: float = time_present - token_record.requested_work
+    return waiting_time if waiting_time > NEVER_WAITED * time_present else 0.0
 
 
 @inlined
@@ -804,7 +843,7 @@ def request(tables: State, resource: Row, token: int, now: float) -> None:
     """Count a token as present at a lock from now on."""
     accumulate(tables, resource, now)
     resource.present += 1
-    tables.token[token].since_request = now
+    tables.token[token].request_time = now
 
 
 @inlined
@@ -830,15 +869,17 @@ def ask(tables: State, resource: Row, token: int, now: float) -> bool:
     """
     request(tables, resource, token, now)
     token_record = tables.token[token]
-    first = tables.queue[resource.queue, 0]
+    first_token = tables.queue[resource.queue, 0]
     token_record.key = token_record.rank
     token_record.order = 0
-    if fits(tables, resource, token) and (first < 0 or goes_before(tables, token, first)):
+    if fits(tables, resource, token) and (
+        first_token < 0 or goes_before(tables, token, first_token)
+    ):
         grant(tables, resource, token, now)
         return True
     insert(tables, resource.queue, token)
     if token_record.patience >= 0.0:
-        token_record.wait = token_record.label
+        token_record.wait_label = token_record.label
         await_service(tables, resource, token, now)
     return False
 
@@ -847,7 +888,7 @@ def ask(tables: State, resource: Row, token: int, now: float) -> bool:
 def grant(tables: State, resource: Row, token: int, now: float) -> None:
     """Grant a lock to a token; its integrals must be up to date."""
     for _ in range(tables.token[token].permits):
-        tables.holder[resource.holders_from + resource.busy] = token
+        tables.holder[resource.first_holder + resource.busy] = token
         resource.busy += 1
     tables.token[token].patience = -1.0
     tables.token[token].event = -1
@@ -857,11 +898,11 @@ def grant(tables: State, resource: Row, token: int, now: float) -> None:
 
 @inlined
 def count_wait(tables: State, resource: Row, token: int, now: float) -> None:
-    """Add a wait for a lock that ended to the moments of waiting times."""
-    wait = now - tables.token[token].since_request
-    tables.stats[resource.waits] += 1.0
-    tables.stats[resource.waits + 1] += wait
-    tables.stats[resource.waits + 2] += wait * wait
+    """Add a wait for a lock that ended to the sums of the waiting times."""
+    wait = now - tables.token[token].request_time
+    tables.statistics[resource.waits_column] += 1.0
+    tables.statistics[resource.waits_column + 1] += wait
+    tables.statistics[resource.waits_column + 2] += wait * wait
 
 
 @inlined
@@ -870,46 +911,48 @@ def remove_holder(tables: State, resource: Row, token: int) -> None:
     it.
     """
     resource.busy -= 1
-    place = resource.holders_from
-    last = resource.holders_from + resource.busy
-    while tables.holder[place] != token:
-        place += 1
-    while place < last:
-        tables.holder[place] = tables.holder[place + 1]
-        place += 1
+    position = resource.first_holder
+    last_position = resource.first_holder + resource.busy
+    while tables.holder[position] != token:
+        position += 1
+    while position < last_position:
+        tables.holder[position] = tables.holder[position + 1]
+        position += 1
 
 
 @inlined
 def first_waiting(tables: State, resource: Row, now: float) -> int:
-    """Remove and return the token that has waited longest for a counter or for a task."""
+    """Remove and return the token that has waited longest for a unit of a counter or for a task."""
     count_departure(tables, resource, now)
-    following = take_first(tables, resource.queue)
-    tables.token[following].excludes = 0
-    tables.token[following].permits = 1
-    count_wait(tables, resource, following, now)
-    return following
+    next_token = take_first(tables, resource.queue)
+    tables.token[next_token].excludes = 0
+    tables.token[next_token].permits = 1
+    count_wait(tables, resource, next_token, now)
+    return next_token
 
 
 @inlined
-def hand_over(tables: State, resource: Row, token: int, following: int, now: float) -> None:
-    """Pass a lock on to a given token at once, before all that wait for it, and wake that token."""
+def hand_over(tables: State, resource: Row, token: int, next_token: int, now: float) -> None:
+    """Grant a lock to the given next token at once, before all that wait for it, and wake that
+    token.
+    """
     count_departure(tables, resource, now)
     resource.present += 1
     remove_holder(tables, resource, token)
-    tables.token[following].since_request = now
-    grant(tables, resource, following, now)
-    wake(tables, following, now)
+    tables.token[next_token].request_time = now
+    grant(tables, resource, next_token, now)
+    wake(tables, next_token, now)
 
 
 @inlined
 def grant_waiting(tables: State, resource: Row, now: float) -> None:
-    """Grant a lock to waiting tokens in their order, until the first of them does not fit."""
+    """Grant a lock to waiting tokens in their order, as long as the first of them may hold it."""
     while tables.queue[resource.queue, 0] >= 0 and fits(
         tables, resource, tables.queue[resource.queue, 0]
     ):
-        following = take_first(tables, resource.queue)
-        grant(tables, resource, following, now)
-        wake(tables, following, now)
+        next_token = take_first(tables, resource.queue)
+        grant(tables, resource, next_token, now)
+        wake(tables, next_token, now)
 
 
 @inlined
@@ -930,7 +973,7 @@ def release(tables: State, resource: Row, token: int, permits: int, now: float) 
 
 @inlined
 def pass_time(tables: State, token: int, label: int, time: float, now: float) -> bool:
-    """Delay a token by a time that is booked to a label."""
+    """Suspend a token for a time that is booked to a label."""
     token_record = tables.token[token]
     token_record.label = label
     token_record.event_kind = EventKind.DELAYING
@@ -939,21 +982,23 @@ def pass_time(tables: State, token: int, label: int, time: float, now: float) ->
 
 
 @inlined
-def serve(tables: State, token: int, code: Row, value: float, now: float) -> bool:
+def serve(tables: State, token: int, instruction: Row, value: float, now: float) -> bool:
     """Execute SERVE: visit a station, which may depend on the customer or on the token's
     destination.
     """
+    where = instruction[5]
+    place_draw = instruction[7]
     token_record = tables.token[token]
-    station = code[1]
-    if code[5] == Where.OWN:
+    station = instruction[1]
+    if where == Where.OWN:
         station += token_record.customer
-    elif code[5] == Where.DESTINATION:
+    elif where == Where.DESTINATION:
         station += token_record.destination
-    token_record.label = code[3]
-    token_record.wait = code[4]
-    token_record.rank = code[6]
-    if code[7] > 0:
-        token_record.place = take_value(tables, code[7] - 1)
+    token_record.label = instruction[3]
+    token_record.wait_label = instruction[4]
+    token_record.rank = instruction[6]
+    if place_draw > 0:
+        token_record.queue_place = take_value(tables, place_draw - 1)
     enter(tables, tables.resource[station], token, value, now)
     return False
 
@@ -968,148 +1013,195 @@ def whole_count(count: float, value: float) -> int:
 
 
 @inlined
-def branch(tables: State, token: int, code: Row, op: int, value: float) -> bool:
+def execute_branch_instruction(
+    tables: State, token: int, instruction: Row, op: int, value: float
+) -> bool:
     """Execute an instruction that sets the next instruction or the destination: DRAW_DESTINATION,
     NEXT_DESTINATION, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH.
     """
     token_record = tables.token[token]
     if op == Op.CHOOSE:
-        option = code[2]
-        last = option + code[3] - 1
-        while option < last and value >= tables.cumulative[option]:
+        option = instruction[2]
+        last_option = option + instruction[3] - 1
+        while option < last_option and value >= tables.cumulative[option]:
             option += 1
         token_record.pc = tables.targets[option]
     elif op == Op.JUMP:
-        token_record.pc = code[1]
+        token_record.pc = instruction[1]
     elif op == Op.SET_COUNT:
-        tables.registers[token, code[1]] = whole_count(tables.counts[code[2]], value)
+        tables.registers[token, instruction[1]] = whole_count(tables.counts[instruction[2]], value)
     elif op == Op.LOOP:
-        if tables.registers[token, code[1]] <= 0:
-            token_record.pc = code[2]
+        if tables.registers[token, instruction[1]] <= 0:
+            token_record.pc = instruction[2]
         else:
-            tables.registers[token, code[1]] -= 1
+            tables.registers[token, instruction[1]] -= 1
     elif op == Op.SWITCH:
-        token_record.pc = tables.targets[code[1] + token_record.index]
+        token_record.pc = tables.targets[instruction[1] + token_record.index]
     elif op == Op.DRAW_DESTINATION:
         token_record.destination = (
-            code[2] + (token_record.customer - code[2] + 1 + int(value * (code[3] - 1))) % code[3]
+            instruction[2]
+            + (token_record.customer - instruction[2] + 1 + int(value * (instruction[3] - 1)))
+            % instruction[3]
         )
     else:
         token_record.destination = (
-            code[1]
-            + (token_record.customer - code[1] + 1 + token_record.index % (code[2] - 1)) % code[2]
+            instruction[1]
+            + (
+                token_record.customer
+                - instruction[1]
+                + 1
+                + token_record.index % (instruction[2] - 1)
+            )
+            % instruction[2]
         )
     return True
 
 
 @inlined
-def load(resource: Row, rule: int, now: float) -> float:
+def load_of_resource(resource: Row, rule: int, now: float) -> float:
     """Return the number present at a resource, or the work left there for each server [s]."""
     if rule != PickRule.LEAST_WORK:
         return float(resource.present)
     if resource.present == 0:
         return 0.0
-    left: float = (
-        resource.asked
-        - (resource.use + resource.busy * (now - resource.changed) - resource.use_before)
+    work_left: float = (
+        resource.requested_work
+        - (
+            resource.busy_time
+            + resource.busy * (now - resource.counted_until)
+            - resource.busy_time_before
+        )
     ) / resource.servers
-    return left
+    return work_left
 
 
 @inlined
-def pick(tables: State, token: int, code: Row, value: float, now: float) -> bool:
+def load_of_option(tables: State, target_index: int, rule: int, now: float) -> float:
+    """Return the load of the resource whose number stands at an index of the targets."""
+    return load_of_resource(tables.resource[tables.targets[target_index]], rule, now)
+
+
+@inlined
+def least_loaded_option(
+    tables: State, first_resource: int, option_count: int, rule: int, value: float, now: float
+) -> int:
+    """Return the index of the option of least load; of equal ones, one chosen by a random value."""
+    least_load = greatest_load = load_of_option(tables, first_resource, rule, now)
+    for option in range(1, option_count):
+        load = load_of_option(tables, first_resource + option, rule, now)
+        least_load = min(least_load, load)
+        greatest_load = max(greatest_load, load)
+    # Sums of times that differ by rounding are equal.
+    equal_load = least_load + NEVER_WAITED * greatest_load
+    equal_count = 0
+    for option in range(option_count):
+        equal_count += load_of_option(tables, first_resource + option, rule, now) <= equal_load
+    options_to_skip = int(value * equal_count)
+    chosen_option = 0
+    for option in range(option_count):
+        if load_of_option(tables, first_resource + option, rule, now) <= equal_load:
+            if options_to_skip == 0:
+                chosen_option = option
+            options_to_skip -= 1
+    return chosen_option
+
+
+@inlined
+def pick(tables: State, token: int, instruction: Row, value: float, now: float) -> bool:
     """Execute PICK: choose one of several alternatives in turn, by the shortest queue or the least
     work, or by the shorter of two queues drawn at random.
     """
-    tally = tables.run[0].tallies + 2 * code[2]
-    first = code[4]
-    count = code[5]
-    places = first + count
-    chosen = 0
-    if code[3] == PickRule.IN_TURN:
-        chosen = int(tables.stats[tally]) % count
-    elif code[3] != PickRule.SHORTER_OF_TWO:
-        least = most = load(tables.resource[tables.targets[places]], code[3], now)
-        for at in range(1, count):
-            here = load(tables.resource[tables.targets[places + at]], code[3], now)
-            least = min(least, here)
-            most = max(most, here)
-        equal = least + NEVER_WAITED * most
-        ties = 0
-        for at in range(count):
-            ties += load(tables.resource[tables.targets[places + at]], code[3], now) <= equal
-        left = int(value * ties)
-        for at in range(count):
-            if load(tables.resource[tables.targets[places + at]], code[3], now) <= equal:
-                if left == 0:
-                    chosen = at
-                left -= 1
+    tally = tables.run[0].tally_column + 2 * instruction[2]
+    rule = instruction[3]
+    first_target = instruction[4]
+    option_count = instruction[5]
+    first_resource = first_target + option_count
+    option = 0
+    if rule == PickRule.IN_TURN:
+        option = int(tables.statistics[tally]) % option_count
+    elif rule != PickRule.SHORTER_OF_TWO:
+        option = least_loaded_option(tables, first_resource, option_count, rule, value, now)
     else:
         # One random number chooses an ordered pair of different stations.
-        pair = int(value * count * (count - 1))
-        chosen = pair // (count - 1)
-        other = pair % (count - 1)
-        if other >= chosen:
-            other += 1
-        present = tables.resource[tables.targets[places + other]].present
-        if present < tables.resource[tables.targets[places + chosen]].present:
-            chosen = other
-    tables.stats[tally] += 1.0
-    tables.token[token].pc = tables.targets[first + chosen]
+        pair = int(value * option_count * (option_count - 1))
+        option = pair // (option_count - 1)
+        second_option = pair % (option_count - 1)
+        if second_option >= option:
+            second_option += 1
+        present = tables.resource[tables.targets[first_resource + second_option]].present
+        if present < tables.resource[tables.targets[first_resource + option]].present:
+            option = second_option
+    tables.statistics[tally] += 1.0
+    tables.token[token].pc = tables.targets[first_target + option]
     return True
 
 
 @inlined
-def admit(tables: State, token: int, code: Row) -> bool:
+def admit(tables: State, token: int, instruction: Row) -> bool:
     """Execute ADMIT: count an arrival, and turn it away where a resource already has the most
     customers allowed.
     """
-    tally = tables.run[0].tallies + 2 * code[1]
-    tables.stats[tally] += 1.0
-    if code[3] > 0 and tables.resource[code[2]].present >= code[3]:
-        tables.stats[tally + 1] += 1.0
-        tables.token[token].pc = code[4]
+    tally_number = instruction[1]
+    resource_number = instruction[2]
+    capacity = instruction[3]
+    refusal_instruction = instruction[4]
+    tally = tables.run[0].tally_column + 2 * tally_number
+    tables.statistics[tally] += 1.0
+    if capacity > 0 and tables.resource[resource_number].present >= capacity:
+        tables.statistics[tally + 1] += 1.0
+        tables.token[token].pc = refusal_instruction
     return True
 
 
 @inlined
-def count_access(tables: State, token: int, code: Row) -> bool:
-    """Execute COUNT_ACCESS: count an access, and whether no token waits for its lock and it is the
-    customer's own.
+def count_access(tables: State, token: int, instruction: Row) -> bool:
+    """Execute COUNT_ACCESS: count an access to a lock. It also counts as refused if it is local to
+    the customer and the next holder does not wait.
     """
-    tally = tables.run[0].tallies + 2 * code[1]
+    tally_number = instruction[1]
+    local_customer = instruction[2]
+    notifying_lock = instruction[3]
+    tally = tables.run[0].tally_column + 2 * tally_number
     run = tables.run[0]
-    tables.stats[tally] += 1.0
-    waits = code[3] >= 0 and tables.queue[tables.resource[run.locks + code[3]].queue, 0] >= 0
-    if not waits and (code[2] < 0 or code[2] == tables.token[token].customer):
-        tables.stats[tally + 1] += 1.0
+    tables.statistics[tally] += 1.0
+    next_holder_waits = (
+        notifying_lock >= 0
+        and tables.queue[tables.resource[run.first_lock + notifying_lock].queue, 0] >= 0
+    )
+    if not next_holder_waits and (
+        local_customer < 0 or local_customer == tables.token[token].customer
+    ):
+        tables.statistics[tally + 1] += 1.0
     return True
 
 
 @inlined
-def end(tables: State, token: int, code: Row, now: float) -> bool:
+def end(tables: State, token: int, instruction: Row, now: float) -> bool:
     """Execute END: record the response time and the booked times of a cycle, and begin the next
     cycle or free the token.
     """
+    goes_onward = instruction[1]
     token_record = tables.token[token]
     run = tables.run[0]
-    g = tables.group[token_record.group]
-    is_kept = code[2] == 0
-    begun = token_record.begun
+    group = tables.group[token_record.group]
+    is_kept = instruction[2] == 0
+    cycle_start = token_record.cycle_start
     if is_kept:
-        tables.responses[token_record.group, g.responses] = now - begun
-        g.responses += 1
-        tables.stats[g.stats] += 1.0
-        tables.stats[g.stats + 1] += now - begun
-    for label in range(tables.booked.shape[1]):
-        if tables.booked[token, label] != 0.0:
-            tables.stats[g.booked + label] += tables.booked[token, label]
-            tables.booked[token, label] = 0.0
-    if g.kind == GroupKind.CLOSED:
-        token_record.begun = now
-        if code[1] == 0:
-            token_record.pc = g.start
-    if g.kind == GroupKind.ONCE:
+        tables.responses[token_record.group, group.response_count] = now - cycle_start
+        group.response_count += 1
+        tables.statistics[group.statistics_column] += 1.0
+        tables.statistics[group.statistics_column + 1] += now - cycle_start
+    for label in range(tables.time_by_label.shape[1]):
+        if tables.time_by_label[token, label] != 0.0:
+            tables.statistics[group.first_label_column + label] += tables.time_by_label[
+                token, label
+            ]
+            tables.time_by_label[token, label] = 0.0
+    if group.kind == GroupKind.CLOSED:
+        token_record.cycle_start = now
+        if goes_onward == 0:
+            token_record.pc = group.first_instruction
+    if group.kind == GroupKind.ONCE:
         run.alive -= 1
         if run.alive == 0:
             write_row(tables, now)
@@ -1118,125 +1210,146 @@ def end(tables: State, token: int, code: Row, now: float) -> bool:
         if run.cycles_to_row == 0:
             run.cycles_to_row = run.cycles_per_row
             write_row(tables, now)
-    if g.kind == GroupKind.OPEN:
+    if group.kind == GroupKind.OPEN:
         free_token(tables, token)
-    if g.kind == GroupKind.CLOSED and begun == now:
+    if group.kind == GroupKind.CLOSED and cycle_start == now:
         token_record.event_kind = EventKind.AGAIN
         token_record.event = plan_event(tables, now, token)
-    return bool(g.kind == GroupKind.CLOSED and begun != now)
+    return bool(group.kind == GroupKind.CLOSED and cycle_start != now)
 
 
 @inlined
-def fork_or_pipeline(tables: State, token: int, code: Row, value: float, now: float) -> bool:
+def fork_or_pipeline(tables: State, token: int, instruction: Row, value: float, now: float) -> bool:
     """Execute FORK, JOIN, PIPELINE, ENTER_STAGE and LEAVE_STAGE: an item enters a stage when the
     item before it has left.
     """
     token_record = tables.token[token]
-    op = code[0]
+    op = instruction[0]
     if op == Op.FORK or op == Op.PIPELINE:
-        return begin_branches(tables, token, code, value, now)
+        return begin_branches(tables, token, instruction, value, now)
     if op == Op.JOIN:
-        join(tables, token, code, now)
+        join(tables, token, instruction, now)
         return False
     if op == Op.ENTER_STAGE:
-        if token_record.before < 0 or tables.token[token_record.before].passed > code[1]:
+        if (
+            token_record.previous_item < 0
+            or tables.token[token_record.previous_item].stages_passed > instruction[1]
+        ):
             return True
-        token_record.turn = code[1]
+        token_record.awaited_stage = instruction[1]
         return False
-    token_record.passed = code[1] + 1
-    if token_record.after >= 0 and tables.token[token_record.after].turn == code[1]:
-        following = tables.token[token_record.after]
-        following.turn = -1
-        if now > following.since:
-            for label in range(tables.booked.shape[1]):
-                tables.booked[token_record.after, label] = tables.booked[token, label]
-            following.since = now
-        append(tables, READY, token_record.after)
+    token_record.stages_passed = instruction[1] + 1
+    if (
+        token_record.next_item >= 0
+        and tables.token[token_record.next_item].awaited_stage == instruction[1]
+    ):
+        next_record = tables.token[token_record.next_item]
+        next_record.awaited_stage = -1
+        if now > next_record.booked_until:
+            for label in range(tables.time_by_label.shape[1]):
+                tables.time_by_label[token_record.next_item, label] = tables.time_by_label[
+                    token, label
+                ]
+            next_record.booked_until = now
+        append(tables, READY, token_record.next_item)
     return True
 
 
 @inlined
-def begin_branches(tables: State, token: int, code: Row, value: float, now: float) -> bool:
+def begin_branches(tables: State, token: int, instruction: Row, value: float, now: float) -> bool:
     """Execute FORK and PIPELINE: start the branches, or the items of a pipeline."""
     token_record = tables.token[token]
-    items = code[0] == Op.PIPELINE
-    count = whole_count(tables.counts[code[1]], value) if items else code[2]
-    token_record.pc = code[4] if items else code[3]
-    if count == 0:
+    is_pipeline = instruction[0] == Op.PIPELINE
+    branch_count = (
+        whole_count(tables.counts[instruction[1]], value) if is_pipeline else instruction[2]
+    )
+    token_record.pc = instruction[4] if is_pipeline else instruction[3]
+    if branch_count == 0:
         return True
-    token_record.left = count if items else code[4]
-    token_record.last = -1.0
-    before = -1
-    for index in range(count):
-        branch = new_token(tables, now, token_record.group, token_record.customer, token, index)
-        tables.token[branch].pc = code[3] if items else tables.targets[code[1] + index]
-        if items:
-            tables.token[branch].before = before
-            if before >= 0:
-                tables.token[before].after = branch
-            before = branch
-        append(tables, READY, branch)
-    if not items and code[5] > 0:
+    token_record.branches_left = branch_count if is_pipeline else instruction[4]
+    token_record.last_end = -1.0
+    previous_item = -1
+    for branch_index in range(branch_count):
+        branch_token = new_token(
+            tables, now, token_record.group, token_record.customer, token, branch_index
+        )
+        tables.token[branch_token].pc = (
+            instruction[3] if is_pipeline else tables.targets[instruction[1] + branch_index]
+        )
+        if is_pipeline:
+            tables.token[branch_token].previous_item = previous_item
+            if previous_item >= 0:
+                tables.token[previous_item].next_item = branch_token
+            previous_item = branch_token
+        append(tables, READY, branch_token)
+    if not is_pipeline and instruction[5] > 0:
         tables.token[token_record.child].index = token_record.index
-        passed = tables.resource[tables.run[0].locks + code[5] - 1]
-        for place in range(passed.holders_from, passed.holders_from + passed.busy):
-            if tables.holder[place] == token:
-                tables.holder[place] = token_record.child
+        passed_lock = tables.resource[tables.run[0].first_lock + instruction[5] - 1]
+        for position in range(
+            passed_lock.first_holder, passed_lock.first_holder + passed_lock.busy
+        ):
+            if tables.holder[position] == token:
+                tables.holder[position] = token_record.child
         take_out(tables, READY, token_record.child)
         insert_at(tables, READY, token_record.child, 0)
     return False
 
 
 @inlined
-def reply(tables: State, token: int, code: Row, now: float) -> bool:
-    """REPLY."""
-    body = token
-    for _ in range(code[1]):
-        body = tables.token[body].parent
-    customer = tables.token[body].parent
-    member = token
-    for _ in range(code[1] + 1):
-        for label in range(tables.booked.shape[1]):
-            tables.booked[customer, label] += tables.booked[member, label]
-        member = tables.token[member].parent
-    tables.token[body].parent = -1
-    tables.token[customer].child = -1
-    tables.token[customer].since = now
+def reply(tables: State, token: int, instruction: Row, now: float) -> bool:
+    """Execute REPLY: resume the customer of a hold before all tokens that are ready, and this token
+    after them.
+    """
+    fork_count = instruction[1]
+    body_token = token
+    for _ in range(fork_count):
+        body_token = tables.token[body_token].parent
+    customer_token = tables.token[body_token].parent
+    level_token = token
+    for _ in range(fork_count + 1):
+        for label in range(tables.time_by_label.shape[1]):
+            tables.time_by_label[customer_token, label] += tables.time_by_label[level_token, label]
+        level_token = tables.token[level_token].parent
+    tables.token[body_token].parent = -1
+    tables.token[customer_token].child = -1
+    tables.token[customer_token].booked_until = now
     tables.run[0].unawaited_branches += 1
     tables.run[0].unended_branches += 1
-    insert_at(tables, READY, customer, 0)
+    insert_at(tables, READY, customer_token, 0)
     append(tables, READY, token)
     return False
 
 
 @inlined
-def spawn(tables: State, token: int, code: Row, now: float) -> bool:
+def spawn(tables: State, token: int, instruction: Row, now: float) -> bool:
     """Execute SPAWN: start a branch that the token does not wait for, which may take over a
     lock.
     """
+    first_instruction = instruction[1]
+    lock_number = instruction[2]
     token_record = tables.token[token]
-    beside = new_token(tables, now, token_record.group, token_record.customer, -1, 0)
-    tables.token[beside].pc = code[1]
-    tables.token[beside].destination = token_record.destination
-    if code[2] < 0:
+    beside_token = new_token(tables, now, token_record.group, token_record.customer, -1, 0)
+    tables.token[beside_token].pc = first_instruction
+    tables.token[beside_token].destination = token_record.destination
+    if lock_number < 0:
         tables.run[0].unawaited_branches += 1
         tables.run[0].unended_branches += 1
     else:
-        taken = tables.resource[tables.run[0].locks + code[2]]
-        for place in range(taken.holders_from, taken.holders_from + taken.busy):
-            if tables.holder[place] == token:
-                tables.holder[place] = beside
-    append(tables, READY, beside)
+        taken_lock = tables.resource[tables.run[0].first_lock + lock_number]
+        for position in range(taken_lock.first_holder, taken_lock.first_holder + taken_lock.busy):
+            if tables.holder[position] == token:
+                tables.holder[position] = beside_token
+    append(tables, READY, beside_token)
     return True
 
 
 @inlined
-def join(tables: State, token: int, code: Row, now: float) -> None:
+def join(tables: State, token: int, instruction: Row, now: float) -> None:
     """Execute JOIN: end a branch or item, and continue the parent when enough of them have
     ended.
     """
     token_record = tables.token[token]
-    labels = tables.booked.shape[1]
+    label_count = tables.time_by_label.shape[1]
     parent = token_record.parent
     if parent < 0:
         tables.run[0].unended_branches -= 1
@@ -1246,21 +1359,21 @@ def join(tables: State, token: int, code: Row, now: float) -> None:
     parent_token = tables.token[parent]
     # Of the branches that end last at the same time, the first in the program counts, so that the
     # order of events does not matter.
-    if now > parent_token.last or token_record.index < parent_token.latest:
-        parent_token.last = now
-        parent_token.latest = token_record.index
-        for label in range(labels):
-            tables.latest_booked[parent, label] = tables.booked[token, label]
-    parent_token.left -= 1
-    if parent_token.left > 0:
+    if now > parent_token.last_end or token_record.index < parent_token.last_branch:
+        parent_token.last_end = now
+        parent_token.last_branch = token_record.index
+        for label in range(label_count):
+            tables.last_branch_times[parent, label] = tables.time_by_label[token, label]
+    parent_token.branches_left -= 1
+    if parent_token.branches_left > 0:
         return
-    for label in range(labels):
-        tables.booked[parent, label] += tables.latest_booked[parent, label]
-    if code[1] >= 0:
-        pipeline = tables.run[0].pipelines + 2 * code[1]
-        tables.stats[pipeline] += 1.0
-        tables.stats[pipeline + 1] += now - parent_token.since
-    parent_token.since = now
+    for label in range(label_count):
+        tables.time_by_label[parent, label] += tables.last_branch_times[parent, label]
+    if instruction[1] >= 0:
+        pipeline_column = tables.run[0].pipeline_column + 2 * instruction[1]
+        tables.statistics[pipeline_column] += 1.0
+        tables.statistics[pipeline_column + 1] += now - parent_token.booked_until
+    parent_token.booked_until = now
     # Items refer to their neighbours, so all are freed together; branches that have not ended go
     # on.
     child = parent_token.child
@@ -1277,51 +1390,61 @@ def join(tables: State, token: int, code: Row, now: float) -> None:
 
 
 @inlined
-def lock(tables: State, token: int, code: Row, value: float, now: float) -> bool:
+def execute_lock_instruction(
+    tables: State, token: int, instruction: Row, value: float, now: float
+) -> bool:
     """Execute an instruction on a lock: ACQUIRE, RELEASE, REQUEST, ATTEMPT, AWAIT_FREE,
     TAKE_TICKET, AWAIT_TURN and BACK_OFF.
     """
     token_record = tables.token[token]
-    op = code[0]
+    op = instruction[0]
     if op == Op.BACK_OFF:
-        doublings = tables.registers[token, code[3]]
-        time = min(tables.counts[code[4]] * float(1 << doublings), tables.counts[code[5]]) * value
+        doublings = tables.registers[token, instruction[3]]
+        time = (
+            min(
+                tables.counts[instruction[4]] * float(1 << doublings), tables.counts[instruction[5]]
+            )
+            * value
+        )
         # At most 60 doublings: 1 << 63 would overflow a 64-bit number, and the limit is reached
         # long before.
-        tables.registers[token, code[3]] = min(doublings + 1, 60)
-        return pass_time(tables, token, code[2], time, now)
-    resource = tables.resource[tables.run[0].locks + code[1]]
+        tables.registers[token, instruction[3]] = min(doublings + 1, 60)
+        return pass_time(tables, token, instruction[2], time, now)
+    resource = tables.resource[tables.run[0].first_lock + instruction[1]]
     if op == Op.ACQUIRE:
-        token_record.label = code[2]
-        token_record.rank = code[3]
-        token_record.excludes = code[4]
-        token_record.permits = code[5]
+        token_record.label = instruction[2]
+        token_record.rank = instruction[3]
+        token_record.excludes = instruction[4]
+        token_record.permits = instruction[5]
         return ask(tables, resource, token, now)
     if op == Op.RELEASE:
-        release(tables, resource, token, code[2], now)
+        release(tables, resource, token, instruction[2], now)
     elif op == Op.REQUEST:
         token_record.permits = 1
         request(tables, resource, token, now)
     elif op == Op.ATTEMPT:
         if not is_free(resource):
-            token_record.pc = code[2]
-        elif not code[3]:
+            token_record.pc = instruction[2]
+        elif not instruction[3]:
             accumulate(tables, resource, now)
             grant(tables, resource, token, now)
     elif op == Op.AWAIT_FREE:
         if not is_free(resource):
-            token_record.label = code[2]
+            token_record.label = instruction[2]
             append(tables, resource.spinning, token)
             return False
     elif op == Op.TAKE_TICKET:
-        tables.registers[token, code[2]], token_record.permits = resource.done + resource.present, 1
+        tables.registers[token, instruction[2]], token_record.permits = (
+            resource.ended_visits + resource.present,
+            1,
+        )
         request(tables, resource, token, now)
     else:
         token_record.key = int(value * PLACES)
         token_record.order = 0
-        if tables.registers[token, code[3]] != resource.done:
-            token_record.label = code[2]
-            token_record.pc = code[5]
+        if tables.registers[token, instruction[3]] != resource.ended_visits:
+            token_record.label = instruction[2]
+            token_record.pc = instruction[5]
             insert(tables, resource.spinning, token)
             return False
         accumulate(tables, resource, now)
@@ -1330,48 +1453,51 @@ def lock(tables: State, token: int, code: Row, value: float, now: float) -> bool
 
 
 @inlined
-def meet(tables: State, token: int, code: Row, now: float) -> bool:
+def execute_barrier(tables: State, token: int, instruction: Row, now: float) -> bool:
     """Execute BARRIER: the last token wakes all that wait, in the order in which they came; the
     others wait.
     """
-    queue = tables.run[0].barriers + code[1]
-    if tables.waiting[code[1]] + 1 < code[2]:
-        tables.token[token].label = code[3]
+    barrier_number = instruction[1]
+    parties = instruction[2]
+    label = instruction[3]
+    queue = tables.run[0].first_barrier_queue + barrier_number
+    if tables.waiting[barrier_number] + 1 < parties:
+        tables.token[token].label = label
         append(tables, queue, token)
-        tables.waiting[code[1]] += 1
+        tables.waiting[barrier_number] += 1
         return False
     while tables.queue[queue, 0] >= 0:
         wake(tables, take_first(tables, queue), now)
-    tables.waiting[code[1]] = 0
+    tables.waiting[barrier_number] = 0
     return True
 
 
 @inlined
-def counter(tables: State, token: int, code: Row, now: float) -> bool:
+def execute_counter_instruction(tables: State, token: int, instruction: Row, now: float) -> bool:
     """Execute WAIT and GIVE: take a unit of a counter or wait for it, or give a unit."""
-    locks = tables.run[0].locks
-    resource = tables.resource[locks + code[1]]
-    if code[0] == Op.WAIT:
-        tables.token[token].label = code[2]
+    locks = tables.run[0].first_lock
+    resource = tables.resource[locks + instruction[1]]
+    if instruction[0] == Op.WAIT:
+        tables.token[token].label = instruction[2]
         request(tables, resource, token, now)
         append(tables, resource.queue, token)
         if resource.busy > 0:
             resource.busy -= 1
             first_waiting(tables, resource, now)
             return True
-        if code[3] >= 0:
-            release(tables, tables.resource[locks + code[3]], token, 1, now)
+        if instruction[3] >= 0:
+            release(tables, tables.resource[locks + instruction[3]], token, 1, now)
         return False
     if tables.queue[resource.queue, 0] < 0:
         accumulate(tables, resource, now)
         resource.busy += 1
-    elif code[2] < 0:
+    elif instruction[2] < 0:
         wake(tables, first_waiting(tables, resource, now), now)
     else:
-        tables.token[token].pc = code[3]
+        tables.token[token].pc = instruction[3]
         hand_over(
             tables,
-            tables.resource[locks + code[2]],
+            tables.resource[locks + instruction[2]],
             token,
             first_waiting(tables, resource, now),
             now,
@@ -1380,38 +1506,38 @@ def counter(tables: State, token: int, code: Row, now: float) -> bool:
 
 
 @inlined
-def pool(tables: State, token: int, code: Row, now: float) -> bool:
+def execute_pool_instruction(tables: State, token: int, instruction: Row, now: float) -> bool:
     """Execute an instruction on a pool of tasks: ENTER_POOL, TAKE_TASK, WORK, NEXT_PART and
     ADD_TASK.
     """
-    op = code[0]
-    pool_record = tables.pool[code[1]]
+    op = instruction[0]
+    pool_record = tables.pool[instruction[1]]
     token_record = tables.token[token]
-    own = token_record.customer % pool_record.queues
+    own_queue = token_record.customer % pool_record.queues
     if op == Op.ENTER_POOL:
         begin_problem(tables, pool_record, now)
-        tables.registers[token, code[3]] = queue_with_task(tables, pool_record, own)
+        tables.registers[token, instruction[3]] = queue_with_task(tables, pool_record, own_queue)
         return enter_queue(
-            tables, pool_record, tables.registers[token, code[3]], token, code[2], now
+            tables, pool_record, tables.registers[token, instruction[3]], token, instruction[2], now
         )
     if op == Op.TAKE_TASK:
-        return take_task(tables, pool_record, token, code, own, now)
-    register = code[2] + 1
-    present = tables.registers[token, register]
-    added = tables.part[present, 0]
-    last = tables.part[present, 1]
+        return take_task(tables, pool_record, token, instruction, own_queue, now)
+    register = instruction[2] + 1
+    current_part = tables.registers[token, register]
+    added_task = tables.part[current_part, 0]
+    is_last_part = tables.part[current_part, 1]
     if op == Op.WORK:
-        return pass_time(tables, token, code[3], tables.part_time[present], now)
+        return pass_time(tables, token, instruction[3], tables.part_time[current_part], now)
     if op == Op.NEXT_PART:
-        if added >= 0:
-            return enter_queue(tables, pool_record, own, token, code[3], now)
+        if added_task >= 0:
+            return enter_queue(tables, pool_record, own_queue, token, instruction[3], now)
         tables.registers[token, register] += 1
-        token_record.pc = code[5] if last else code[4]
+        token_record.pc = instruction[5] if is_last_part else instruction[4]
         return True
-    add_to_queue(tables, pool_record, own, added, now)
+    add_to_queue(tables, pool_record, own_queue, added_task, now)
     tables.registers[token, register] += 1
-    token_record.pc = code[4] if last else code[3]
-    leave_queue(tables, pool_record, own, token, code[2], code[5], now)
+    token_record.pc = instruction[4] if is_last_part else instruction[3]
+    leave_queue(tables, pool_record, own_queue, token, instruction[2], instruction[5], now)
     return True
 
 
@@ -1423,10 +1549,16 @@ def begin_problem(tables: State, pool_record: Row, now: float) -> None:
     if pool_record.open:
         return
     pool_record.open = 1
-    first = tables.problem[pool_record.first_problem + pool_record.problem]
-    for index in range(tables.problem[pool_record.first_problem + pool_record.problem + 1] - first):
+    first_root = tables.problem[pool_record.first_problem + pool_record.problem]
+    for root_index in range(
+        tables.problem[pool_record.first_problem + pool_record.problem + 1] - first_root
+    ):
         add_to_queue(
-            tables, pool_record, index % pool_record.queues, tables.root[first + index], now
+            tables,
+            pool_record,
+            root_index % pool_record.queues,
+            tables.root[first_root + root_index],
+            now,
         )
     pool_record.problem = (pool_record.problem + 1) % pool_record.problems
 
@@ -1436,46 +1568,46 @@ def add_to_queue(tables: State, pool_record: Row, queue: int, task: int, now: fl
     """Append a task to a queue of a pool."""
     accumulate(tables, tables.resource[pool_record.tasks], now)
     tables.resource[pool_record.tasks].busy += 1
-    place = pool_record.first_queue + queue
-    last = tables.task_queue[place, 1]
-    tables.task[task, 1], tables.task[task, 2] = last, -1
-    if last < 0:
-        tables.task_queue[place, 0] = task
+    queue_row = pool_record.first_queue + queue
+    last_task = tables.task_queue[queue_row, 1]
+    tables.task[task, 1], tables.task[task, 2] = last_task, -1
+    if last_task < 0:
+        tables.task_queue[queue_row, 0] = task
     else:
-        tables.task[last, 2] = task
-    tables.task_queue[place, 1] = task
+        tables.task[last_task, 2] = task
+    tables.task_queue[queue_row, 1] = task
 
 
 @inlined
-def take_from_queue(tables: State, pool_record: Row, queue: int, own: int, now: float) -> int:
+def take_from_queue(tables: State, pool_record: Row, queue: int, own_queue: int, now: float) -> int:
     """Remove and return a task of a queue: the youngest of the own queue where the pool takes the
     last first, else the oldest.
     """
     accumulate(tables, tables.resource[pool_record.tasks], now)
     tables.resource[pool_record.tasks].busy -= 1
-    place = pool_record.first_queue + queue
+    queue_row = pool_record.first_queue + queue
     # Others take the oldest task, usually the largest where tasks divide a problem.
-    end = 1 if pool_record.last_first != 0 and queue == own else 0
-    task_taken: int = tables.task_queue[place, end]
-    following = tables.task[task_taken, 2 - end]
-    tables.task_queue[place, end] = following
-    if following < 0:
-        tables.task_queue[place, 1 - end] = -1
+    queue_end = 1 if pool_record.last_first != 0 and queue == own_queue else 0
+    task_taken: int = tables.task_queue[queue_row, queue_end]
+    next_task = tables.task[task_taken, 2 - queue_end]
+    tables.task_queue[queue_row, queue_end] = next_task
+    if next_task < 0:
+        tables.task_queue[queue_row, 1 - queue_end] = -1
     else:
-        tables.task[following, 1 + end] = -1
+        tables.task[next_task, 1 + queue_end] = -1
     return task_taken
 
 
 @inlined
-def queue_with_task(tables: State, pool_record: Row, own: int) -> int:
+def queue_with_task(tables: State, pool_record: Row, own_queue: int) -> int:
     """Return the first queue that has a task, searching from the own queue; the own queue if none
     has.
     """
-    for k in range(pool_record.queues):
-        queue: int = (own + k) % pool_record.queues
+    for distance in range(pool_record.queues):
+        queue: int = (own_queue + distance) % pool_record.queues
         if tables.task_queue[pool_record.first_queue + queue, 0] >= 0:
             return queue
-    return own
+    return own_queue
 
 
 @inlined
@@ -1492,36 +1624,44 @@ def enter_queue(
 
 
 @inlined
-def take_task(tables: State, pool_record: Row, token: int, code: Row, own: int, now: float) -> bool:
+def take_task(
+    tables: State, pool_record: Row, token: int, instruction: Row, own_queue: int, now: float
+) -> bool:
     """Execute TAKE_TASK: take a task, search another queue, wait for a task, or leave where all
     processors wait.
     """
+    register = instruction[2]
+    label = instruction[3]
+    ending_label = instruction[4]
+    entry_instruction = instruction[5]
+    next_instruction = instruction[6]
+    parties = instruction[7]
     token_record = tables.token[token]
     tasks = tables.resource[pool_record.tasks]
-    queue = tables.registers[token, code[2]]
+    queue = tables.registers[token, register]
     if tables.task_queue[pool_record.first_queue + queue, 0] >= 0:
-        tables.registers[token, code[2] + 1] = tables.task[
-            take_from_queue(tables, pool_record, queue, own, now), 0
+        tables.registers[token, register + 1] = tables.task[
+            take_from_queue(tables, pool_record, queue, own_queue, now), 0
         ]
-        leave_queue(tables, pool_record, queue, token, code[2], code[3], now)
+        leave_queue(tables, pool_record, queue, token, register, label, now)
         return True
-    waits = tasks.busy == 0 and tasks.present + 1 < code[7]
+    must_wait = tasks.busy == 0 and tasks.present + 1 < parties
     if tasks.busy > 0:
-        token_record.pc = code[5]
-    elif waits:
-        token_record.pc = code[5] + 1
+        token_record.pc = entry_instruction
+    elif must_wait:
+        token_record.pc = entry_instruction + 1
         request(tables, tasks, token, now)
         append(tables, tasks.queue, token)
     else:
-        token_record.pc = code[6]
+        token_record.pc = next_instruction
         pool_record.open = 0
         while tables.queue[tasks.queue, 0] >= 0:
-            waiting_processor = first_waiting(tables, tasks, now)
-            tables.token[waiting_processor].label = code[4]
-            tables.token[waiting_processor].pc = code[6]
-            wake(tables, waiting_processor, now)
+            waiting_token = first_waiting(tables, tasks, now)
+            tables.token[waiting_token].label = ending_label
+            tables.token[waiting_token].pc = next_instruction
+            wake(tables, waiting_token, now)
     release(tables, tables.resource[pool_record.monitor + queue], token, 1, now)
-    return bool(not waits)
+    return bool(not must_wait)
 
 
 @inlined
@@ -1537,10 +1677,10 @@ def leave_queue(
         tables.queue[tasks.queue, 0] >= 0
         and tables.task_queue[pool_record.first_queue + queue, 0] >= 0
     ):
-        following = first_waiting(tables, tasks, now)
-        tables.token[following].label = label
-        tables.registers[following, register] = queue
-        hand_over(tables, monitor, token, following, now)
+        next_token = first_waiting(tables, tasks, now)
+        tables.token[next_token].label = label
+        tables.registers[next_token, register] = queue
+        hand_over(tables, monitor, token, next_token, now)
     else:
         release(tables, monitor, token, 1, now)
 
@@ -1556,9 +1696,9 @@ def go_on(tables: State, events: int) -> int:
             elif events <= 0:
                 return Return.EVENTS_DONE
             else:
-                why = next_event(tables)
-                if why != Return.EVENTS_DONE:
-                    return why
+                return_reason = next_event(tables)
+                if return_reason != Return.EVENTS_DONE:
+                    return return_reason
                 events -= 1
                 run.events += 1
                 if run.running < 0:
@@ -1566,9 +1706,9 @@ def go_on(tables: State, events: int) -> int:
         token = run.running
         now = run.now
         while True:
-            why = lacking(tables, token)
-            if why != Return.EVENTS_DONE:
-                return why
+            return_reason = missing_supply(tables, token)
+            if return_reason != Return.EVENTS_DONE:
+                return return_reason
             if not step(tables, token, now):
                 break
         run.running = -1
@@ -1605,20 +1745,23 @@ def next_event(tables: State) -> int:
 @inlined
 def arrive(tables: State, group: int) -> int:
     """Start an arriving customer of an open group, and plan the next arrival."""
-    g = tables.group[group]
+    group_record = tables.group[group]
     run = tables.run[0]
-    if tables.taken[g.arrivals] == tables.ready[g.arrivals]:
-        run.wanted = g.arrivals
+    if (
+        tables.values_taken[group_record.arrival_draw]
+        == tables.values_ready[group_record.arrival_draw]
+    ):
+        run.needed = group_record.arrival_draw
         return Return.NEEDS_RANDOM
     if run.free_count == 0 or run.events_planned + 2 > tables.heap.shape[0]:
-        run.wanted = 1
+        run.needed = 1
         return Return.NEEDS_SPACE
     run.now = tables.heap[0].time
     remove_first(tables)
-    plan_event(tables, run.now + take_value(tables, g.arrivals), -1 - group)
-    token = new_token(tables, run.now, group, g.arrived, -1, 0)
-    g.arrived += 1
-    tables.token[token].pc = g.start
+    plan_event(tables, run.now + take_value(tables, group_record.arrival_draw), -1 - group)
+    token = new_token(tables, run.now, group, group_record.arrival_count, -1, 0)
+    group_record.arrival_count += 1
+    tables.token[token].pc = group_record.first_instruction
     run.running = token
     return Return.EVENTS_DONE
 
@@ -1626,54 +1769,58 @@ def arrive(tables: State, group: int) -> int:
 @inlined
 def take_value(tables: State, draw: int) -> float:
     """Return the next random number of a distribution."""
-    value: float = tables.values[draw, tables.taken[draw]]
-    tables.taken[draw] += 1
+    value: float = tables.values[draw, tables.values_taken[draw]]
+    tables.values_taken[draw] += 1
     return value
 
 
 @inlined
-def lacking(tables: State, token: int) -> int:
-    """Return what the next instruction lacks that only Python can supply: random numbers, tokens,
-    events or rows.
+def missing_supply(tables: State, token: int) -> int:
+    """Return which supply the next instruction needs that only Python can give: random numbers,
+    tokens, events or rows; `EVENTS_DONE` if it needs none.
     """
     run = tables.run[0]
     pc = tables.token[token].pc
-    draw = tables.drawn[pc]
-    code = tables.code[pc]
-    if draw >= 0 and tables.taken[draw] == tables.ready[draw]:
-        run.wanted = draw
+    draw = tables.draw_number[pc]
+    instruction = tables.code[pc]
+    if draw >= 0 and tables.values_taken[draw] == tables.values_ready[draw]:
+        run.needed = draw
         return Return.NEEDS_RANDOM
-    op = code[0]
-    if op == Op.SERVE and code[7] > 0 and tables.taken[code[7] - 1] == tables.ready[code[7] - 1]:
-        run.wanted = code[7] - 1
+    op = instruction[0]
+    if (
+        op == Op.SERVE
+        and instruction[7] > 0
+        and tables.values_taken[instruction[7] - 1] == tables.values_ready[instruction[7] - 1]
+    ):
+        run.needed = instruction[7] - 1
         return Return.NEEDS_RANDOM
     if run.events_planned + 2 > tables.heap.shape[0]:
-        run.wanted = 0
+        run.needed = 0
         return Return.NEEDS_SPACE
     if op == Op.END:
         if (
-            run.rows == tables.rows.shape[0]
-            or tables.group[tables.token[token].group].responses == tables.responses.shape[1]
+            run.row_count == tables.rows.shape[0]
+            or tables.group[tables.token[token].group].response_count == tables.responses.shape[1]
         ):
             return Return.TABLE_FULL
     elif op == Op.FORK or op == Op.PIPELINE or op == Op.SPAWN:
-        needed = 1
+        needed_tokens = 1
         if op == Op.FORK:
-            needed = code[2]
+            needed_tokens = instruction[2]
         elif op == Op.PIPELINE:
-            needed = int(tables.counts[code[1]]) + 1
-        if run.free_count < needed:
-            run.wanted = needed
+            needed_tokens = int(tables.counts[instruction[1]]) + 1
+        if run.free_count < needed_tokens:
+            run.needed = needed_tokens
             return Return.NEEDS_SPACE
     if tables.trace.shape[0] > 0:
-        if run.traced == tables.trace.shape[0]:
+        if run.trace_length == tables.trace.shape[0]:
             return Return.TABLE_FULL
-        executed = tables.trace[run.traced]
-        executed.time = run.now
-        executed.pc = pc
-        executed.customer = tables.token[token].customer
-        executed.index = tables.token[token].index
-        run.traced += 1
+        trace_row = tables.trace[run.trace_length]
+        trace_row.time = run.now
+        trace_row.pc = pc
+        trace_row.customer = tables.token[token].customer
+        trace_row.index = tables.token[token].index
+        run.trace_length += 1
     return Return.EVENTS_DONE
 
 
@@ -1684,55 +1831,57 @@ def step(tables: State, token: int, now: float) -> bool:
     """
     token_record = tables.token[token]
     pc = token_record.pc
-    code = tables.code[pc]
-    op = code[0]
+    instruction = tables.code[pc]
+    op = instruction[0]
     token_record.pc = pc + 1
     value = tables.constants[pc]
-    draw = tables.drawn[pc]
+    draw = tables.draw_number[pc]
     if draw >= 0:
         value = take_value(tables, draw)
     if op == Op.SERVE:
-        return serve(tables, token, code, value, now)
+        return serve(tables, token, instruction, value, now)
     if op == Op.DELAY:
-        return pass_time(tables, token, code[2], value, now)
+        return pass_time(tables, token, instruction[2], value, now)
     if op == Op.END:
-        return end(tables, token, code, now)
+        return end(tables, token, instruction, now)
     if op < Op.END:
-        return branch(tables, token, code, op, value)
+        return execute_branch_instruction(tables, token, instruction, op, value)
     if op < Op.ACQUIRE:
-        return fork_or_pipeline(tables, token, code, value, now)
+        return fork_or_pipeline(tables, token, instruction, value, now)
     if op < Op.BARRIER:
-        return lock(tables, token, code, value, now)
+        return execute_lock_instruction(tables, token, instruction, value, now)
     if op == Op.BARRIER:
-        return meet(tables, token, code, now)
+        return execute_barrier(tables, token, instruction, now)
     if op == Op.ADMIT:
-        return admit(tables, token, code)
+        return admit(tables, token, instruction)
     if op == Op.COUNT_ACCESS:
-        return count_access(tables, token, code)
+        return count_access(tables, token, instruction)
     if op == Op.START_RESPONSE:
-        token_record.begun = now
+        token_record.cycle_start = now
         return True
     if op == Op.PATIENCE:
         token_record.patience = value
-        token_record.elsewhere = code[2]
-        token_record.cuts = code[3]
+        token_record.exit_instruction = instruction[2]
+        token_record.cut_label = instruction[3]
         return True
     if op == Op.CONSULT:
-        return consult(tables, token, code, now)
+        return consult(tables, token, instruction, now)
     if op == Op.RECORD:
-        return record(tables, token, code, value, now)
+        return record(tables, token, instruction, value, now)
     if op == Op.WEIGHT:
-        token_record.weight = tables.counts[code[1]]
+        token_record.weight = tables.counts[instruction[1]]
         return True
     if op == Op.SPAWN:
-        return spawn(tables, token, code, now)
+        return spawn(tables, token, instruction, now)
     if op == Op.VANISH:
         free_token(tables, token)
         return False
     if op == Op.PICK:
-        return pick(tables, token, code, value, now)
+        return pick(tables, token, instruction, value, now)
     if op == Op.REPLY:
-        return reply(tables, token, code, now)
+        return reply(tables, token, instruction, now)
     return (
-        counter(tables, token, code, now) if op < Op.ENTER_POOL else pool(tables, token, code, now)
+        execute_counter_instruction(tables, token, instruction, now)
+        if op < Op.ENTER_POOL
+        else execute_pool_instruction(tables, token, instruction, now)
     )

@@ -40,30 +40,38 @@ def _columns(names: str, times: str = "") -> np.dtype[Any]:
 
 
 TOKEN = _columns(
-    "pc customer group parent index destination label wait rank left latest before after passed"
-    " turn next key order event event_kind station delayed child sibling subheap excludes permits"
-    " elsewhere cuts cut",
-    "since begun waited work requested finish last since_request place patience weight speed",
+    "pc customer group parent index destination label wait_label rank branches_left last_branch"
+    " previous_item next_item stages_passed awaited_stage next key order event event_kind station"
+    " has_queued child sibling subheap excludes permits exit_instruction cut_label is_cut",
+    "booked_until cycle_start waiting_time work requested_work finish last_end request_time"
+    " queue_place patience weight speed",
 )
 
 RESOURCE = _columns(
-    "servers kind last_first preempts present busy done queue serving spinning arrived ticket"
-    " rates_from rates in_turn holders_from at_random exclusive stats waits"
-    " breaker given_up",
-    "changed area use progress weight asked use_before",
+    "servers kind last_first preempts present busy ended_visits queue serving spinning"
+    " arrival_count next_to_leave first_rate rate_count serves_in_arrival_order first_holder"
+    " in_random_order exclusive statistics_column waits_column breaker given_up_column",
+    "counted_until present_time busy_time service_received total_weight requested_work"
+    " busy_time_before",
 )
 
 BREAKER = _columns(
-    "failures calls trials first state_number half_open begun passed place failed", "open_until"
+    "failures calls trials first_outcome state_number half_open trials_begun trials_passed"
+    " next_outcome failed_tries",
+    "open_until",
 )
 
 POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")
 
-GROUP = _columns("kind start arrivals arrived responses stats booked")
+GROUP = _columns(
+    "kind first_instruction arrival_draw arrival_count response_count statistics_column"
+    " first_label_column"
+)
 
 RUN = _columns(
-    "planned events_planned free free_count alive cycles_per_row cycles_to_row running rows traced"
-    " wanted events locks tallies pipelines barriers unawaited_branches unended_branches",
+    "next_order events_planned first_free free_count alive cycles_per_row cycles_to_row running"
+    " row_count trace_length needed events first_lock tally_column pipeline_column"
+    " first_barrier_queue unawaited_branches unended_branches",
     "now",
 )
 
@@ -72,19 +80,19 @@ class State(NamedTuple):
     """All tables of a run.
 
     The columns of a token have the names of `slipstick.sim.plain.event_loop.Token`; SERVERS of a
-    lock are its permits, and `stats`, `waits`, `given_up` and `booked` the first of its columns in
-    a row of statistics.
+    lock are its permits, and `statistics_column`, `waits_column`, `given_up_column` and
+    `first_label_column` the first of its columns in a row of statistics.
     """
 
     code: Ints
     constants: Floats  # by instruction: the value, where its draw is constant
-    drawn: Ints  # by instruction: the draw to take a value from, or -1
+    draw_number: Ints  # by instruction: the draw to take a value from, or -1
     targets: Ints
     cumulative: Floats
     counts: Floats
     token: Rows
-    booked: Floats
-    latest_booked: Floats
+    time_by_label: Floats
+    last_branch_times: Floats
     registers: Ints
     resource: Rows  # stations, then locks
     # first and last token: of those that are ready, by resource waiting, served and spinning, and
@@ -105,10 +113,10 @@ class State(NamedTuple):
     group: Rows
     heap: Rows
     values: Floats  # blocks of the draws
-    taken: Ints  # values of each block that were used
-    ready: Ints  # values of each block
+    values_taken: Ints  # values of each block that were used
+    values_ready: Ints  # values of each block
     run: Rows  # single numbers
-    stats: Floats  # statistics up to now, by the columns of `Layout`
+    statistics: Floats  # statistics up to now, by the columns of `Layout`
     rows: Floats
     responses: Floats
     trace: Rows

@@ -17,10 +17,10 @@ from slipstick.sim.estimate import (
     FEWEST_REPLICATIONS,
     Estimate,
     Quantiles,
-    correlated,
-    precise_enough,
+    is_correlated,
+    is_precise_enough,
     ratio,
-    warm_up,
+    warm_up_length,
 )
 from slipstick.sim.settings import KERNELS, Simulation
 from slipstick.vocabulary import SIMULATION
@@ -219,7 +219,7 @@ class BatchServerSimulation(BatchServerForm):
         dropped = 0
         settled = len(rows) > 2 * BATCHES
         if settled:
-            dropped = warm_up(np.diff(times) / np.diff(counts))
+            dropped = warm_up_length(np.diff(times) / np.diff(counts))
             kept_count = len(rows) - 1 - dropped
             # A warm-up that reaches the middle of the run may be longer.
             settled = kept_count >= 2 * BATCHES and dropped < (len(rows) - 1) // 2
@@ -242,7 +242,7 @@ class BatchServerSimulation(BatchServerForm):
         interval.
         """
         means = np.array([part.visits["response_time"].mean() for part in parts])
-        return correlated(means, self._settings.precision * NEGLIGIBLE)
+        return is_correlated(means, self._settings.precision * NEGLIGIBLE)
 
     def _times_of_visits(self, sample: _VisitsRun) -> dict[str, Array]:
         """Return what each visit that ended took, in the order of ends."""
@@ -307,7 +307,7 @@ class BatchServerSimulation(BatchServerForm):
         return estimates
 
     def _is_precise(self, estimate: Estimate) -> bool:
-        return precise_enough(estimate, self._settings.precision)
+        return is_precise_enough(estimate, self._settings.precision)
 
 
 def _drawn_work(stream: np.random.Generator, phase: PhaseNumbers, visits: int) -> Array:

@@ -265,13 +265,13 @@ def test_an_open_network_near_saturation_says_what_it_takes() -> None:
 
 def two_classes(expected: float, rows: dict[str, float] | None = None) -> tuple[Any, Expected]:
     builder = Builder()
-    builder.station("disk")
+    builder.add_station("disk")
     time = ServiceTime("exponential", 1.0, 1.0)
     builder.serve("disk", time, "use")
     builder.delay(ServiceTime("exponential", 2.0, 1.0), "think")
     builder.add_closed_group("all", customers=3, first_instruction=0)
     once = {"use": 1.0, "think": 2.0}
-    return builder.plan(), Expected(expected, 0.03, steps=rows or {}, once=once)
+    return builder.plan(), Expected(expected, 0.03, step_times=rows or {}, execution_times=once)
 
 
 def test_known_steps_narrow_the_interval() -> None:
@@ -293,7 +293,7 @@ def test_known_steps_narrow_the_interval() -> None:
 def test_what_has_not_been_drawn_yet_decides_nothing() -> None:
     """A step that is said to take half of the cycle, and that no processor ever came to."""
     plan, expected = two_classes(4.0)
-    rare = Expected(4.0, 0.03, steps={"use": 40.0}, once={"use": 1000.0})
+    rare = Expected(4.0, 0.03, step_times={"use": 40.0}, execution_times={"use": 1000.0})
     assert second_look(plan, {0: rare}, 5_000).verdict == UNSETTLED
     assert second_look(plan, {0: expected}, 5_000).verdict != UNSETTLED
 
@@ -315,7 +315,7 @@ def test_the_interval_of_a_short_run_is_that_of_what_a_control_leaves() -> None:
 def three_at_one_server() -> Plan:
     """Return three customers that are served for 2 s in turn: each waits 4 s of a cycle of 6 s."""
     builder = Builder()
-    builder.station("bus")
+    builder.add_station("bus")
     builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
     builder.add_closed_group("all", customers=3, first_instruction=0)
     return builder.plan()
@@ -328,21 +328,21 @@ def test_waits_are_held_against_the_run_that_confirms_the_time() -> None:
         second_look(plan, expected, 10_000, {"wait[bus]": 4.25}).verdict == AGREES
     )  # 4 % of the time
     look = second_look(plan, expected, 10_000, {"wait[bus]": 1.0})
-    assert (look.verdict, look.value) == (DIFFERS, "wait[bus]")
-    assert [look.seen.mean, look.off] == pytest.approx([4.0, -0.75])
+    assert (look.verdict, look.value_name) == (DIFFERS, "wait[bus]")
+    assert [look.estimate.mean, look.relative_error] == pytest.approx([4.0, -0.75])
 
 
 def test_utilizations_are_held_against_the_same_run() -> None:
     """The server is always busy."""
     plan, expected = three_at_one_server(), {0: Expected(6.0, 0.03)}
     look = second_look(plan, expected, 10_000, {"wait[bus]": 4.0, "utilization[bus]": 0.96})
-    assert (look.verdict, dict(look.parts)) == (
+    assert (look.verdict, dict(look.verdict_by_value)) == (
         AGREES,
         {"wait[bus]": AGREES, "utilization[bus]": AGREES},
     )
     look = second_look(plan, expected, 10_000, {"utilization[bus]": 0.9})
-    assert (look.verdict, look.value) == (DIFFERS, "utilization[bus]")
-    assert [look.seen.mean, look.off] == pytest.approx([1.0, -0.1])
+    assert (look.verdict, look.value_name) == (DIFFERS, "utilization[bus]")
+    assert [look.estimate.mean, look.relative_error] == pytest.approx([1.0, -0.1])
 
 
 def test_a_time_that_agrees_at_once_does_not_end_the_look_at_waits() -> None:
@@ -366,7 +366,7 @@ def test_a_time_that_agrees_at_once_does_not_end_the_look_at_waits() -> None:
 def test_the_wait_of_a_seldom_visit_counts_as_that_of_one_cycle() -> None:
     """One customer in fifty cycles asks for a server of which it is the only user."""
     builder = Builder()
-    builder.station("bus")
+    builder.add_station("bus")
     builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
     read = ServiceTime("exponential", 0.5, 1.0)
     builder.choose([(0.02, lambda: builder.serve("bus", read)), (0.98, lambda: None)], "read")
@@ -374,9 +374,9 @@ def test_the_wait_of_a_seldom_visit_counts_as_that_of_one_cycle() -> None:
     plan, expected = builder.plan(), {0: Expected(1.01, 0.05)}
     assert second_look(plan, expected, 80_000, {"wait[bus]": 0.0}).verdict == AGREES
     look = second_look(plan, expected, 80_000, {"wait[bus]": 0.2})
-    assert (look.verdict, look.value) == (DIFFERS, "wait[bus]")
+    assert (look.verdict, look.value_name) == (DIFFERS, "wait[bus]")
     look = second_look(plan, expected, 2_500, {"wait[bus]": 0.2})
-    assert dict(look.parts) == {"wait[bus]": UNDECIDED}
+    assert dict(look.verdict_by_value) == {"wait[bus]": UNDECIDED}
 
 
 def test_what_the_run_leaves_open_beside_the_time_is_named() -> None:
@@ -459,6 +459,6 @@ def test_beside_an_undecided_time_a_part_differs_in_two_looks_or_not_at_all(
     plan, _ = two_classes(3.0)
     expected = {0: Expected(3 / busy, 1e-5)}
     look = second_look(plan, expected, 10_000, {"utilization[disk]": busy + off})
-    assert dict(look.parts) == {"utilization[disk]": state}
+    assert dict(look.verdict_by_value) == {"utilization[disk]": state}
     assert look.verdict == (DIFFERS if off else UNDECIDED)
     assert look.events == (20_000 if off else 10_000)

@@ -37,7 +37,7 @@ Source: Takacs, Bell System Technical Journal 42(2), 1963, 487-503.
 
 def one_server(discipline: str, load: float, scv: float) -> Plan:
     builder = Builder()
-    builder.station("cpu", 1, discipline)
+    builder.add_station("cpu", 1, discipline)
     builder.serve("cpu", service_time(1.0, scv))
     builder.add_open_group("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
     return builder.plan()

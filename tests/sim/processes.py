@@ -29,7 +29,7 @@ from itertools import repeat
 from typing import Any
 
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick.sim.deadlock import Wait, deadlock
+from slipstick.sim.deadlock import Wait, deadlock_error
 from slipstick.sim.plain.event_loop import Action, Token
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plain.stations import RandomOrder
@@ -153,7 +153,7 @@ class Process:
             self.done = True
             self.account = {
                 name: each
-                for name, each in zip(self.system.labels, token.booked, strict=False)
+                for name, each in zip(self.system.labels, token.time_by_label, strict=False)
                 if each
             }
             for each in self.joiners:
@@ -201,12 +201,12 @@ class System:
     def station(self, name: str, servers: int = 1, discipline: str = "fcfs") -> None:
         """Add a station."""
         self._before_running(name)
-        self._builder.station(name, servers, discipline)
+        self._builder.add_station(name, servers, discipline)
 
     def lock(self, name: str) -> None:
         """Add a lock, handed over in the order of asking."""
         self._before_running(name)
-        self._builder.lock(name)
+        self._builder.add_lock(name)
 
     def mailbox(self, name: str) -> Mailbox:
         """Add a mailbox."""
@@ -221,7 +221,7 @@ class System:
         made.serves = serves
         self._processes.append(made)
         if self._kernel is not None:
-            made.token.begun = made.token.since = self._kernel.now
+            made.token.cycle_start = made.token.booked_until = self._kernel.now
             self._kernel.ready.append(made.token)
         return made
 
@@ -235,7 +235,7 @@ class System:
                 return self.kernel.now
         waits = self._waits()
         if waits:
-            raise deadlock(self.kernel.plan, self.kernel.now, waits)
+            raise deadlock_error(self.kernel.plan, self.kernel.now, waits)
         return self.kernel.now
 
     def values(self, name: str, distribution: ServiceTime) -> Iterator[float]:

@@ -23,7 +23,7 @@ def open_station(
 ) -> Plan:
     """Return a station of service rate 1 with Poisson arrivals."""
     builder = Builder()
-    builder.station("cpu", discipline=discipline)
+    builder.add_station("cpu", discipline=discipline)
     builder.admit("jobs", "cpu", capacity, "away")
     builder.serve("cpu", ServiceTime("exponential" if scv == 1 else "gamma", 1.0, scv))
     builder.finish()
@@ -71,7 +71,7 @@ def test_limited_and_ranked_queues_are_left_out(plan: Plan) -> None:
 
 def test_closed_groups_are_left_out() -> None:
     builder = Builder()
-    builder.station("cpu")
+    builder.add_station("cpu")
     builder.serve("cpu", ServiceTime("exponential", 1.0))
     builder.add_closed_group("jobs", 3, first_instruction=0)
     assert half_widths(builder.plan(), 1e5, 0.9) == {}
@@ -108,12 +108,14 @@ def test_an_interval_reaches_farther_above_the_mean_than_below() -> None:
 def test_waits_booked_by_label_are_as_wide_as_those_of_those_present() -> None:
     run = simulate(open_station(0.9), Simulation(11, events=200_000))
     layout = run.layout
-    visits = layout.column(layout.done[0])
-    by_presence = run.ratio(layout.column(layout.area[0]) - layout.column(layout.use[0]), visits)
+    visits = layout.column(layout.ended_visits[0])
+    by_presence = run.ratio(
+        layout.column(layout.present_time[0]) - layout.column(layout.busy_time[0]), visits
+    )
     by_label = run.ratio(
-        layout.column(layout.booked[0] + run.plan.labels.index("wait:cpu")), visits
+        layout.column(layout.first_label_column[0] + run.plan.labels.index("wait:cpu")), visits
     )
     assert by_label.mean == pytest.approx(by_presence.mean, rel=0.01)
     assert by_label.half_width == pytest.approx(by_presence.half_width, rel=0.05)
-    least_half_width = half_widths(run.plan, run.batches[:, layout.done[0]].sum(), 0.9)[0]
+    least_half_width = half_widths(run.plan, run.batches[:, layout.ended_visits[0]].sum(), 0.9)[0]
     assert by_label.half_width >= 0.95 * least_half_width * by_label.mean

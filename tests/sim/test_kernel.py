@@ -20,14 +20,14 @@ from tests.sim.stories import Story, constant, story
 def at_the_cpu(discipline: str, *visits: tuple[float, float, int], servers: int = 1) -> Story:
     """Let each member come to one station at a time, with so much work, and a rank."""
     builder = Builder()
-    builder.station("cpu", servers, discipline)
+    builder.add_station("cpu", servers, discipline)
     starts = []
     for index, (arrives, work, rank) in enumerate(visits):
         starts.append(builder.next_instruction)
         builder.delay(constant(arrives), "away", stream=f"away{index}")
         builder.serve("cpu", constant(work), stream=f"work{index}", rank=rank)
         builder.finish()
-    builder.once("all", starts)
+    builder.add_program("all", starts)
     return [each for each in story(builder) if each[1] != "away"]
 
 
@@ -85,10 +85,10 @@ def test_a_higher_rank_waits_for_the_service_under_way_or_cuts_it_off() -> None:
 def locked(form: LockImplementation, members: int = 3) -> Story:
     """Let members take a lock at the same time, and hold it for 10 s each; its word is on a bus."""
     builder = Builder()
-    builder.station("bus")
-    builder.lock("door", form)
+    builder.add_station("bus")
+    builder.add_lock("door", form)
     builder.hold("door", lambda: builder.delay(constant(10.0), "inside"))
-    builder.once("all", [0] * members)
+    builder.add_program("all", [0] * members)
     return story(builder)
 
 
@@ -99,14 +99,14 @@ def held(told: Story) -> list[tuple[int, float]]:
 def accesses(form: LockImplementation, members: int = 3) -> int:
     """Count the visits to the bus that taking and leaving the lock costs in all."""
     builder = Builder()
-    builder.station("bus")
-    builder.lock("door", form)
+    builder.add_station("bus")
+    builder.add_lock("door", form)
     builder.hold("door", lambda: builder.delay(constant(10.0), "inside"))
-    builder.once("all", [0] * members)
+    builder.add_program("all", [0] * members)
     kernel = Kernel(builder.plan())
     while kernel.run(1000):
         pass
-    return kernel.stations[0].done
+    return kernel.stations[0].ended_visits
 
 
 def test_a_fifo_lock_is_handed_over_at_no_cost() -> None:
@@ -115,9 +115,9 @@ def test_a_fifo_lock_is_handed_over_at_no_cost() -> None:
 
 def test_permits_are_granted_in_the_order_of_the_requests() -> None:
     builder = Builder()
-    builder.permits("pool", 2)
+    builder.add_permits("pool", 2)
     builder.hold("pool", lambda: builder.delay(constant(10.0), "inside"))
-    builder.once("all", [0] * 5)
+    builder.add_program("all", [0] * 5)
     told = story(builder)
     assert held(told) == [(0, 0.0), (1, 0.0), (2, 10.0), (3, 10.0), (4, 20.0)]
     assert {label for _, label, _, _ in told} == {"inside", "wait:pool"}
@@ -128,7 +128,7 @@ def test_a_deadlock_names_all_that_hold_permits() -> None:
     hides nothing.
     """
     builder = Builder()
-    builder.permits("pool", 6)
+    builder.add_permits("pool", 6)
 
     def twice() -> None:
         builder.delay(constant(1.0), "outer")
@@ -162,7 +162,7 @@ def test_test_and_set_loads_the_bus_as_long_as_somebody_waits() -> None:
     assert (
         accesses(
             LockImplementation(
-                "tas", word="bus", access=constant(1.0), back_off="constant", base=4.0
+                "tas", word="bus", access=constant(1.0), back_off="constant", first_back_off=4.0
             ),
             2,
         )
@@ -174,7 +174,9 @@ def test_test_and_set_loads_the_bus_as_long_as_somebody_waits() -> None:
 def test_pauses_are_spread_from_nothing_to_twice_their_mean_which_doubles(together: bool) -> None:
     builder = Builder()
     for name in ("gate", "door"):
-        builder.lock(name, LockImplementation("tas", back_off="exponential", base=1.0))
+        builder.add_lock(
+            name, LockImplementation("tas", back_off="exponential", first_back_off=1.0)
+        )
     builder.hold("door", lambda: builder.delay(constant(100.0), "inside"))
     builder.finish()
     others = builder.next_instruction
@@ -183,7 +185,7 @@ def test_pauses_are_spread_from_nothing_to_twice_their_mean_which_doubles(togeth
         builder.hold_together(["gate", "door"], lambda: builder.delay(constant(0.01), "both"))
     else:
         builder.hold("door", lambda: builder.delay(constant(0.01), "then"))
-    builder.once("all", [0, *[others] * 30])
+    builder.add_program("all", [0, *[others] * 30])
     told = [
         (who, end - start)
         for who, label, start, end in story(builder)
@@ -215,15 +217,15 @@ def test_a_ticket_lock_goes_in_the_order_of_asking_and_all_who_wait_look_at_each
 def test_numbers_are_called_up_in_order_whoever_looks_first() -> None:
     form = LockImplementation("ticket", word="bus", access=constant(0.5))
     builder = Builder()
-    builder.station("bus")
-    builder.lock("door", form)
+    builder.add_station("bus")
+    builder.add_lock("door", form)
 
     def visit() -> None:
         builder.delay(ServiceTime("exponential", 4.0), "away")
         builder.hold("door", lambda: builder.delay(ServiceTime("exponential", 2.0), "inside"))
 
     builder.repeat(20, visit, "visits")
-    builder.once("all", [0] * 12)
+    builder.add_program("all", [0] * 12)
     told = story(builder)
     # Who asks first has its number first, as the bus serves in the order of asking.
     asked = sorted((end, who) for who, label, _, end in told if label == "away")
@@ -256,7 +258,7 @@ def test_nobody_passes_a_barrier_before_the_last_has_come(members: int) -> None:
     builder.finish()
     for start in starts:
         builder.patch(start + 1, 0, meet)
-    builder.once("all", starts)
+    builder.add_program("all", starts)
     after = [start for _, label, start, _ in story(builder) if label == "after"]
     assert len(after) == members
     assert min(after) >= members - 1
@@ -266,18 +268,18 @@ def test_a_barrier_costs_what_it_says() -> None:
     builder = Builder()
     builder.barrier("meet", 2, constant(0.5))
     builder.delay(constant(1.0), "after")
-    builder.once("all", [0, 0])
+    builder.add_program("all", [0, 0])
     assert [start for _, label, start, _ in story(builder) if label == "after"] == [0.5, 0.5]
 
 
 def test_branches_run_side_by_side_and_queue_for_the_same() -> None:
     builder = Builder()
-    builder.station("bus")
+    builder.add_station("bus")
     builder.fork(
         [lambda: builder.serve("bus", constant(1.0)), lambda: builder.serve("bus", constant(1.0))]
     )
     builder.delay(constant(1.0), "after")
-    builder.once("all", [0])
+    builder.add_program("all", [0])
     assert [start for _, label, start, _ in story(builder) if label == "after"] == [2.0]
 
 
@@ -287,7 +289,7 @@ def test_items_pass_a_serial_stage_in_order_and_a_parallel_one_together() -> Non
         lambda name=name: builder.delay(constant(2.0), name) for name in ("first", "second")
     )
     builder.pipeline(3, [(True, [first]), (False, [second])], "items")
-    builder.once("all", [0])
+    builder.add_program("all", [0])
     told = story(builder)
     assert sorted(start for _, label, start, _ in told if label == "first") == [0.0, 2.0, 4.0]
     assert sorted(start for _, label, start, _ in told if label == "second") == [2.0, 4.0, 6.0]
@@ -295,11 +297,11 @@ def test_items_pass_a_serial_stage_in_order_and_a_parallel_one_together() -> Non
 
 def test_a_processor_of_its_own_and_that_of_another() -> None:
     builder = Builder()
-    builder.station("own", copies=2)
+    builder.add_station("own", copies=2)
     builder.serve("own", constant(1.0), "mine", where=Where.OWN)
     builder.next_destination(2)
     builder.serve("own", constant(2.0), "yours", where=Where.DESTINATION)
-    builder.once("all", [0, 0])
+    builder.add_program("all", [0, 0])
     assert [(who, label, end) for who, label, _, end in story(builder)] == [
         (0, "mine", 1.0),
         (1, "mine", 1.0),

@@ -27,7 +27,7 @@ def program(write: Callable[[Builder], object]) -> Plan:
     builder = Builder()
     builder.delay(constant(WORK), "work")
     write(builder)
-    builder.once("all", [0])
+    builder.add_program("all", [0])
     return builder.plan()
 
 

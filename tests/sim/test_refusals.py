@@ -18,8 +18,8 @@ from tests.sim.stories import constant
 
 def two_stations() -> None:
     builder = Builder()
-    builder.station("bus")
-    builder.station("bus")
+    builder.add_station("bus")
+    builder.add_station("bus")
 
 
 def two_quantities() -> None:
@@ -37,7 +37,7 @@ def two_tallies() -> None:
 def nowhere() -> None:
     builder = Builder()
     builder.mark("cpu")
-    builder.go([(1.0, "cpx")], "next")
+    builder.jump_at_random([(1.0, "cpx")], "next")
     builder.plan()
 
 

@@ -15,7 +15,14 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import Array
 from slipstick.sim import run
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.estimate import Layout, Quantiles, Record, ReplicationResult, correlated, ratio
+from slipstick.sim.estimate import (
+    Layout,
+    Quantiles,
+    Record,
+    ReplicationResult,
+    is_correlated,
+    ratio,
+)
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
@@ -108,7 +115,7 @@ def test_many_customers_are_compiled_from_the_start(monkeypatch: pytest.MonkeyPa
 
 def queue(load: float = 0.5) -> Plan:
     builder = Builder()
-    builder.station("cpu")
+    builder.add_station("cpu")
     builder.serve("cpu", ServiceTime("exponential", 1.0))
     builder.add_open_group("jobs", ServiceTime("exponential", 1 / load), first_instruction=0)
     return builder.plan()
@@ -177,8 +184,8 @@ def test_where_replications_run_and_in_what_order_changes_nothing() -> None:
 
 def test_batches_of_replications_are_correlated_within_one_only() -> None:
     rising = np.linspace(1.0, 2.0, 8)
-    assert correlated(np.array([rising, rising, rising, rising]))
-    assert not correlated(np.array([[1.0], [2.0], [3.0], [4.0]]))
+    assert is_correlated(np.array([rising, rising, rising, rising]))
+    assert not is_correlated(np.array([[1.0], [2.0], [3.0], [4.0]]))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +210,7 @@ def program(rounds: int) -> Plan:
     """Repeat an exponential delay, once."""
     builder = Builder()
     builder.repeat(rounds, lambda: builder.delay(ServiceTime("exponential", 1.0)), "again")
-    builder.once("all", [0])
+    builder.add_program("all", [0])
     return builder.plan()
 
 

@@ -57,7 +57,7 @@ def test_of_open_models(model: Model) -> None:
 @pytest.mark.parametrize("servers", [1, 2])
 def test_of_every_discipline(discipline: str, servers: int) -> None:
     builder = Builder()
-    builder.station("cpu", servers, discipline)
+    builder.add_station("cpu", servers, discipline)
     starts = []
     for rank in (2, 1, 0):
         starts.append(builder.next_instruction)
@@ -73,8 +73,8 @@ def test_of_speeds_that_depend_on_how_many_are_there(
     discipline: str, rates: tuple[float, ...]
 ) -> None:
     builder = Builder()
-    builder.station("pool", 1, discipline, rates=rates)
-    builder.station("cpu")
+    builder.add_station("pool", 1, discipline, rates=rates)
+    builder.add_station("cpu")
     for rank in (1, 0):
         start = builder.next_instruction
         builder.delay(EXPONENTIAL, f"think{rank}")
@@ -88,7 +88,7 @@ def test_of_speeds_that_depend_on_how_many_are_there(
 @pytest.mark.parametrize("rates", [(), (1.0, 1.7, 1.5)])
 def test_of_weights_at_a_shared_station(rates: tuple[float, ...]) -> None:
     builder = Builder()
-    builder.station("cpu", 1, "ps", rates=rates)
+    builder.add_station("cpu", 1, "ps", rates=rates)
     for number, weight in enumerate((1.0, 0.1, 3.7)):
         start = builder.next_instruction
         builder.serve("cpu", EXPONENTIAL, f"work{number}", weight=weight)
@@ -101,7 +101,7 @@ def test_of_weights_at_a_shared_station(rates: tuple[float, ...]) -> None:
 def test_of_ends_at_one_instant_at_a_shared_station() -> None:
     """Of those that end at the same progress, the one that came first leaves first."""
     builder = Builder()
-    builder.station("cpu", 1, "ps")
+    builder.add_station("cpu", 1, "ps")
     for number, count in enumerate((7, 30)):
         start = builder.next_instruction
         builder.serve("cpu", CONSTANT, f"work{number}")
@@ -123,13 +123,13 @@ def test_of_streams_whose_customers_take_all_the_space_that_there_is(branches: i
 
 def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     builder = Builder()
-    builder.station("cpu")
-    builder.station("disk", 2)
+    builder.add_station("cpu")
+    builder.add_station("disk", 2)
     builder.delay(EXPONENTIAL, "think")
     builder.start_response()
     builder.mark("cpu")
     builder.repeat_with_probability(0.4, lambda: builder.serve("cpu", EXPONENTIAL), "again")
-    builder.go([(0.3, "cpu"), (0.5, "disk"), (0.2, "end")], "from cpu")
+    builder.jump_at_random([(0.3, "cpu"), (0.5, "disk"), (0.2, "end")], "from cpu")
     builder.mark("disk")
     builder.admit("jobs at disk", "disk", 3, "refused")
     builder.serve("disk", EXPONENTIAL)
@@ -137,7 +137,7 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     builder.finish(onward=True)
     builder.admit("jobs at end")
     builder.delay(CONSTANT, "rest")
-    builder.go([(1.0, "cpu")], "back")
+    builder.jump_at_random([(1.0, "cpu")], "back")
     builder.mark("refused")
     builder.finish(lost=True)
     builder.add_closed_group("jobs", 7, first_instruction=0)
@@ -151,17 +151,17 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     check_same(plan, 6000)
     kernel = Kernel(plan, 1)
     kernel.run(6000)
-    assert all(refused > 100 for refused in (kernel.refused[0], kernel.refused[2]))
+    assert all(refused > 100 for refused in (kernel.refusals[0], kernel.refusals[2]))
     assert kernel.cycles[1] == 0
 
 
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority"])
 def test_of_customers_that_abandon_queues(discipline: str) -> None:
     builder = Builder()
-    builder.station("cpu", 2, discipline)
+    builder.add_station("cpu", 2, discipline)
     for rank, patience in ((1, EXPONENTIAL), (0, CONSTANT)):
         at = builder.next_instruction
-        builder.patience(patience, f"left{rank}", f"patience{rank}")
+        builder.limit_next_visit(patience, f"left{rank}", f"patience{rank}")
         builder.serve("cpu", EXPONENTIAL, f"work{rank}", rank=rank)
         builder.serve("cpu", CONSTANT, f"again{rank}", rank=rank)
         builder.finish()
@@ -193,8 +193,8 @@ LOCKS = [
 )
 def test_of_every_lock(form: LockImplementation) -> None:
     builder = Builder()
-    builder.station("bus")
-    builder.lock("door", form)
+    builder.add_station("bus")
+    builder.add_lock("door", form)
     builder.delay(EXPONENTIAL, "work")
     builder.hold("door", lambda: builder.delay(EXPONENTIAL, "inside"))
     builder.add_closed_group("all", 5, first_instruction=0)
@@ -204,7 +204,7 @@ def test_of_every_lock(form: LockImplementation) -> None:
 def test_of_locks_that_are_taken_together() -> None:
     builder = Builder()
     for name in ("door", "gate"):
-        builder.lock(name, LockImplementation("tas", back_off="constant", base=0.5))
+        builder.add_lock(name, LockImplementation("tas", back_off="constant", first_back_off=0.5))
         builder.delay(EXPONENTIAL, f"work {name}")
         builder.hold(name, lambda: builder.delay(EXPONENTIAL, "inside"))
     builder.hold_together(["door", "gate"], lambda: builder.delay(EXPONENTIAL, "inside both"))
@@ -214,9 +214,11 @@ def test_of_locks_that_are_taken_together() -> None:
 
 def test_of_accesses_to_several_locks() -> None:
     builder = Builder()
-    builder.station("bus")
+    builder.add_station("bus")
     for home, name in enumerate(("door", "gate")):
-        builder.lock(name, LockImplementation("queue", "bus", CONSTANT, home=home, own_flags=home))
+        builder.add_lock(
+            name, LockImplementation("queue", "bus", CONSTANT, home=home, own_flags=home)
+        )
         builder.delay(EXPONENTIAL, f"work {name}")
         builder.hold(name, lambda: builder.delay(EXPONENTIAL, "inside"))
     builder.add_closed_group("all", 3, first_instruction=0)
@@ -226,9 +228,9 @@ def test_of_accesses_to_several_locks() -> None:
 @pytest.mark.parametrize("number", [1, 2, 3, 20])
 def test_of_permits(number: int) -> None:
     builder = Builder()
-    builder.station("bus")
-    builder.permits("pool", number)
-    builder.permits("connections", 2)
+    builder.add_station("bus")
+    builder.add_permits("pool", number)
+    builder.add_permits("connections", 2)
     builder.delay(EXPONENTIAL, "work")
 
     def query() -> None:
@@ -246,9 +248,9 @@ def test_of_permits(number: int) -> None:
 @pytest.mark.parametrize("producing", [0.5, 2.0])
 def test_of_a_counter_beside_a_station(monitor: str | None, producing: float) -> None:
     builder = Builder()
-    builder.station("bus")
-    builder.permits("door", 1, "monitor")
-    builder.permits("units", 1, COUNTER)
+    builder.add_station("bus")
+    builder.add_permits("door", 1, "monitor")
+    builder.add_permits("units", 1, COUNTER)
 
     def take() -> None:
         builder.wait("units", monitor)

@@ -11,7 +11,7 @@ from slipstick import Lock, Station, closed_model, delay, hold, network, repeat,
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.network import closed_class, station
 from slipstick.model.system import Model, grouped_model
-from slipstick.sim.estimate import Layout, unended
+from slipstick.sim.estimate import Layout, unended_share_of
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick_compiled.kernel import AVAILABLE
@@ -53,7 +53,7 @@ def test_both_kernels_count_the_same_time() -> None:
         simulate(plan, Simulation(cycles=4000, kernel=kernel)) for kernel in ("plain", "compiled")
     )
     assert plain.mean_time() == fast.mean_time()
-    assert plain.unended() == fast.unended() > 0.2
+    assert plain.unended_share() == fast.unended_share() > 0.2
 
 
 @pytest.mark.parametrize("discipline", ["fcfs", "ps", "random"])
@@ -61,7 +61,7 @@ def test_nobody_starves_elsewhere(discipline: str) -> None:
     result = simulate(flatten(starved(24, discipline)).plan, Simulation(cycles=4000))
     layout, sums = Layout(result.plan), result.batches.sum(axis=0)
     ended = sums[layout.cycle_time[0]] / sums[layout.cycles[0]]
-    assert result.unended() == 0.0
+    assert result.unended_share() == 0.0
     assert result.mean_time().mean == pytest.approx(ended, rel=0.01)
 
 
@@ -114,7 +114,7 @@ def test_ends_of_a_run_are_no_starvation() -> None:
     )
     result = simulate(flatten(both).plan, Simulation(cycles=600))
     for group in range(2):
-        assert unended(result.plan, result.batches, group) == 0.0
+        assert unended_share_of(result.plan, result.batches, group) == 0.0
         assert np.isfinite(result.mean_time(group).mean)
 
 

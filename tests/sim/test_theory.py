@@ -43,7 +43,7 @@ def open_station(
     service: ServiceTime, rate: float = 1.0, servers: int = 1, discipline: str = "fcfs"
 ) -> Plan:
     builder = Builder()
-    builder.station("cpu", servers, discipline)
+    builder.add_station("cpu", servers, discipline)
     builder.serve("cpu", service)
     builder.add_open_group("jobs", ServiceTime("exponential", 1 / rate), first_instruction=0)
     return builder.plan()
@@ -55,7 +55,7 @@ def test_one_server_by_pollaczek_and_khinchin(scv: float, load: float) -> None:
     found = run(open_station(service_time(load, scv)))
     assert holds(found.mean_time(), load + load * load * (1 + scv) / (2 * (1 - load)))
     layout = Layout(found.plan)
-    used = found.ratio(layout.column(layout.use[0]), layout.column(layout.time))
+    used = found.ratio(layout.column(layout.busy_time[0]), layout.column(layout.time))
     assert holds(used, load)
 
 
@@ -85,7 +85,7 @@ def test_shared_or_preempted_service_does_not_notice_its_spread(
 
 def two_classes(discipline: str) -> Plan:
     builder = Builder()
-    builder.station("cpu", 1, discipline)
+    builder.add_station("cpu", 1, discipline)
     for rank in (0, 1):
         at = builder.next_instruction
         builder.serve("cpu", ServiceTime("exponential", 1.0), f"work{rank}", rank=rank)
@@ -110,7 +110,7 @@ def closed_network(demands: list[float], jobs: int, think: float) -> tuple[Plan,
     builder = Builder()
     builder.delay(ServiceTime("exponential", think), "think")
     for index, demand in enumerate(demands):
-        builder.station(f"s{index}")
+        builder.add_station(f"s{index}")
         builder.serve(f"s{index}", ServiceTime("exponential", demand))
     builder.add_closed_group("jobs", jobs, first_instruction=0)
     queues, time = [0.0] * len(demands), 0.0
@@ -143,7 +143,7 @@ def machine_repair(population: int, servers: int, think: float, service: float) 
 @pytest.mark.parametrize("number", [1, 3, 8])
 def test_permits_around_a_delay_are_machine_repair(number: int) -> None:
     builder = Builder()
-    builder.permits("pool", number)
+    builder.add_permits("pool", number)
     builder.delay(ServiceTime("exponential", 4.0), "think")
     builder.hold("pool", lambda: builder.delay(ServiceTime("exponential", 3.0), "inside"))
     builder.add_closed_group("jobs", 8, first_instruction=0)

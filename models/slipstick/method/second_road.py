@@ -330,7 +330,9 @@ def _verdict_by_look(
             expected_mean.tolerance for expected_mean in expected_by_group.values()
         )
         is_undecided = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
-        is_suspicious = is_undecided and abs(look.off) > SUSPICIOUS_PART * least_tolerance
+        is_suspicious = (
+            is_undecided and abs(look.relative_error) > SUSPICIOUS_PART * least_tolerance
+        )
         # A difference near the tolerance is worth a longer look before it is called undecided.
         if is_suspicious:
             look = simulate_shortly(
@@ -363,25 +365,27 @@ def _verdict_of(
 
     value_name, answer_value = _mean_time_of_group(plan, look.group, solution, point_index)
     unit = "s"
-    if look.value:
-        value_name = look.value
-        answer_value = waits_and_utilizations[look.value]
-        unit = unit_of(look.value)
-    estimate = look.seen
+    if look.value_name:
+        value_name = look.value_name
+        answer_value = waits_and_utilizations[look.value_name]
+        unit = unit_of(look.value_name)
+    estimate = look.estimate
     if look.verdict == AGREES:
-        percent = f"{max(100 * abs(look.off), 0.01):.2g}"
+        percent = f"{max(100 * abs(look.relative_error), 0.01):.2g}"
         return Verdict(
             AGREED,
             f"within {percent} % of a short simulation",
             value=value_name,
             mean=estimate.mean,
-            parts=_verdict_by_part(look.parts),
+            parts=_verdict_by_part(look.verdict_by_value),
         )
     half_width = estimate.half_width
     if look.verdict == DIFFERS:
         return Verdict(
             REPLACED,
-            f"{float(f'{100 * abs(look.off):.2g}'):g} % off" if estimate.mean else "none is seen",
+            f"{float(f'{100 * abs(look.relative_error):.2g}'):g} % off"
+            if estimate.mean
+            else "none is seen",
             Rejected(_method_at(solution, point_index), value_name, answer_value, unit),
             value=value_name,
             mean=estimate.mean,
@@ -396,7 +400,7 @@ def _verdict_of(
         value=value_name,
         mean=estimate.mean,
         half_width=half_width,
-        parts=_verdict_by_part(look.parts),
+        parts=_verdict_by_part(look.verdict_by_value),
     )
 
 

@@ -40,8 +40,8 @@ class Wait:
         return f"processor {self.customer} waits for {self.what}{held_by}"
 
 
-def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
-    """Describe a deadlock in words.
+def deadlock_error(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
+    """Return an error that describes a deadlock in words.
 
     >>> print(deadlock(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
     deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock
@@ -56,7 +56,8 @@ def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
 
 
 def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
-    """Find customers that wait for each other in a cycle, while other customers may go on.
+    """Return the waits of customers that wait for each other in a cycle, while other customers may
+    continue; empty if there is no cycle.
 
     A customer is blocked if it waits for one resource, all of whose holders are blocked; the cycle
     is found by following the first holder of each.

@@ -28,13 +28,14 @@ LEAST_CYCLES_PER_ROW = 40
 
 
 def cycles_per_row(plan: Plan) -> int:
-    """Return the number of cycles between two rows: a multiple of the population.
+    """Return the number of cycles between two rows of statistics: a multiple of the number of
+    customers.
 
     Members in step then end their cycles together just before a row. Where nothing is random, one
     round.
     """
     customers = max(plan.population, 1)
-    if not plan.random:
+    if not plan.is_random:
         return customers
     return customers * -(-LEAST_CYCLES_PER_ROW // customers)
 
@@ -46,14 +47,18 @@ class Layout:
     ----------
     time, order : simulated time [s], and number of events planned so far
     cycles, cycle_time : by group, cycles ended and the sum of their times [s]
-    area, use, done : by resource, integrals of present and busy [s], and visits ended
-    booked : by group, the first of its labels' sums over the cycles ended [s]
-    tried, refused : by tally, how many came, and how many of them were sent away
-    taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and
-        squared [s, s^2]
-    beyond : by station that has rates, the times of its visits beyond those of a customer alone [s]
-    given_up : by station whose services may be given up, the times of those services [s]
-    passes, spans : by pipeline, how often it was executed, and the times of that added up [s]
+    present_time, busy_time, ended_visits : by resource, integrals of the customers present and of
+        the servers busy [s], and number of visits that ended
+    first_label_column : by group, the first of the columns with its booked times over the cycles
+        ended, one for each label [s]
+    tries, refusals : by tally, number of arrivals, and of arrivals turned away
+    grants, waiting_time, squared_waits : by lock, how often it was granted, and sums of the waiting
+        times and of their squares [s, s^2]
+    extra_time : by station that has rates, the times of its visits beyond those of a customer alone
+        [s]
+    given_up_time : by station whose services may be given up, the times of those services [s]
+    executions, execution_time : by pipeline, number of executions, and the sum of their times [s]
+    labels : number of labels
     width : columns of a row
     """
 
@@ -62,15 +67,21 @@ class Layout:
         self.order = 1
         self.width = 2
         self.cycles, self.cycle_time = self._add(2, len(plan.groups))
-        self.area, self.use, self.done = self._add(3, len(plan.resources))
-        booked_columns = self._add(len(plan.labels), len(plan.groups))
+        self.present_time, self.busy_time, self.ended_visits = self._add(3, len(plan.resources))
+        label_columns = self._add(len(plan.labels), len(plan.groups))
         self.labels = len(plan.labels)
-        self.booked = booked_columns[0] if booked_columns else [self.width] * len(plan.groups)
-        self.tried, self.refused = self._add(2, len(plan.tallies))
-        self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
-        self.beyond = self._columns_of_stations([bool(station.rates) for station in plan.stations])
-        self.given_up = self._columns_of_stations([station.cut for station in plan.stations])
-        self.passes, self.spans = self._add(2, len(plan.pipelines))
+        self.first_label_column = (
+            label_columns[0] if label_columns else [self.width] * len(plan.groups)
+        )
+        self.tries, self.refusals = self._add(2, len(plan.tallies))
+        self.grants, self.waiting_time, self.squared_waits = self._add(3, len(plan.locks))
+        self.extra_time = self._columns_of_stations(
+            [bool(station.rates) for station in plan.stations]
+        )
+        self.given_up_time = self._columns_of_stations(
+            [station.may_cut_services for station in plan.stations]
+        )
+        self.executions, self.execution_time = self._add(2, len(plan.pipelines))
 
     def _add(self, columns_per_owner: int, owner_count: int) -> list[list[int]]:
         """Reserve `columns_per_owner` columns for each of `owner_count` groups or resources; return
@@ -84,9 +95,9 @@ class Layout:
         ]
 
     def _columns_of_stations(self, has_column: Sequence[bool]) -> dict[int, int]:
-        """Reserve a column for each of some stations; return its number by that of the station."""
-        numbers = [number for number, has_one in enumerate(has_column) if has_one]
-        return dict(zip(numbers, self._add(1, len(numbers))[0], strict=True))
+        """Reserve a column for each station that has one; return the columns by station number."""
+        stations = [station for station, has_one in enumerate(has_column) if has_one]
+        return dict(zip(stations, self._add(1, len(stations))[0], strict=True))
 
     def column(self, index: int) -> Array:
         """Return a vector of weights that is 1 at one column and 0 elsewhere."""
@@ -138,7 +149,7 @@ def t_quantile(level: float, degrees: int) -> float:
     )
 
 
-def warm_up(series: Array) -> int:
+def warm_up_length(series: Array) -> int:
     """Return the number of leading values to drop, by MSER: the cut that minimizes the error of the
     mean of the rest.
 
@@ -147,7 +158,7 @@ def warm_up(series: Array) -> int:
     Source: White, Simulation 69(6), 1997, 323-334. The values are means of at least 5 observations
     (MSER-5).
 
-    >>> warm_up(np.array([9.0, 5.0, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5]))
+    >>> warm_up_length(np.array([9.0, 5.0, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5]))
     2
     """
     value_count = len(series)
@@ -166,8 +177,10 @@ def warm_up(series: Array) -> int:
     return int(np.argmin(squared_error[: value_count // 2 + 1]))
 
 
-def batch_sums(row_sums: Array, batch_count: int = BATCHES) -> Array:
-    """Add rows up to equally long batches; rows at the beginning that fill no batch are dropped."""
+def sums_by_batch(row_sums: Array, batch_count: int = BATCHES) -> Array:
+    """Return the sums of the rows over equally long batches [batches, columns]. The first rows, as
+    many as fill no batch, are left out.
+    """
     rows_per_batch = len(row_sums) // batch_count
     sums_by_batch: Array = (
         row_sums[len(row_sums) - rows_per_batch * batch_count :]
@@ -182,9 +195,10 @@ ROWS_OF_PERIODS = 8
 beginning of the next counts for the one in which it mostly lies."""
 
 
-def sums_of_periods(row_sums: Array, time_column: int, period: float) -> Array:
-    """Add rows up to whole periods, or to several where a period has less than `ROWS_OF_PERIODS`
-    rows; rows of a period that has not ended are left out, unless no period has.
+def sums_by_period(row_sums: Array, time_column: int, period: float) -> Array:
+    """Return the sums of the rows over whole periods, or over several periods each where a period
+    has less than `ROWS_OF_PERIODS` rows. Rows of an unfinished last period are left out, unless it
+    is the only one.
 
     Parameters
     ----------
@@ -192,7 +206,7 @@ def sums_of_periods(row_sums: Array, time_column: int, period: float) -> Array:
     time_column : the column of the time that a row lasts [s]
     period : its duration [s]
 
-    >>> sums_of_periods(np.ones((35, 1)), 0, 16.0).ravel().tolist()
+    >>> sums_by_period(np.ones((35, 1)), 0, 16.0).ravel().tolist()
     [16.0, 16.0]
     """
     row_ends = np.cumsum(row_sums[:, time_column])
@@ -264,8 +278,8 @@ def ratio(
     return Estimate(mean, mean - half_width, mean + half_width)
 
 
-def correlated(batch_means: Array, negligible_difference: float = 1e-12) -> bool:
-    """Return whether successive batches are clearly correlated, so that they are too short for an
+def is_correlated(batch_means: Array, negligible_difference: float = 1e-12) -> bool:
+    """Return whether successive batches are clearly correlated. They are then too short for an
     interval.
 
     Tests the first autocorrelation, which of independent batches is nearly normal with variance 1 /
@@ -278,7 +292,7 @@ def correlated(batch_means: Array, negligible_difference: float = 1e-12) -> bool
     negligible_difference : differences from their mean, relative to it, up to which they are taken
         as equal [1]
 
-    >>> correlated(np.linspace(1.0, 2.0, 32)), correlated(np.linspace(1.0, 1.0001, 32), 0.001)
+    >>> is_correlated(np.linspace(1.0, 2.0, 32)), is_correlated(np.linspace(1.0, 1.0001, 32), 0.001)
     (True, False)
     """
     overall_mean = batch_means.mean()
@@ -324,10 +338,10 @@ class Quantiles:
     def add(self, new_values: Array) -> None:
         """Add more values."""
         while len(new_values):
-            free_size = self.section_size - self._part_length
-            self._section_parts.append(new_values[:free_size])
+            free_places = self.section_size - self._part_length
+            self._section_parts.append(new_values[:free_places])
             self._part_length += len(self._section_parts[-1])
-            new_values = new_values[free_size:]
+            new_values = new_values[free_places:]
             if self._part_length == self.section_size:
                 self._full_sections.append(_histogram(np.concatenate(self._section_parts)))
                 self._section_parts = []
@@ -345,8 +359,8 @@ class Quantiles:
                     self.section_size *= 2
 
     def join(self, later_quantiles: Quantiles, dropped_count: int) -> None:
-        """Add the sections of another run, leaving out about its first `dropped_count` values, the
-        warm-up.
+        """Add the sections of another run, without about its first `dropped_count` values, which
+        are its warm-up.
         """
         self._full_sections += later_quantiles._full_sections[
             later_quantiles._first_section(dropped_count) :
@@ -357,15 +371,15 @@ class Quantiles:
         self._part_length += later_quantiles._part_length
 
     def _first_section(self, dropped_count: int) -> int:
-        """Return the index of the first section that begins after `dropped_count` values, at most
-        that of the last section.
+        """Return the index of the first section that begins after `dropped_count` values; the last
+        section is always kept.
         """
         # The last full section stays whatever is dropped, so that there is a quantile.
         return min(-(-dropped_count // self.section_size), max(len(self._full_sections) - 1, 0))
 
     def _sections(self, dropped_count: int) -> list[tuple[NDArray[np.int64], Array]]:
-        """List the sections without the first `dropped_count` values; the last one may not be
-        full.
+        """List the histograms of all sections, without the first `dropped_count` values; the last
+        section may not be full.
         """
         unfinished_section = (
             [_histogram(np.concatenate(self._section_parts))] if self._part_length else []
@@ -373,9 +387,9 @@ class Quantiles:
         return [*self._full_sections[self._first_section(dropped_count) :], *unfinished_section]
 
     def share_within(self, time: float, dropped_count: int = 0, level: float = 0.95) -> Estimate:
-        """Estimate the share of the values that are at most a time, without the first
-        `dropped_count` values [1]. Half of the values in the bin of that time count, or all if
-        their mean is at most the time.
+        """Estimate the fraction of the values that are at most `time`, without the first
+        `dropped_count` values [1]. Of the values in the bin of that time half count, or all if
+        their mean is at most `time`.
 
         >>> seen = Quantiles(section_size=2)
         >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0]))
@@ -467,8 +481,8 @@ def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
 def _counts_and_sums(
     sections: Sequence[tuple[NDArray[np.int64], Array]],
 ) -> tuple[NDArray[np.int64], Array]:
-    """Return the counts of several sections by bin [sections, bins], and the sums of the values of
-    all sections by bin [bins].
+    """Return the counts by section and bin [sections, bins], and the sums of the values by bin over
+    all sections [bins].
     """
     bin_count = max(len(counts) for counts, _ in sections)
     counts = np.zeros((len(sections), bin_count), dtype=np.int64)
@@ -491,8 +505,8 @@ def _bin_mean(cumulative_counts: NDArray[np.int64], sums_by_bin: Array, p: float
 def _fraction_below(
     counts_by_bin: NDArray[np.int64], p: float, cumulative_counts: NDArray[np.int64]
 ) -> float:
-    """Return the fraction of a section's values that lie below the overall p-quantile, counting
-    half of the values in the quantile's own bin.
+    """Return the fraction of a section's values that are below the p-quantile of all sections; half
+    of the values in the bin of the quantile count.
     """
     bin_index = int(
         np.searchsorted(cumulative_counts, max(math.ceil(p * cumulative_counts[-1]), 1))
@@ -562,14 +576,14 @@ class Result(ReplicationResult):
             self.batches @ denominator,
             self.settings.level,
             # Replications of a program are independent; successive batches of one run are not.
-            in_one_run=not self.plan.once,
+            in_one_run=not self.plan.is_program,
         )
         estimate = self._as_wide_as_heavy_traffic(estimate, numerator)
         return self._with_trusted_interval(estimate)
 
     def _as_wide_as_heavy_traffic(self, estimate: Estimate, numerator: Array) -> Estimate:
-        """Return an estimate whose interval is not narrower than the waits of open customers allow
-        that it contains, see `slipstick.sim.heavy_traffic`.
+        """Return an estimate whose interval is at least as wide as heavy-traffic theory requires
+        for the waits that it contains; see `slipstick.sim.heavy_traffic`.
 
         A time of cycles contains the waits at all stations, here by their part of the time of all
         customers; a sum over those present at a station contains the wait there, and so does a sum
@@ -583,7 +597,8 @@ class Result(ReplicationResult):
         servers = np.array([station.servers for station in self.plan.stations])
         server_times = column_sums[layout.time] * servers
         busy_times, ended_services = (
-            column_sums[columns[: len(servers)]] for columns in (layout.use, layout.done)
+            column_sums[columns[: len(servers)]]
+            for columns in (layout.busy_time, layout.ended_visits)
         )
         half_widths = least_relative_half_widths(
             self.plan,
@@ -594,12 +609,14 @@ class Result(ReplicationResult):
         )
         is_time = bool(numerator[layout.cycle_time].any())
         total = float(column_sums[layout.cycle_time].sum() if is_time else column_sums @ numerator)
-        waiting_times = column_sums[layout.area] - column_sums[layout.use]
-        waits_contained = waiting_times if is_time else waiting_times * numerator[layout.area]
+        waiting_times = column_sums[layout.present_time] - column_sums[layout.busy_time]
+        waits_contained = (
+            waiting_times if is_time else waiting_times * numerator[layout.present_time]
+        )
         for station_index in () if is_time else half_widths:
             wait_columns = [
                 first_column + label
-                for first_column in layout.booked
+                for first_column in layout.first_label_column
                 for label in queues[station_index].wait_labels
             ]
             waits_contained[station_index] += column_sums[wait_columns] @ numerator[wait_columns]
@@ -615,8 +632,8 @@ class Result(ReplicationResult):
         return _with_error_of_reciprocal(estimate.mean, relative_half_width)
 
     def _with_trusted_interval(self, estimate: Estimate) -> Estimate:
-        """Return an estimate without an interval that cannot be trusted; of width 0 where nothing
-        is random.
+        """Return an estimate without its interval if that cannot be trusted, and with an interval
+        of width 0 where nothing is random.
         """
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
@@ -635,22 +652,24 @@ class Result(ReplicationResult):
             return Estimate(math.nan)
         return self.ratio(weights_of_time(self.plan, batch_rows, group_index), cycle_weights)
 
-    def unended(self, group_index: int = 0) -> float:
+    def unended_share(self, group_index: int = 0) -> float:
         """Return the share of a closed group's time that belongs to unfinished cycles [1].
 
         It is 0 where it is so small that the cycles under way at both ends explain it.
         """
-        return unended(self.plan, self.batches, group_index)
+        return unended_share_of(self.plan, self.batches, group_index)
 
     def counts_unended(self, group_index: int = 0) -> bool:
         """Return whether the mean time of a closed group includes the time of unfinished cycles."""
-        return bool(self.unended(group_index)) or hardly_ended(self.plan, self.batches, group_index)
+        return bool(self.unended_share(group_index)) or ended_few_cycles(
+            self.plan, self.batches, group_index
+        )
 
     def with_convergence(self) -> Result:
-        """Return this result with the decision whether the mean time of a program is as precise as
-        requested.
+        """Return this result with `converged` set: whether the mean time of a program is as precise
+        as requested.
         """
-        is_precise = self.stopped == "complete" or precise_enough(
+        is_precise = self.stopped == "complete" or is_precise_enough(
             self.mean_time(), self.settings.precision
         )
         is_trusted = self.trusted or self.stopped == "complete"
@@ -669,7 +688,7 @@ class Result(ReplicationResult):
 
     def share_within(self, time: float, group_index: int = 0) -> Estimate:
         """Estimate the share of the cycles that take at most a time, in seconds [1]."""
-        dropped_cycles = 0 if self.pooled else dropped_of(self, self.layout, group_index)
+        dropped_cycles = 0 if self.pooled else dropped_cycles_of(self, self.layout, group_index)
         estimate = self.quantiles[group_index].share_within(
             time, dropped_cycles, self.settings.level
         )
@@ -677,7 +696,7 @@ class Result(ReplicationResult):
 
     def time_quantile(self, p: float, group_index: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
-        dropped_cycles = 0 if self.pooled else dropped_of(self, self.layout, group_index)
+        dropped_cycles = 0 if self.pooled else dropped_cycles_of(self, self.layout, group_index)
         estimate = self.quantiles[group_index].estimate(p, dropped_cycles, self.settings.level)
         return self._with_trusted_interval(estimate)
 
@@ -699,7 +718,7 @@ def _with_error_of_reciprocal(mean: float, relative_half_width: float) -> Estima
 
 
 def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
-    """Return the weights with which the columns of a row add up to the time that a group spends
+    """Return the weights of the columns of a row whose weighted sum is the time that a group spends
     [s].
 
     A closed group of N customers spends N times the elapsed time, so by Little's law its mean time
@@ -721,30 +740,30 @@ def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
     if plan.groups[group_index].kind != "closed":
         return time_of_ended
     has_uncounted_time = _has_uncounted_time(plan, sums, group_index)
-    if (has_uncounted_time or not plan.random) and not unended(plan, sums, group_index):
+    if (has_uncounted_time or not plan.is_random) and not unended_share_of(plan, sums, group_index):
         return time_of_ended
     weights: Array = time_of_ended + weights_of_unbooked_time(plan, group_index)
     return weights
 
 
 def weights_of_cycle_time(plan: Plan, sums: Array, group_index: int) -> Array:
-    """Return the weights with which the columns of a row add up to the whole cycles of a closed
-    group, think time included [s]: N times the elapsed time or, in a plan without anything random,
-    the time of the cycles that ended.
+    """Return the weights of the columns of a row whose weighted sum is the time of the whole cycles
+    of a closed group, think time included [s]: N times the elapsed time or, in a plan without
+    randomness, the time of the cycles that ended.
     """
     if plan.groups[group_index].kind != "closed":
         return weights_of_time(plan, sums, group_index)
     booked_weights = _weights_of_booked_time(plan, group_index)
     return (
         booked_weights
-        if not plan.random
+        if not plan.is_random
         else booked_weights + weights_of_unbooked_time(plan, group_index)
     )
 
 
 def weights_of_unbooked_time(plan: Plan, group_index: int) -> Array:
-    """Return weights of the simulator's counters, whose weighted sum is the time that the customers
-    of a closed group spend outside of finished cycles [s].
+    """Return the weights of the columns of a row whose weighted sum is the time that the customers
+    of a closed group spend in unfinished cycles [s].
     """
     layout = Layout(plan)
     elapsed_weights: Array = len(plan.groups[group_index].starts) * layout.column(layout.time)
@@ -767,9 +786,9 @@ CYCLES_AT_ENDS = 4.0
 """Cycles of each customer that are taken as explained by the ends of a run, at most."""
 
 
-def unended(plan: Plan, sums: Array, group_index: int) -> float:
-    """Return the share of a closed group's time that belongs to unfinished cycles; 0 if it is at
-    most 1 %, or if the start and the end of the run can explain it [1].
+def unended_share_of(plan: Plan, sums: Array, group_index: int) -> float:
+    """Return the share of a closed group's time that belongs to unfinished cycles [1]. It is 0 up
+    to 1 %, or if the start and the end of the run can explain it.
 
     Parameters
     ----------
@@ -792,7 +811,7 @@ def unended(plan: Plan, sums: Array, group_index: int) -> float:
     return unended_share if unended_share > max(0.01, explained_by_ends) else 0.0
 
 
-def hardly_ended(plan: Plan, sums: Array, group_index: int) -> bool:
+def ended_few_cycles(plan: Plan, sums: Array, group_index: int) -> bool:
     """Return whether so few cycles of a group ended that unfinished cycles at the start and the end
     of the run would bias the mean time. Little's law then gives the mean time. False for groups
     that are not closed or have think time.
@@ -801,7 +820,7 @@ def hardly_ended(plan: Plan, sums: Array, group_index: int) -> bool:
     ----------
     plan, sums, group_index : as for `weights_of_time`
     """
-    if plan.groups[group_index].kind != "closed" or not plan.random or not len(sums):
+    if plan.groups[group_index].kind != "closed" or not plan.is_random or not len(sums):
         return False
     ended_cycles = float(sums.sum(axis=0)[Layout(plan).cycles[group_index]])
     has_few_cycles = ended_cycles <= CYCLES_AT_ENDS * len(plan.groups[group_index].starts)
@@ -809,17 +828,17 @@ def hardly_ended(plan: Plan, sums: Array, group_index: int) -> bool:
 
 
 def _weights_of_booked_time(plan: Plan, group_index: int) -> Array:
-    """Return the weights with which the columns of a row add up to the time of the ended cycles of
-    a group [s].
+    """Return the weights of the columns of a row whose weighted sum is the time of the ended cycles
+    of a group [s].
     """
     layout = Layout(plan)
     weights = np.zeros(Layout(plan).width)
-    first_column = layout.booked[group_index]
+    first_column = layout.first_label_column[group_index]
     weights[first_column : first_column + layout.labels] = 1.0
     return weights
 
 
-def dropped_of(run: Result | ReplicationResult, layout: Layout, group_index: int) -> int:
+def dropped_cycles_of(run: Result | ReplicationResult, layout: Layout, group_index: int) -> int:
     """Return how many of the cycles dropped as warm-up belong to a group, in proportion to the
     cycles that each group ended.
     """
@@ -831,7 +850,7 @@ def dropped_of(run: Result | ReplicationResult, layout: Layout, group_index: int
     )
 
 
-def precise_enough(estimate: Estimate, precision: float) -> bool:
+def is_precise_enough(estimate: Estimate, precision: float) -> bool:
     """Return whether an interval is as narrow as asked for, relative to its mean."""
     # Written so that a mean below zero, NaN or a missing interval is not.
     return estimate.half_width <= precision * estimate.mean and estimate.mean >= 0
@@ -870,8 +889,8 @@ class Record:
 
     Attributes
     ----------
-    seen : rows added so far
-    last : the last of them
+    row_count : rows added so far
+    last_row : the last of them
     quantiles : of the cycle times, by group
     """
 
@@ -879,8 +898,8 @@ class Record:
         self.plan = plan
         self.layout = Layout(plan)
         self.quantiles = tuple(Quantiles() for _ in plan.groups)
-        self.last = np.zeros(self.layout.width)
-        self.seen = 0
+        self.last_row = np.zeros(self.layout.width)
+        self.row_count = 0
         self._row_step = 1
         self._rows = np.zeros((1, self.layout.width))
         self._pending_rows = np.zeros((0, self.layout.width))
@@ -900,7 +919,7 @@ class Record:
         ]
 
     def add(self, row_count: int, event_limit: int) -> Array:
-        """Add the next `row_count` pending rows, or fewer up to the first one at which
+        """Add the next `row_count` pending rows, but none after the first row at which
         `event_limit` events were planned; return the last row added.
         """
         rows_beyond = np.flatnonzero(
@@ -913,7 +932,7 @@ class Record:
         self._pending_rows = self._pending_rows[added_count:]
         # Of the whole run every row whose number is a multiple of the step is kept, however many
         # rows are added at a time.
-        first_row = (-self.seen - 1) % self._row_step
+        first_row = (-self.row_count - 1) % self._row_step
         self._rows = np.concatenate([self._rows, added_rows[first_row :: self._row_step]])
         # Rows are cumulative, so without every second one the sums over longer stretches stay
         # exact.
@@ -923,14 +942,16 @@ class Record:
         for group_index, quantiles in enumerate(self.quantiles):
             ended_cycles = int(
                 added_rows[-1][self.layout.cycles[group_index]]
-                - self.last[self.layout.cycles[group_index]]
+                - self.last_row[self.layout.cycles[group_index]]
             )
             quantiles.add(self._pending_times[group_index][:ended_cycles])
             self._pending_times[group_index] = self._pending_times[group_index][ended_cycles:]
-        self.seen += added_count
-        self.last = added_rows[-1]
-        return self.last
+        self.row_count += added_count
+        self.last_row = added_rows[-1]
+        return self.last_row
 
     def sums(self) -> Array:
-        """Return the sums over each stretch between two rows that are kept."""
+        """Return the sums over each stretch of the run between two kept rows [stretches,
+        columns].
+        """
         return np.diff(self._rows, axis=0)

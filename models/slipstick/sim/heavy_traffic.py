@@ -46,8 +46,9 @@ class OpenQueue:
 def least_relative_half_widths(
     plan: Plan, cycles: float, services: Array, idle_parts: Array, level: float
 ) -> dict[int, float]:
-    """Return the least half-width of the mean wait at each station, relative to it, by the number
-    of the resource [1]; nothing of stations that the theory does not cover.
+    """Return the least half-width of the interval of the mean wait at each station, relative to the
+    mean wait, by the number of the station [1]. Stations that the theory does not cover are left
+    out.
 
     Parameters
     ----------
@@ -69,7 +70,8 @@ def least_relative_half_widths(
 
 @lru_cache(maxsize=16)
 def open_queues(plan: Plan) -> dict[int, OpenQueue]:
-    """Return the queue of each station of an open model that the theory covers, by its number.
+    """Return the queue of each station of an open model that the theory covers, by the number of
+    the station.
 
     A station that turns customers away, that they abandon, whose speed depends on its queue, or
     that serves in the order of ranks has another queue: it is left out, as are all where locks or
@@ -102,12 +104,12 @@ def _is_covered(plan: Plan, station_index: int) -> bool:
     station = plan.stations[station_index]
     has_ranks = DISCIPLINES[station.discipline].ranked
     is_alone = [other.name for other in plan.stations].count(station.name) == 1
-    return is_alone and not (station.rates or station.abandoned or has_ranks)
+    return is_alone and not (station.rates or station.may_be_abandoned or has_ranks)
 
 
 def _scv(plan: Plan, draw_index: int) -> float:
-    """Return the squared coefficient of variation of a draw; 1 where its times depend on one
-    another, as in bursts, whose queue varies at least as much [1].
+    """Return the squared coefficient of variation of a draw [1]. It is 1 for times that depend on
+    one another, as in bursts, whose queue varies at least as much.
     """
     time = plan.draws[draw_index].distribution
     return float(getattr(getattr(time, "distribution", time), "scv", 1.0))

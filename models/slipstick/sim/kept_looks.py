@@ -92,17 +92,17 @@ def cache_folder() -> Path | None:
 
 
 def _read(look_file: Path, look_key: str) -> Look | None:
-    """Return the look that a file keeps for a key; None if it keeps none, or is damaged."""
+    """Return the result that a file stores for a key; None if it stores none, or is damaged."""
     with suppress(OSError, UnicodeDecodeError):
         first_line, _, look_text = look_file.read_text(encoding="utf-8").partition("\n")
         if first_line == _checksum(look_key, look_text):
             fields = json.loads(look_text)
-            return Look(**{**fields, "seen": Estimate(**fields["seen"])})
+            return Look(**{**fields, "estimate": Estimate(**fields["estimate"])})
     return None
 
 
 def _write(look_file: Path, look_key: str, look: Look) -> None:
-    """Store a look for a key; nothing is stored where the folder cannot be written."""
+    """Store a result for a key; do nothing if the folder cannot be written."""
     look_text = json.dumps(asdict(look))
     temporary_file = look_file.with_name(f".look-{uuid4().hex}")
     with suppress(OSError):

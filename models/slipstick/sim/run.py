@@ -23,7 +23,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.extensions import Registry
 from slipstick.late import Array
 from slipstick.limits import WorkPace
-from slipstick.sim.deadlock import deadlock, lock_cycle
+from slipstick.sim.deadlock import deadlock_error, lock_cycle
 from slipstick.sim.estimate import (
     BATCHES,
     FEWEST_REPLICATIONS,
@@ -33,14 +33,14 @@ from slipstick.sim.estimate import (
     Record,
     ReplicationResult,
     Result,
-    batch_sums,
-    correlated,
     cycles_per_row,
-    dropped_of,
-    precise_enough,
+    dropped_cycles_of,
+    is_correlated,
+    is_precise_enough,
     ratio,
-    sums_of_periods,
-    warm_up,
+    sums_by_batch,
+    sums_by_period,
+    warm_up_length,
     weights_of_time,
 )
 from slipstick.sim.plain.kernel import Kernel
@@ -155,7 +155,7 @@ class Replication:
 
     def run(self) -> ReplicationResult:
         """Run the replication in this process."""
-        return _run_program(self) if self.plan.once else _run_steady(self)
+        return _run_program(self) if self.plan.is_program else _run_steady(self)
 
 
 Spread = Callable[[Iterable[Replication]], Iterable[ReplicationResult]]
@@ -189,14 +189,14 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     """
     settings = simulation or Simulation()
     # Where nothing is random, more cycles than a few in each batch add no information.
-    if not plan.random:
+    if not plan.is_random:
         settings = replace(
             settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1))
         )
     settings = replace(settings, least=max(settings.least, _customers_of_periods(plan)))
-    if plan.once:
+    if plan.is_program:
         return _with_kernel(plan, settings, _run_programs)
-    if settings.replications > 1 and plan.random:
+    if settings.replications > 1 and plan.is_random:
         return _with_kernel(plan, settings, _run_replications)
     return _with_kernel(
         plan,
@@ -213,9 +213,8 @@ def _arrival_times(plan: Plan) -> list[Any]:
 
 
 def _customers_of_periods(plan: Plan) -> int:
-    """Return the number of customers that a run must have at least, so that it includes `BURSTS`
-    bursts of arrivals, and `PERIODS` periods of a profile; a run between two bursts would look
-    precise.
+    """Return the number of customers that a run must serve at least, so that it includes `BURSTS`
+    bursts of arrivals or `PERIODS` periods of a profile.
     """
     customers = [
         arrival_times.customers_of_period
@@ -237,8 +236,8 @@ def longest_period(plan: Plan) -> float:
 def _with_kernel(
     plan: Plan, settings: Simulation, run_plan: Callable[[Plan, Simulation], Result]
 ) -> Result:
-    """Run by a suitable kernel: both kernels simulate the same events, so a run that turns out long
-    is started again with the compiled one.
+    """Run a plan with a suitable kernel. Both kernels simulate the same events; a run that proves
+    long is started again with the compiled one.
     """
     kernel_name = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
@@ -258,8 +257,8 @@ def _with_kernel(
 
 
 def _run_replications(plan: Plan, settings: Simulation) -> Result:
-    """Run independent replications of equal length, then longer ones, until the mean times are
-    known.
+    """Run independent replications of equal length, and repeat them with a greater length until the
+    mean times are precise enough.
 
     They begin anew, for a process keeps nothing of an earlier round: a length by the square of what
     is missing makes that seldom. Each has its own warm-up and its share of the budget of events.
@@ -309,8 +308,8 @@ def _run_replications(plan: Plan, settings: Simulation) -> Result:
 
 
 def _run_steady(replication: Replication) -> ReplicationResult:
-    """Run one replication; unless its number of cycles is given, estimate after growing numbers of
-    rows until the mean times are known.
+    """Run one replication; unless its number of cycles is given, look at the estimates after
+    growing numbers of rows until the mean times are precise enough.
     """
     plan = replication.plan
     settings = replication.settings
@@ -330,17 +329,19 @@ def _run_steady(replication: Replication) -> ReplicationResult:
             record.take(kernel)
             if kernel.unended_branches > MOST_UNENDED:
                 _refuse_growing_branches(kernel)
-            if not has_next_event or (not record.pending and record.seen == 0):
+            if not has_next_event or (not record.pending and record.row_count == 0):
                 _refuse_deadlock(plan, kernel, has_next_event, settings)
             while record.pending and not stopped:
                 # Decisions are made at the same rows, whatever number of events the kernel
                 # simulates at a time.
-                latest_row = record.add(min(next_look, last_row) - record.seen, settings.events)
-                if record.seen >= last_row:
+                latest_row = record.add(
+                    min(next_look, last_row) - record.row_count, settings.events
+                )
+                if record.row_count >= last_row:
                     stopped = "cycles"
                 elif latest_row[layout.order] >= settings.events:
                     stopped = "events"
-                elif record.seen >= next_look:
+                elif record.row_count >= next_look:
                     next_look = int(next_look * _LOOK_SPACING) + 1
                     if (
                         settings.cycles is None
@@ -378,7 +379,7 @@ def _refuse_deadlock(
         return
     waits = kernel.waits()
     if not has_next_event or lock_cycle(waits):
-        raise deadlock(plan, kernel.now, waits if not has_next_event else lock_cycle(waits))
+        raise deadlock_error(plan, kernel.now, waits if not has_next_event else lock_cycle(waits))
     progress_text = "no cycle has ended" if kernel.now > 0 else "no time has passed"
     raise NoAnswerError(
         f"{progress_text} after {kernel.events} events, at {kernel.now:g} s: {NOTHING_TO_ESTIMATE}"
@@ -386,7 +387,7 @@ def _refuse_deadlock(
 
 
 def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
-    """Return the rows of a replication without its warm-up, added up to the number of batches."""
+    """Return the statistics of a replication after its warm-up, summed by batches."""
     layout = record.layout
     row_sums = record.sums()
     cycles_run = int(row_sums[:, layout.cycles].sum())
@@ -394,7 +395,7 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
     batch_count = max(BATCHES // replications, 1)
     fewest_rows = 2 * BATCHES
     if period:
-        row_sums = sums_of_periods(row_sums, layout.time, period)
+        row_sums = sums_by_period(row_sums, layout.time, period)
         fewest_rows = FEWEST_PERIODS
         if replications > 1:
             batch_count = min(batch_count, FEWEST_PERIODS)
@@ -405,7 +406,7 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
         mean_times = row_sums[:, layout.cycle_time].sum(axis=1) / cycles_by_row
         # Of few periods the rule would choose the stretch in which they happen to vary least.
         is_short = bool(period) and len(row_sums) < 2 * BATCHES
-        dropped_rows = 1 if is_short else warm_up(mean_times)
+        dropped_rows = 1 if is_short else warm_up_length(mean_times)
         # A warm-up that reaches the middle of the run may be longer.
         is_trusted = (
             len(row_sums) - dropped_rows >= fewest_rows and dropped_rows < len(row_sums) // 2
@@ -419,13 +420,13 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
         (len(row_sums) - dropped_rows) // batch_count * batch_count if is_trusted else len(row_sums)
     )
     return ReplicationResult(
-        batches=batch_sums(row_sums[dropped_rows:], batch_count) if is_trusted else row_sums,
+        batches=sums_by_batch(row_sums[dropped_rows:], batch_count) if is_trusted else row_sums,
         quantiles=record.quantiles,
         stopped=stopped,
         trusted=is_trusted,
         dropped=int(cycles_by_row[: len(row_sums) - kept_rows].sum()),
         cycles=cycles_run,
-        events=int(record.last[layout.order]),
+        events=int(record.last_row[layout.order]),
     )
 
 
@@ -448,9 +449,9 @@ those at its end are served by rare chance [1]."""
 
 
 def _may_bury_customers(plan: Plan, batches: Array) -> bool:
-    """Return whether a saturated station served last come first may keep the customers of one of
-    its groups at the end of its queue for very long, which a run in which that has not happened yet
-    does not show.
+    """Return whether a saturated station that serves the last arrival first may keep customers of
+    one group at the end of its queue for very long. A run in which this has not happened yet does
+    not show it.
 
     Six customers beside a saturated group gave 2.51 s +- 4 %, and 4.53 s with other random numbers.
     Of a station that one group uses it does not matter which customer is kept. Where two use it,
@@ -465,7 +466,7 @@ def _may_bury_customers(plan: Plan, batches: Array) -> bool:
     ]
     servers_by_name = {station.name: station.servers for station in last_come_stations}
     return any(
-        column_sums[layout.use[resource_index]]
+        column_sums[layout.busy_time[resource_index]]
         > ALWAYS_BUSY * servers_by_name[resource_name] * column_sums[layout.time]
         and _groups_that_wait(plan, layout, column_sums, resource_name) > 1
         for resource_index, resource_name in enumerate(plan.resources)
@@ -474,19 +475,23 @@ def _may_bury_customers(plan: Plan, batches: Array) -> bool:
 
 
 def _groups_that_wait(plan: Plan, layout: Layout, column_sums: Array, resource_name: str) -> int:
-    """Return the number of groups that waited for a resource; all groups where waits for it are
-    booked by another label, as in networks.
+    """Return the number of groups that waited for a resource; all groups if the waits for it are
+    booked to other labels, as in networks.
     """
     if (label := f"wait:{resource_name}") not in plan.labels:
         return len(plan.groups)
     label_index = plan.labels.index(label)
-    return sum(column_sums[first_column + label_index] > 0 for first_column in layout.booked)
+    return sum(
+        column_sums[first_column + label_index] > 0 for first_column in layout.first_label_column
+    )
 
 
 def _combined_result(
     plan: Plan, settings: Simulation, replication_results: Sequence[ReplicationResult]
 ) -> Result:
-    """Estimate the mean times from the batches of all replications."""
+    """Return the result of all replications together, with the decisions whether its intervals can
+    be trusted and are narrow enough.
+    """
     layout = Layout(plan)
     first_result = replication_results[0]
     stop_reasons = {replication_result.stopped for replication_result in replication_results}
@@ -526,7 +531,7 @@ def _combined_result(
         for group_index in group_indexes
     ]
     negligible_difference = settings.precision * _NEGLIGIBLE
-    unended_shares = [result.unended(group_index) for group_index in group_indexes]
+    unended_shares = [result.unended_share(group_index) for group_index in group_indexes]
     is_starved = (
         max(unended_shares) > STARVED
         or sum(share > STARVED_TOGETHER for share in unended_shares) > 1
@@ -537,19 +542,19 @@ def _combined_result(
         trusted=not is_starved
         and expected_rare_events(result) >= FEWEST_EVENTS_SEEN
         and not any(
-            correlated(means_of_group, negligible_difference) for means_of_group in batch_means
+            is_correlated(means_of_group, negligible_difference) for means_of_group in batch_means
         ),
     )
     is_precise = all(
-        precise_enough(result.mean_time(group_index), settings.precision)
+        is_precise_enough(result.mean_time(group_index), settings.precision)
         for group_index in group_indexes
     )
     return replace(result, converged=is_precise and result.trusted and stopped != "interrupted")
 
 
 def expected_rare_events(result: Result) -> float:
-    """Return how often the rarest event that matters for a mean time is expected in a run as long
-    as this; infinity where there is none [1].
+    """Return the expected number of occurrences, in a run as long as this, of the rarest event that
+    matters for a mean time [1]; infinity if there is no such event.
     """
     return min(
         (
@@ -562,8 +567,8 @@ def expected_rare_events(result: Result) -> float:
 
 
 def _cycles_of_group(result: Result, group_index: int) -> float:
-    """Return the number of cycles of a group that a run ended, or of replications of a program."""
-    if result.plan.once:
+    """Return the number of ended cycles of a group; of a program, the number of replications."""
+    if result.plan.is_program:
         return result.cycles
     return float(result.batches[:, result.layout.cycles[group_index]].sum())
 
@@ -578,7 +583,7 @@ def _pooled_quantiles(
         for group_index, quantiles in enumerate(pooled_quantiles):
             quantiles.join(
                 replication_result.quantiles[group_index],
-                dropped_of(replication_result, layout, group_index),
+                dropped_cycles_of(replication_result, layout, group_index),
             )
     return pooled_quantiles
 
@@ -588,7 +593,7 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
     final_rows: list[Array] = []
     quantiles_by_group = tuple(Quantiles(section_size=1) for _ in plan.groups)
     layout = Layout(plan)
-    least_count = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
+    least_count = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.is_random else 1)
     next_look = least_count
     events_used = 0
     stopped = ""
@@ -639,7 +644,7 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
 
 
 def _fewest_replications(plan: Plan) -> float:
-    """Return the number of replications of a program from which their interval is trusted."""
+    """Return the number of replications of a program from which on its interval is trusted."""
     return max(
         FEWEST_REPLICATIONS,
         *(fewest_cycles(plan, group_index) for group_index in range(len(plan.groups))),
@@ -659,7 +664,7 @@ def _run_program(replication: Replication) -> ReplicationResult:
         waits = kernel.waits()
         # Customers that wait for each other never end, whatever the budget.
         if kernel.events < settings.events or lock_cycle(waits):
-            raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)
+            raise deadlock_error(plan, kernel.now, lock_cycle(waits) or waits)
         return ReplicationResult(final_rows, (), "events", False, 0, 0, 0)
     events = int(final_rows[-1, Layout(plan).order])
     return ReplicationResult(final_rows[-1:], (), "complete", False, 0, 1, events)
@@ -673,8 +678,8 @@ def _stop_reason_of_program(
     next_look: int,
     least_count: int,
 ) -> str:
-    """Return why no further replication of a program is run; empty if one is."""
-    if not plan.random:
+    """Return why no further replication of a program is run; empty if another one is run."""
+    if not plan.is_random:
         return "complete"
     if len(final_rows) >= least_count and settings.cycles is not None:
         return "cycles"
@@ -688,7 +693,7 @@ def _stop_reason_of_program(
     if len(final_rows) >= max(next_look, fewest_replications):
         layout = Layout(plan)
         row_table = np.array(final_rows)
-        if precise_enough(
+        if is_precise_enough(
             ratio(row_table[:, layout.time], np.ones(len(final_rows)), settings.level),
             settings.precision,
         ):

@@ -22,10 +22,10 @@ from slipstick.sim.estimate import (
     AnyKernel,
     Estimate,
     Layout,
-    batch_sums,
     ratio,
+    sums_by_batch,
     t_quantile,
-    unended,
+    unended_share_of,
     weights_of_time,
 )
 from slipstick.sim.plain.kernel import Kernel
@@ -92,18 +92,18 @@ class Expected:
     ----------
     mean : of the time of a cycle [s]
     tolerance : relative difference that is borne [1]
-    certain : the mean is called exact
-    cycles : that have to end before anything is said
-    steps : by label, the mean time of it in a cycle, where that is known [s]
-    once : of each of them, the mean time of one execution [s]
+    is_exact : the mean is called exact
+    least_cycles : number of cycles that have to end before there is a verdict
+    step_times : by label of a step, its mean time in a cycle, where it is known [s]
+    execution_times : by label of these steps, the mean time of one execution [s]
     """
 
     mean: float
     tolerance: float
-    certain: bool = False
-    cycles: float = 0.0
-    steps: Mapping[str, float] = field(default_factory=dict)
-    once: Mapping[str, float] = field(default_factory=dict)
+    is_exact: bool = False
+    least_cycles: float = 0.0
+    step_times: Mapping[str, float] = field(default_factory=dict)
+    execution_times: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +115,23 @@ class Look:
     verdict : `AGREES`, `DIFFERS`, `UNDECIDED` (the interval is too wide) or `UNSETTLED` (there is
         none that can be trusted)
     group : the number of the group that differs, or is farthest off
-    seen : its mean time, with the interval as it is taken
-    off : relative difference of what was expected [1]
+    estimate : its mean time in the run, with the widened interval [s]
+    relative_error : of the expected mean [1]
     reason : why there is no verdict
     events : simulated
-    value : the name of the wait of a visit or the utilization that differs, where the time does
-        not; `seen` is then of that
-    parts : of each of these that was compared, `AGREES`, `DIFFERS` or `UNDECIDED`
+    value_name : name of the wait or utilization that differs, where the time does not; `estimate`
+        is then an estimate of it
+    verdict_by_value : of each wait and utilization compared, `AGREES`, `DIFFERS` or `UNDECIDED`
     """
 
     verdict: str
     group: int = 0
-    seen: Estimate = field(default_factory=lambda: Estimate(math.nan))
-    off: float = math.nan
+    estimate: Estimate = field(default_factory=lambda: Estimate(math.nan))
+    relative_error: float = math.nan
     reason: str = ""
     events: int = 0
-    value: str = ""
-    parts: Mapping[str, str] = field(default_factory=dict)
+    value_name: str = ""
+    verdict_by_value: Mapping[str, str] = field(default_factory=dict)
 
 
 def second_look(
@@ -140,8 +140,8 @@ def second_look(
     event_limit: int,
     waits_and_utilizations: Mapping[str, float] | None = None,
 ) -> Look:
-    """Simulate a plan until it is decided whether the mean times of its groups, as another method
-    has them, are right; return the verdict with what was seen.
+    """Simulate a plan until it is decided whether the expected mean times of its groups, from
+    another method, are right; return the verdict and the simulated time.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def second_look(
     >>> from slipstick.sim.plan.builder import Builder
     >>> from slipstick.sim.plan.distributions import ServiceTime
     >>> builder = Builder()
-    >>> builder.station("bus")
+    >>> builder.add_station("bus")
     >>> builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
     >>> builder.add_closed_group("all", customers=3, first_instruction=0)
     >>> plan = builder.plan()
@@ -163,7 +163,7 @@ def second_look(
     >>> second_look(plan, {0: Expected(5.0, 0.01)}, 10_000).verdict
     'differs'
     """
-    run: _Steady | _Programs = _Programs(plan, event_limit) if plan.once else _Steady(plan)
+    run: _Steady | _Programs = _Programs(plan, event_limit) if plan.is_program else _Steady(plan)
     look = Look(UNSETTLED, reason="nothing was simulated")
     events_of_look = FIRST_LOOK
     most_events = max(event_limit, FIRST_LOOK)
@@ -171,12 +171,12 @@ def second_look(
         verdict_before = look.verdict
         # Each look is at twice as many events, so that all looks together cost at most twice the
         # last one.
-        can_continue = run.until(events_of_look)
+        can_continue = run.continue_to(events_of_look)
         look = replace(_worst_look(run, expected_by_group, event_limit), events=run.events)
-        is_confirmed = look.verdict == DIFFERS and (verdict_before == DIFFERS or not plan.random)
+        is_confirmed = look.verdict == DIFFERS and (verdict_before == DIFFERS or not plan.is_random)
         if look.verdict == AGREES or is_confirmed or not can_continue:
             break
-        if look.reason and run.hopeless(expected_by_group, event_limit):
+        if look.reason and run.is_hopeless(expected_by_group, event_limit):
             break
         events_of_look *= 2
         if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
@@ -203,7 +203,7 @@ class _Steady:
         """Events simulated so far."""
         return self._kernel.events
 
-    def until(self, event_count: int) -> bool:
+    def continue_to(self, event_count: int) -> bool:
         """Continue to a number of events; return False at a deadlock."""
         has_next_event = self._kernel.run(event_count - self._kernel.events)
         self._rows.append(self._kernel.take_rows())
@@ -218,17 +218,19 @@ class _Steady:
         self._rows = [np.concatenate(self._rows)]
         stretches: Array = np.diff(self._rows[0], axis=0)
         return (
-            stretches[max(1, len(stretches) // _WARM_UP_PART) :] if self.plan.random else stretches
+            stretches[max(1, len(stretches) // _WARM_UP_PART) :]
+            if self.plan.is_random
+            else stretches
         )
 
-    def hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
+    def is_hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
         """Return whether a run of `event_limit` events would end fewer cycles than a verdict
         needs.
         """
         last_row = self._rows[0][-1]
         return any(
             last_row[self.layout.cycles[group_index]] * event_limit
-            < max(expected_time.cycles, fewest_cycles(self.plan, group_index)) * self.events
+            < max(expected_time.least_cycles, fewest_cycles(self.plan, group_index)) * self.events
             for group_index, expected_time in expected_by_group.items()
         )
 
@@ -248,9 +250,9 @@ class _Programs:
         self._most_events = event_limit
         self._rows = list[Array]()
 
-    def until(self, event_count: int) -> bool:
-        """Run replications up to a number of events, and at the last look until there are enough
-        replications; return False if one replication tells all, or takes all events.
+    def continue_to(self, event_count: int) -> bool:
+        """Run replications up to a number of events. At the last look, run on until there are
+        enough replications. Return False if one replication decides, or takes all events.
         """
         is_last_look = 2 * event_count > self._most_events
         while self.events < max(event_count // self.PART, FIRST_LOOK) or (
@@ -264,7 +266,7 @@ class _Programs:
             if not len(statistics_rows):
                 return False
             self._rows.append(statistics_rows[-1:])
-            if not self.plan.random:
+            if not self.plan.is_random:
                 return False
         return True
 
@@ -275,7 +277,7 @@ class _Programs:
         no_rows = np.zeros((0, self.layout.width))
         return np.concatenate([no_rows, *self._rows])
 
-    def hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
+    def is_hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
         """Return False: more replications always add information."""
         return False
 
@@ -283,7 +285,9 @@ class _Programs:
 def _worst_look(
     run: _Steady | _Programs, expected_by_group: Mapping[int, Expected], event_limit: int
 ) -> Look:
-    """Compare the mean time of each group with the expected one, and return the worst verdict."""
+    """Compare the mean time of each group with the expected one, and return the comparison with the
+    worst verdict.
+    """
     looks = []
     row_sums = run.sums()
     column_sums = row_sums.sum(axis=0, keepdims=True)
@@ -300,13 +304,13 @@ def _worst_look(
             abs(relative_error),
             relative_half_width,
             expected_time,
-            run.plan.random and run.events < FEWEST_EVENTS,
+            run.plan.is_random and run.events < FEWEST_EVENTS,
         )
         is_last_look = 2 * run.events > event_limit
         # At the last look an exact mean within twice the interval is confirmed by an interval twice
         # as wide as usual.
         if (
-            expected_time.certain
+            expected_time.is_exact
             and verdict == UNDECIDED
             and is_last_look
             and abs(relative_error) <= 2 * relative_half_width
@@ -317,7 +321,7 @@ def _worst_look(
     worst_index = min(verdict_order.index(look.verdict) for look in looks)
     return max(
         (look for look in looks if look.verdict == verdict_order[worst_index]),
-        key=lambda look: abs(look.off),
+        key=lambda look: abs(look.relative_error),
     )
 
 
@@ -328,8 +332,8 @@ def _with_waits_and_utilizations(
     events_at_look: int,
     most_events: int,
 ) -> Look:
-    """Continue a run whose mean times do not contradict the expected ones until waits and
-    utilizations are decided too; one that differs at two looks in a row is the verdict.
+    """Continue a run whose mean times agree, or are undecided, until the waits and utilizations are
+    decided too. A value that differs at two looks in a row makes the verdict `DIFFERS`.
 
     Parameters
     ----------
@@ -345,11 +349,11 @@ def _with_waits_and_utilizations(
         differing_names = [
             value_name for value_name, verdict in verdict_by_name.items() if verdict == DIFFERS
         ]
-        look = replace(look, events=run.events, parts=verdict_by_name)
+        look = replace(look, events=run.events, verdict_by_value=verdict_by_name)
         confirmed_names = [
             value_name
             for value_name in differing_names
-            if value_name in differing_before or not run.plan.random
+            if value_name in differing_before or not run.plan.is_random
         ]
         if confirmed_names:
             worst_name = max(
@@ -361,7 +365,11 @@ def _with_waits_and_utilizations(
                 expected_value / simulated_value.mean - 1 if simulated_value.mean else math.inf
             )
             return replace(
-                look, verdict=DIFFERS, seen=simulated_value, off=relative_error, value=worst_name
+                look,
+                verdict=DIFFERS,
+                estimate=simulated_value,
+                relative_error=relative_error,
+                value_name=worst_name,
             )
         events_at_look *= 2
         is_open = differing_names or UNDECIDED in verdict_by_name.values()
@@ -369,9 +377,9 @@ def _with_waits_and_utilizations(
         has_looked_enough = events_at_look > most_events and (
             differing_before or not differing_names
         )
-        if not is_open or has_looked_enough or not run.until(events_at_look):
+        if not is_open or has_looked_enough or not run.continue_to(events_at_look):
             undecided_parts = dict.fromkeys(differing_names, UNDECIDED)
-            return replace(look, parts={**verdict_by_name, **undecided_parts})
+            return replace(look, verdict_by_value={**verdict_by_name, **undecided_parts})
         differing_before = differing_names
 
 
@@ -385,7 +393,7 @@ def _part_verdict(difference: Estimate) -> str:
 def _differences(
     run: _Steady | _Programs, waits_and_utilizations: Mapping[str, float]
 ) -> dict[str, Estimate]:
-    """Estimate by how much each expected wait differs from the run, as a part of the time of a
+    """Estimate by how much each expected wait differs from the run, relative to the mean time of a
     cycle, and each expected utilization [1].
 
     A wait counts as a part of the time of a cycle: that of one visit, or of all visits of a cycle
@@ -425,7 +433,7 @@ def _differences(
                 if visits_or_server_time > ended_cycles
                 else mean_time * visit_or_server_weights
             )
-        if value_kind == WAIT and plan.random and visits_or_server_time < _FEWEST_VISITS:
+        if value_kind == WAIT and plan.is_random and visits_or_server_time < _FEWEST_VISITS:
             differences[value_name] = Estimate(0.0, -math.inf, math.inf)
             continue
         differences[value_name] = _controlled_ratio(
@@ -433,7 +441,7 @@ def _differences(
             expected_value * visit_or_server_weights - numerator_weights,
             denominator_weights,
             [],
-            in_one_run=not plan.once,
+            in_one_run=not plan.is_program,
         )
     return differences
 
@@ -445,13 +453,13 @@ def _simulated_part(run: _Steady | _Programs, value_name: str) -> Estimate:
         run.plan, value_kind, resource_name.removesuffix("]")
     )
     return _controlled_ratio(
-        run.sums(), numerator_weights, denominator_weights, [], in_one_run=not run.plan.once
+        run.sums(), numerator_weights, denominator_weights, [], in_one_run=not run.plan.is_program
     )
 
 
 def _part_weights(plan: Plan, value_kind: str, resource_name: str) -> tuple[Array, Array]:
-    """Return the weights of numerator and denominator of a resource's wait, waiting time over
-    visits, or of its utilization, busy servers over all servers; all copies of the resource count.
+    """Return the weights of numerator and denominator of a wait (waiting time over visits) or a
+    utilization (busy servers over all servers) of a resource; all its copies count.
     """
     layout = Layout(plan)
     servers_by_name = {station.name: station.servers for station in plan.stations}
@@ -467,21 +475,21 @@ def _part_weights(plan: Plan, value_kind: str, resource_name: str) -> tuple[Arra
             # All customers present less those in service: the integral of both is the time that
             # customers wait.
             (
-                numerator_weights[layout.area[resource_index]],
-                numerator_weights[layout.use[resource_index]],
+                numerator_weights[layout.present_time[resource_index]],
+                numerator_weights[layout.busy_time[resource_index]],
             ) = 1.0, -1.0
-            denominator_weights[layout.done[resource_index]] = 1.0
+            denominator_weights[layout.ended_visits[resource_index]] = 1.0
         else:
-            numerator_weights[layout.use[resource_index]] = 1.0
+            numerator_weights[layout.busy_time[resource_index]] = 1.0
             denominator_weights[layout.time] += servers_by_name[resource_name]
     return numerator_weights, denominator_weights
 
 
 def _verdict(difference: float, half_width: float, expected_time: Expected, is_early: bool) -> str:
-    """Return whether an answer agrees with a simulation, differs from it, or is undecided, from
-    their relative difference and the relative half-width of the simulation's interval.
+    """Return whether an answer agrees with a simulation, differs from it or is undecided, by their
+    relative difference and the relative half-width of the simulation's interval.
     """
-    if expected_time.certain:
+    if expected_time.is_exact:
         # An answer called exact is contradicted only by twice the interval, and by no short run.
         if (
             difference > expected_time.tolerance + 2 * half_width
@@ -503,7 +511,8 @@ def _verdict(difference: float, half_width: float, expected_time: Expected, is_e
 def _simulated_time(
     plan: Plan, row_sums: Array, column_sums: Array, group_index: int, expected_time: Expected
 ) -> tuple[Estimate, str]:
-    """Estimate the mean time of a group and its interval, or return the reason why there is none.
+    """Estimate the mean time of a group; return it with an empty text, or no estimate with the
+    reason.
 
     Parameters
     ----------
@@ -513,7 +522,7 @@ def _simulated_time(
     group_name = plan.groups[group_index].name
     ended_cycles = float(column_sums[0, layout.cycles[group_index]])
     no_estimate = Estimate(math.nan)
-    if plan.once and not plan.random and len(row_sums):
+    if plan.is_program and not plan.is_random and len(row_sums):
         mean = float(
             row_sums[0, layout.cycle_time[group_index]]
             / max(row_sums[0, layout.cycles[group_index]], 1.0)
@@ -523,9 +532,12 @@ def _simulated_time(
         return no_estimate, f"no cycle of {group_name} ended"
     if len(row_sums) < _FEWEST_ROWS:
         return no_estimate, "too few cycles ended"
-    if ended_cycles < expected_time.cycles:
-        return no_estimate, f"near saturation it takes {expected_time.cycles:,.0f} cycles to settle"
-    seen_cycles = len(row_sums) if plan.once else ended_cycles
+    if ended_cycles < expected_time.least_cycles:
+        return (
+            no_estimate,
+            f"near saturation it takes {expected_time.least_cycles:,.0f} cycles to settle",
+        )
+    seen_cycles = len(row_sums) if plan.is_program else ended_cycles
     if seen_cycles < (needed_cycles := fewest_cycles(plan, group_index)):
         return no_estimate, f"rare events that matter need {needed_cycles:,.0f} cycles"
     if _is_unlike_the_model(plan, column_sums, group_index, expected_time):
@@ -545,12 +557,16 @@ def _simulated_time(
         weight_vector for weight_vector in control_weights if np.ptp(row_sums @ weight_vector) > 0
     ]
     estimate = _controlled_ratio(
-        row_sums, numerator_weights, denominator_weights, control_weights, in_one_run=not plan.once
+        row_sums,
+        numerator_weights,
+        denominator_weights,
+        control_weights,
+        in_one_run=not plan.is_program,
     )
     if not (math.isfinite(estimate.half_width) and estimate.mean > 0):
         return no_estimate, f"no interval of the time of {group_name} can be trusted"
     if (
-        not plan.once
+        not plan.is_program
         and plan.groups[group_index].kind == "open"
         and _drifts(row_sums, numerator_weights, denominator_weights, control_weights)
     ):
@@ -564,19 +580,19 @@ def _is_unlike_the_model(
     """Return whether the drawn times of the steps differ so much from their means, for example
     because a rare long step has not happened yet, that neither mean nor interval can be trusted.
     """
-    if unended(plan, column_sums, group_index):
+    if unended_share_of(plan, column_sums, group_index):
         return False
     layout = Layout(plan)
     ended_cycles = float(column_sums[0, layout.cycles[group_index]])
     weighted_difference = 0.0
     total_weight = 0.0
-    for label, mean_time in expected_time.steps.items():
+    for label, mean_time in expected_time.step_times.items():
         if label in plan.labels and mean_time > 0:
             booked_time = float(
-                column_sums[0, layout.booked[group_index] + plan.labels.index(label)]
+                column_sums[0, layout.first_label_column[group_index] + plan.labels.index(label)]
             )
             # A long step delays the others by its time, so that it matters by its square.
-            weight = mean_time * expected_time.once[label]
+            weight = mean_time * expected_time.execution_times[label]
             total_weight += weight
             weighted_difference += weight * abs(booked_time / (mean_time * ended_cycles) - 1.0)
     return weighted_difference > MOST_UNLIKE * total_weight
@@ -585,17 +601,17 @@ def _is_unlike_the_model(
 def _control_weights(
     plan: Plan, column_sums: Array, group_index: int, expected_time: Expected
 ) -> list[Array]:
-    """Return the weights of control variates, sums of known mean 0: the time of a step in the ended
-    cycles, less its known mean.
+    """Return the weights of the control variates: for each step, its time in the ended cycles less
+    its known mean, whose expected sum is 0.
     """
-    if unended(plan, column_sums, group_index):
+    if unended_share_of(plan, column_sums, group_index):
         return []
     layout = Layout(plan)
     cycle_weights = layout.column(layout.cycles[group_index])
     return [
-        layout.column(layout.booked[group_index] + plan.labels.index(label))
+        layout.column(layout.first_label_column[group_index] + plan.labels.index(label))
         - mean_time * cycle_weights
-        for label, mean_time in expected_time.steps.items()
+        for label, mean_time in expected_time.step_times.items()
         if label in plan.labels and mean_time > 0
     ]
 
@@ -607,8 +623,8 @@ def _controlled_ratio(
     control_weights: list[Array],
     in_one_run: bool,
 ) -> Estimate:
-    """Estimate a ratio of sums with the control variates that explain most of its variation; the
-    interval is widened as `_with_wider_interval` does.
+    """Estimate a ratio of sums, with the control variates that explain most of its variation and
+    the interval widened by `_with_wider_interval`.
 
     Source: Lavenberg and Welch, Management Science 27(3), 1981, 322-335.
     """
@@ -620,7 +636,7 @@ def _controlled_ratio(
         if row_count >= 2 * _FEWEST_ROWS
         else row_count
     )
-    batches = batch_sums(row_sums, batch_count)
+    batches = sums_by_batch(row_sums, batch_count)
     without_controls = ratio(
         batches @ numerator_weights, batches @ denominator_weights, in_one_run=in_one_run
     )
@@ -653,7 +669,7 @@ def _controlled_ratio(
 
 
 def _chosen_controls(residual: Array, control_batches: Array) -> Array:
-    """Select control variates one after the other, each time the one that explains most of the
+    """Select control variates one after the other: each time the one that explains most of the
     remaining variation.
     """
     chosen_indices: list[int] = []

@@ -54,8 +54,8 @@ def test_accesses_to_the_word_are_the_visits_of_its_station_by_each_processor(ki
     while kernel.run(1000):
         pass
     visits = Counter(customer for _, customer, _, pc in trace if plan.code[pc][0] == Op.SERVE)
-    assert kernel.tried == [visits.total()]
-    assert kernel.refused == [visits[2]]
+    assert kernel.tries == [visits.total()]
+    assert kernel.refusals == [visits[2]]
     assert visits.total() > 10 * 5 * 3
 
 

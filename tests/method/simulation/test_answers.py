@@ -117,7 +117,9 @@ def test_intervals_meet_the_bounds(model: Model, seed: int) -> None:
     these are fixed.
     """
     # A program is begun anew for every replication, which takes longer than a cycle.
-    settings = Simulation(seed=seed, cycles=200 if flatten(model).plan.once else 1500, level=0.9999)
+    settings = Simulation(
+        seed=seed, cycles=200 if flatten(model).plan.is_program else 1500, level=0.9999
+    )
     answers = [quick(model, settings), bounds(model)]
     if answers[0].values["time"].low is not None:
         assert agreement("model", answers).findings == ()
@@ -141,7 +143,7 @@ def little(model: Model, seed: int) -> None:
     while kernel.run(1000):
         pass
     for station in ("bus", "pool", "disk", "own"):
-        present = sum(each.area for each in kernel.stations if each.name == station)
+        present = sum(each.present_time for each in kernel.stations if each.name == station)
         assert present == pytest.approx(visits.get(station, 0.0), rel=1e-9, abs=1e-9)
 
 

@@ -81,14 +81,14 @@ class BlockedNetwork(FlatNetwork):
         super()._add_stations()
         for station_name, station in self.model.stations.items():
             if station.blocking != LOSS and station.capacity is not None:
-                self.builder.permits(_places_of(station_name), station.capacity, "station")
+                self.builder.add_permits(_places_of(station_name), station.capacity, "station")
 
     def _add_station(self, station_name: str) -> None:
         if station_name not in self.held_stations:
             super()._add_station(station_name)
         elif not DISCIPLINES[self.model.stations[station_name].discipline].delay:
             servers = self.model.stations[station_name].servers
-            self.builder.permits(station_name, servers, "station")
+            self.builder.add_permits(station_name, servers, "station")
 
     def _record_moves(self, chain_name: str, chain: Chain) -> None:
         """Record where the customers of a chain begin, and how they move on from each place."""
@@ -253,7 +253,7 @@ class BlockedNetwork(FlatNetwork):
         ways_in = [(probability, entrance_of_network(place)) for probability, place in entries]
         if passing_probability > 1e-12:
             ways_in.append((passing_probability, out_mark(chain_name)))
-        builder.go(ways_in, f"{chain_name} begins")
+        builder.jump_at_random(ways_in, f"{chain_name} begins")
         for _, place in entries:
             self._write_entrance_from_outside(chain_name, chain, place, thinks)
         for place in self._places(chain):
@@ -281,7 +281,7 @@ class BlockedNetwork(FlatNetwork):
     def _write_return_after_abandonment(self, place: Place) -> None:
         """Write how a customer that abandons a queue gives back what it holds there."""
         if self._blocking_at(place) != LOSS:
-            self.builder.leave(_places_of(place[1]))
+            self.builder.return_permit(_places_of(place[1]))
 
     def _write_entrance_from_outside(
         self, chain_name: str, chain: Chain, place: Place, thinks: bool
@@ -307,7 +307,7 @@ class BlockedNetwork(FlatNetwork):
             self._count_cycle(chain_name, entrance_of_network(place))
         if blocking != LOSS:
             label = thinking_label(chain_name) if thinks else wait_label(place)
-            builder.enter(places, label)
+            builder.take_permit(places, label)
         if thinks:
             builder.start_response()
         builder.jump(self._entrance_of(place))
@@ -342,9 +342,11 @@ class BlockedNetwork(FlatNetwork):
         if is_held and not is_delay:
             self._count_visit(chain_name, place)
             if time_limit := self._time_limit_in_queue(place):
-                builder.patience(time_limit, abandonment_tally(place), abandonment_tally(place))
+                builder.limit_next_visit(
+                    time_limit, abandonment_tally(place), abandonment_tally(place)
+                )
             rank = self.model.stations[station_name].priority.get(place[0], 0)
-            builder.enter(station_name, wait_label(place), rank)
+            builder.take_permit(station_name, wait_label(place), rank)
         if is_held and not is_delay:
             builder.delay(self._service_time(place), service_label(place))
         else:
@@ -352,7 +354,7 @@ class BlockedNetwork(FlatNetwork):
         builder.mark(_onward_mark(place))
         moves = self._moves_by_place[place]
         marks = [f"{service_label(place)}, way {index}" for index in range(len(moves))]
-        builder.go(
+        builder.jump_at_random(
             [(move.probability, mark) for move, mark in zip(moves, marks, strict=True)],
             f"{service_label(place)} onward",
         )
@@ -376,13 +378,13 @@ class BlockedNetwork(FlatNetwork):
             if self._blocking_at(move.target) != AFTER_SERVICE:
                 capacity = self.model.stations[move.target[1]].capacity or 0
                 builder.admit(tally, places, capacity, again_label(place))
-            builder.enter(places, wait_label(place))
+            builder.take_permit(places, wait_label(place))
         if holds_server:
-            builder.leave(place[1])
+            builder.return_permit(place[1])
         if self._blocking_at(place) != LOSS and (move.target is None or move.target[1] != place[1]):
-            builder.leave(_places_of(place[1]))
+            builder.return_permit(_places_of(place[1]))
         if (region := self.model.region_of(place[1])) and not self._stays_inside(region, move):
-            builder.leave(region)
+            builder.return_permit(region)
 
     def _stays_inside(self, region: str, move: _Move) -> bool:
         """Return whether a move goes on inside a region, in the same cycle."""

@@ -132,7 +132,7 @@ class FlatNetwork:
             self._add_station(station_name)
         for region_name, region in self.model.regions.items():
             # The places of a region are permits, which its customers hold while they are inside.
-            self.builder.permits(region_name, region.capacity)
+            self.builder.add_permits(region_name, region.capacity)
 
     def _add_station(self, station_name: str) -> None:
         """Add a station to the plan."""
@@ -143,7 +143,7 @@ class FlatNetwork:
                 self._number_at(f"stations.{station_name}.rates.{rate_index}")
                 for rate_index in range(len(station.rates))
             ]
-            self.builder.station(
+            self.builder.add_station(
                 station_name, station.servers, station.discipline, rates=station_rates
             )
 
@@ -261,12 +261,12 @@ class FlatNetwork:
                 builder.mark(abandonment_tally(place))
                 builder.admit(abandonment_tally(place))
                 self._write_return_after_abandonment(place)
-                builder.go(
+                builder.jump_at_random(
                     [(1.0, self._mark_after_loss(chain_name, place))], abandonment_tally(place)
                 )
         for region_name in self.model.regions if chain_name in self.counting_places else ():
             builder.mark(region_loss_mark(chain_name, region_name))
-            builder.leave(region_name)
+            builder.return_permit(region_name)
             builder.jump(loss_mark(chain_name))
         if chain_name in self.counting_places:
             builder.mark(loss_mark(chain_name))
@@ -353,7 +353,7 @@ class FlatNetwork:
             self.builder.admit(
                 entrance_mark_at(place, region_name), region_name, capacity, loss_mark(chain_name)
             )
-        self.builder.enter(region_name, region_wait_label(place[0], region_name))
+        self.builder.take_permit(region_name, region_wait_label(place[0], region_name))
 
     def _places(self, chain: Chain) -> list[Place]:
         return [place for place in self.visits if place[0] in chain.classes]
@@ -503,7 +503,7 @@ class FlatNetwork:
             if may_be_outside:
                 builder.mark(outside_marks[place_index])
                 if probability < 1:
-                    builder.go(
+                    builder.jump_at_random(
                         [
                             (probability, entrance_mark),
                             (1 - probability, outside_marks[place_index + 1]),
@@ -516,7 +516,7 @@ class FlatNetwork:
                     builder.jump(visit_mark)
             builder.mark(inside_marks[place_index])
             if place_index and probability < 1:
-                builder.go(
+                builder.jump_at_random(
                     [(probability, visit_mark), (1 - probability, inside_marks[place_index + 1])],
                     choice_name,
                 )
@@ -526,7 +526,7 @@ class FlatNetwork:
             if may_be_outside and place_index + 1 < len(places):
                 builder.jump(inside_marks[place_index + 1])
         builder.mark(inside_marks[-1])
-        builder.leave(region_name)
+        builder.return_permit(region_name)
         builder.mark(outside_marks[-1])
 
     def _write_routed_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
@@ -553,7 +553,7 @@ class FlatNetwork:
             ):
                 if target_mark.startswith(leaving_prefix := leaving_prefix_of(place)):
                     builder.mark(target_mark)
-                    builder.leave(region_name)
+                    builder.return_permit(region_name)
                     builder.jump(target_mark.removeprefix(leaving_prefix))
         builder.mark(out_mark(chain_name))
         builder.finish()
@@ -565,7 +565,7 @@ class FlatNetwork:
         way_label = f"{service_label(place)} onward"
         rule_name = self._rule_at(place)
         if not rule_name:
-            self.builder.go(targets, way_label)
+            self.builder.jump_at_random(targets, way_label)
             return
         target_stations = [
             route.target[1]
@@ -640,7 +640,7 @@ class FlatNetwork:
         service_time = self._service_time(place)
         self._count_visit(chain_name, place)
         if time_limit := self._time_limit_in_queue(place):
-            builder.patience(time_limit, abandonment_tally(place), abandonment_tally(place))
+            builder.limit_next_visit(time_limit, abandonment_tally(place), abandonment_tally(place))
         if resource_name is None:
             builder.delay(service_time, service_label(place))
         else:

@@ -92,7 +92,7 @@ def _solution(
         )
         estimated_values = {**estimated_values, **shares}
         remarks = replace(remarks, notes=(*remarks.notes, note))
-    is_exact = estimates.certain and not (result and result.plan.random)
+    is_exact = estimates.certain and not (result and result.plan.is_random)
     account = {"account": estimates.account()}
     return replace(
         one_point(network_layout.model.name, estimated_values, remarks, gradient, account),
@@ -220,7 +220,7 @@ class _NetworkEstimates:
             else:
                 place = class_name, chain.reference[1]
                 entry_weights = self.weights_of_visits(place) - self._tally_weights(
-                    self.layout.tried, place, abandonment_tally
+                    self.layout.tries, place, abandonment_tally
                 )
             yield (
                 f"throughput[{class_name}]",
@@ -271,7 +271,7 @@ class _NetworkEstimates:
         if station.capacity:
             refusal_weights, attempt_weights = (
                 self._tally_weights(tally_columns, place)
-                for tally_columns in (self.layout.refused, self.layout.tried)
+                for tally_columns in (self.layout.refusals, self.layout.tries)
             )
             if station.blocking != LOSS:
                 # Only those from outside are lost; the visits are those that were let in.
@@ -282,7 +282,7 @@ class _NetworkEstimates:
                 self._ratio(chain_name, refusal_weights, attempt_weights, NOTHING),
             )
         if place[0] in (*station.patience, *station.timeout):
-            abandonment_weights = self._tally_weights(self.layout.tried, place, abandonment_tally)
+            abandonment_weights = self._tally_weights(self.layout.tries, place, abandonment_tally)
             yield (
                 f"abandonment{name_in_brackets}",
                 self._ratio(
@@ -307,7 +307,9 @@ class _NetworkEstimates:
         yield (
             f"queue_length[{station_name}]",
             self._ratio(
-                None, self.layout.column(self.layout.area[resource_index]), self.elapsed_weights
+                None,
+                self.layout.column(self.layout.present_time[resource_index]),
+                self.elapsed_weights,
             ),
         )
         busy_weights = (
@@ -318,7 +320,7 @@ class _NetworkEstimates:
                 if visit[1] == station_name
             )
             if station_name in self.planned_network.held_stations
-            else self.layout.column(self.layout.use[resource_index])
+            else self.layout.column(self.layout.busy_time[resource_index])
         )
         yield (
             f"utilization[{station_name}]",
@@ -332,8 +334,8 @@ class _NetworkEstimates:
         region = self.network_layout.model.regions[region_name]
         layout = self.layout
         resource_index = self.planned_network.plan.resources.index(region_name)
-        presence_weights = layout.column(layout.area[resource_index])
-        holding_weights = layout.column(layout.use[resource_index])
+        presence_weights = layout.column(layout.present_time[resource_index])
+        holding_weights = layout.column(layout.busy_time[resource_index])
         lock_index = resource_index - len(self.planned_network.plan.stations)
         yield (
             f"queue_length[{region_name}]",
@@ -343,7 +345,7 @@ class _NetworkEstimates:
             f"utilization[{region_name}]",
             self._ratio(None, holding_weights, self.elapsed_weights * region.capacity),
         )
-        grant_weights = layout.column(layout.taken[lock_index])
+        grant_weights = layout.column(layout.grants[lock_index])
         # Present are those that hold a place and those that wait for one.
         yield (
             f"waiting_time[{region_name}]",
@@ -359,7 +361,7 @@ class _NetworkEstimates:
                 self.added_weights(
                     layout.column(columns_of_tallies[tally_index]) for tally_index in tally_indices
                 )
-                for columns_of_tallies in (layout.refused, layout.tried)
+                for columns_of_tallies in (layout.refusals, layout.tries)
             )
             yield (
                 f"loss_probability[{region_name}]",
@@ -417,7 +419,7 @@ class _NetworkEstimates:
                 return self.added_weights(
                     sign * self._weights_of_tally(tally_columns, tally)
                     for tally in self.planned_network.entrance_tallies[chain_name]
-                    for sign, tally_columns in ((1, self.layout.tried), (-1, self.layout.refused))
+                    for sign, tally_columns in ((1, self.layout.tries), (-1, self.layout.refusals))
                 )
             return self.added_weights(
                 self.weights_of_visits(place) / visits_of_cycle
@@ -437,7 +439,7 @@ class _NetworkEstimates:
         """
         first_places = self.planned_network.counting_places.get(chain_name, {})
         departure_weights = (
-            self._tally_weights(self.layout.tried, place, abandonment_tally) / visits_of_cycle
+            self._tally_weights(self.layout.tries, place, abandonment_tally) / visits_of_cycle
             for place, visits_of_cycle in first_places.items()
         )
         return self.weights_of_cycles(chain_name) - self.added_weights(departure_weights)
@@ -448,8 +450,8 @@ class _NetworkEstimates:
         """
         chain_name = self.chain_by_class[place[0]]
         if service_label(place) in self.planned_network.plan.tallies:
-            return self._tally_weights(self.layout.tried, place) - self._tally_weights(
-                self.layout.refused, place
+            return self._tally_weights(self.layout.tries, place) - self._tally_weights(
+                self.layout.refusals, place
             )
         return self.weights_of_cycles(chain_name) * self.planned_network.visits.get(place, 0.0)
 
@@ -466,7 +468,7 @@ class _NetworkEstimates:
         chain_name = self.chain_by_class[place[0]]
         if not isinstance(self.network_layout.chains[chain_name].members, OpenClass):
             return np.zeros(self.layout.width)
-        return self._tally_weights(self.layout.refused, place, entrance_of_network)
+        return self._tally_weights(self.layout.refusals, place, entrance_of_network)
 
     def weights_of_waiting(self, place: Place) -> Array:
         """Return weights of the run's statistics, whose weighted sum is the waiting time of a class
@@ -506,7 +508,7 @@ class _NetworkEstimates:
                 float(column_sums @ self._weights_of_label(label)) for label in station_labels
             )
             unbooked_by_station[resource_name] = max(
-                float(column_sums[self.layout.area[resource_index]]) - booked_time, 0.0
+                float(column_sums[self.layout.present_time[resource_index]]) - booked_time, 0.0
             )
         for chain_name, group_index in self.planned_network.groups.items():
             if not result.counts_unended(group_index):
@@ -560,7 +562,7 @@ class _NetworkEstimates:
         all_work_weights = self.added_weights(work_weights_by_place.values())
         class_work_weights = work_weights_by_place.get(place, np.zeros_like(all_work_weights))
         busy_weights = self.layout.column(
-            self.layout.use[self.planned_network.plan.resources.index(station_name)]
+            self.layout.busy_time[self.planned_network.plan.resources.index(station_name)]
         )
         column_sums = self.result.batches.sum(axis=0)
         total_work = float(column_sums @ all_work_weights) or 1.0
@@ -578,7 +580,8 @@ class _NetworkEstimates:
         weights = np.zeros(self.layout.width)
         if label in self.planned_network.plan.labels:
             weights[
-                np.array(self.layout.booked) + self.planned_network.plan.labels.index(label)
+                np.array(self.layout.first_label_column)
+                + self.planned_network.plan.labels.index(label)
             ] = 1.0
         return weights
 

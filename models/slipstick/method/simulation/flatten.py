@@ -278,7 +278,7 @@ def _write_phases(population: PhasedPopulation, writer: Writer, value_by_expr: N
                 writer.write_phase(phase_index, phase.repeat, phase.cycle, phase_size)
             writer.builder.await_parties(f"end-of-phase-{phase_index + 1}", processors, IDLE)
         writer.builder.finish()
-    writer.builder.once(ALL, first_instructions)
+    writer.builder.add_program(ALL, first_instructions)
     return writer.finished_plan(float(processors))
 
 
@@ -294,7 +294,7 @@ def _write_supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
         for superstep_index, superstep in enumerate(population.supersteps):
             writer.write_superstep(superstep_index, superstep, processor)
         writer.builder.finish()
-    writer.builder.once(ALL, first_instructions)
+    writer.builder.add_program(ALL, first_instructions)
     return writer.finished_plan(float(processors))
 
 
@@ -338,23 +338,23 @@ class Writer:
             if isinstance(resource, Station):
                 # Where every customer has a server, no order matters.
                 is_delay = DISCIPLINES[resource.discipline].delay
-                self.builder.station(
+                self.builder.add_station(
                     resource_name,
                     resource.capacity,
                     "fcfs" if is_delay else resource.discipline,
                     rates=[self.numbers[rate] for rate in resource.rates],
                 )
             elif isinstance(resource, Lock):
-                self.builder.lock(resource_name, self._lock_implementation(resource))
+                self.builder.add_lock(resource_name, self._lock_implementation(resource))
             elif isinstance(resource, TaskPool):
                 self._add_pool(resource_name, resource)
             elif isinstance(resource, HeldResource):
-                self.builder.permits(
+                self.builder.add_permits(
                     resource_name, resource.capacity, NOUNS.get(type(resource), "permits")
                 )
             elif isinstance(resource, Breaker):
                 rule = BreakerRule(resource.failures, resource.calls, resource.trials)
-                self.builder.breaker(resource_name, rule)
+                self.builder.add_breaker(resource_name, rule)
             elif not isinstance(resource, Barrier | Semaphores):
                 raise NoAnswerError(
                     f"simulation has no rule for resources of the kind {type(resource).__name__};"
@@ -363,19 +363,19 @@ class Writer:
             for counter_name, units in (
                 {} if isinstance(resource, TaskPool) else resource.counters.items()
             ):
-                self.builder.permits(f"{resource_name}.{counter_name}", units, COUNTER)
+                self.builder.add_permits(f"{resource_name}.{counter_name}", units, COUNTER)
         if any(
             step.resource is not None and step.resource not in self.model.resources
             for step in self.model.steps
         ):
             if not members:
                 self.refuse_own_processors(*self.model.bodies)
-            self.builder.station(OWN, copies=members)
+            self.builder.add_station(OWN, copies=members)
             if members == 1:
                 # The others of a single processor are outside the population; their stations follow
                 # its own.
                 self.other_processors = self._most_others_at_once()
-                self.builder.station(OUTSIDE, copies=self.other_processors)
+                self.builder.add_station(OUTSIDE, copies=self.other_processors)
 
     def refuse_own_processors(self, *bodies: Activity) -> None:
         """Raise if activities of arriving customers name a processor as a resource."""
@@ -450,7 +450,7 @@ class Writer:
                         for seconds, added_task in times_and_additions
                     ]
                 )
-        self.builder.pool(
+        self.builder.add_pool(
             pool_name, roots_by_problem, parts_by_task, pool.queues, pool.order == "lifo"
         )
 
@@ -460,7 +460,7 @@ class Writer:
         pool = self.model.resources[pool_name]
         assert isinstance(pool, TaskPool)
         time_inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
-        self.builder.ask(
+        self.builder.execute_pool(
             pool_name,
             parties.get(pool_name, self.members),
             time_inside,
@@ -645,11 +645,11 @@ class Writer:
             self.deferred_write(node.visit, parties),
             self.deferred_write(node.otherwise, parties),
             node.resource,
-            number=self._stream_number(node),
+            attempt_number=self._stream_number(node),
             retries=node.retries,
             back_off=pause_time,
-            doubling=node.doubling,
-            queue=None if node.queue is None else self._queue_places(node),
+            doubles=node.doubling,
+            queue_limit=None if node.queue is None else self._queue_places(node),
             cuts_service=node.cuts,
             breaker=None if node.breaker is None else self._breaker(node.breaker),
         )

@@ -136,7 +136,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
     ----------
     result : of a simulation
     """
-    unit_noun = "replication" if result.plan.once else "cycle"
+    unit_noun = "replication" if result.plan.is_program else "cycle"
     cycles_run, cycles_asked = (
         f"{cycle_count} {unit_noun}{'s' * (cycle_count != 1)}"
         for cycle_count in (result.cycles, result.settings.cycles)
@@ -150,7 +150,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
     notes = [f"{stop_reason}, after {cycles_run}; {result.dropped} of them dropped as warm-up"]
-    if result.plan.once or not result.dropped:
+    if result.plan.is_program or not result.dropped:
         notes = [
             stop_reason if result.stopped == "complete" else f"{stop_reason}, after {cycles_run}"
         ]
@@ -171,7 +171,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
     if period := longest_period(result.plan):
         notes.append(_period_note(result, period))
     for group_index, group in enumerate(result.plan.groups):
-        if unended_share := result.unended(group_index):
+        if unended_share := result.unended_share(group_index):
             notes.append(
                 f"{100 * unended_share:.3g} % of the customers' time ({group.name}) is in cycles"
                 " that have not ended: some of them starve. The mean time is that of all, by"
@@ -437,7 +437,7 @@ def _solution(
     # Where nothing is random the run is exact once its cycles repeat, so that its interval has no
     # width.
     is_exact = np.array(
-        [not flat_model.plan.random and mean_time.half_width <= ROUNDING * mean_time.mean]
+        [not flat_model.plan.is_random and mean_time.half_width <= ROUNDING * mean_time.mean]
     )
     execution_times = {
         value_name: np.array([execution_time])
@@ -454,7 +454,7 @@ def _solution(
 def _refuse_standstill(model: Model, result: Result) -> None:
     """Raise if attempts that fail at once are made again and again while no time passes."""
     has_attempts = any(isinstance(node, Attempt) for node in each_once(model.bodies))
-    if not has_attempts or result.plan.once or not len(result.batches):
+    if not has_attempts or result.plan.is_program or not len(result.batches):
         return
     if not result.batches[-1, result.layout.time] > 0:
         raise NoAnswerError(
@@ -608,13 +608,13 @@ class _SimulatedAccount:
         self.layout = result.layout
         self.labels = Labels.from_model(model)
         self.time_weights = _cycle_time_weights(model, result)
-        first_column = self.layout.booked[0]
+        first_column = self.layout.first_label_column[0]
         label_count = len(result.plan.labels)
         column_sums = result.batches.sum(axis=0)
         booked_weights = np.zeros(self.layout.width)
         booked_weights[first_column : first_column + label_count] = 1.0
         booked_time = float(column_sums @ booked_weights)
-        has_unended = bool(result.unended())
+        has_unended = bool(result.unended_share())
         # Booked are the ended cycles; those cut off by the ends of the run scale them to all of the
         # time.
         scale = (
@@ -667,11 +667,13 @@ def weights_of_waiting(result: Result, resource_index: int) -> Array:
     plan = result.plan
     layout = result.layout
     lock_index = resource_index - len(plan.stations)
-    if lock_index in plan.several:
-        return layout.column(layout.waited[lock_index])
-    if resource_index in layout.beyond:
-        return layout.column(layout.beyond[resource_index])
-    return layout.column(layout.area[resource_index]) - layout.column(layout.use[resource_index])
+    if lock_index in plan.locks_of_several_permits:
+        return layout.column(layout.waiting_time[lock_index])
+    if resource_index in layout.extra_time:
+        return layout.column(layout.extra_time[resource_index])
+    return layout.column(layout.present_time[resource_index]) - layout.column(
+        layout.busy_time[resource_index]
+    )
 
 
 def unbooked_waits(result: Result) -> dict[str, float]:
@@ -698,7 +700,7 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     # What is booked belongs to cycles that ended.
     for label in time_by_label:
         if label in plan.labels:
-            booked_columns = np.array(layout.booked) + plan.labels.index(label)
+            booked_columns = np.array(layout.first_label_column) + plan.labels.index(label)
             time_by_label[label] -= float(column_sums[booked_columns].sum())
     unbooked_by_label = {label: seconds for label, seconds in time_by_label.items() if seconds > 0}
     total_time = sum(unbooked_by_label.values())
@@ -847,11 +849,11 @@ def _parallel_estimates(
     for pipeline_index, pipeline_name in enumerate(result.plan.pipelines):
         if pipeline_name in parallel_work.pipelines:
             place_time_weights = number_by_symbol["places", pipeline_name] * layout.column(
-                layout.spans[pipeline_index]
+                layout.execution_time[pipeline_index]
             )
             idle_time_weights = place_time_weights - number_by_symbol[
                 "stages", pipeline_name
-            ] * layout.column(layout.passes[pipeline_index])
+            ] * layout.column(layout.executions[pipeline_index])
             # A pipeline that no run has executed has no bubble.
             if (result.batches @ place_time_weights).any():
                 estimates[f"bubble[{pipeline_name}]"] = result.ratio(
@@ -884,13 +886,13 @@ def _resource_estimates(result: Result) -> dict[str, Estimate]:
             if other_name == resource_name
         ):
             waiting_weights += weights_of_waiting(result, resource_index)
-            present_weights[layout.area[resource_index]] = busy_weights[
-                layout.use[resource_index]
-            ] = departure_weights[layout.done[resource_index]] = 1.0
+            present_weights[layout.present_time[resource_index]] = busy_weights[
+                layout.busy_time[resource_index]
+            ] = departure_weights[layout.ended_visits[resource_index]] = 1.0
         copies_of_resource = resource_names.count(resource_name)
         given_up_columns = [
-            layout.given_up[resource_index]
-            for resource_index in layout.given_up
+            layout.given_up_time[resource_index]
+            for resource_index in layout.given_up_time
             if resource_names[resource_index] == resource_name
         ]
         if resource_name in counter_names:
@@ -937,13 +939,13 @@ def _access_estimates(result: Result) -> dict[str, Estimate]:
         tally.partition(":") for tally in result.plan.tallies
     ):
         if tally_kind == ACCESSES:
-            acquisition_weights = layout.column(layout.taken[lock_names.index(lock_name)])
-            local_access_weights = layout.column(layout.refused[tally_index])
+            acquisition_weights = layout.column(layout.grants[lock_names.index(lock_name)])
+            local_access_weights = layout.column(layout.refusals[tally_index])
             estimates[f"accesses[{lock_name},local]"] = result.ratio(
                 local_access_weights, acquisition_weights
             )
             estimates[f"accesses[{lock_name},remote]"] = result.ratio(
-                layout.column(layout.tried[tally_index]) - local_access_weights, acquisition_weights
+                layout.column(layout.tries[tally_index]) - local_access_weights, acquisition_weights
             )
     return estimates
 
@@ -961,7 +963,7 @@ def _attempt_estimates(result: Result) -> dict[str, Estimate]:
             layout.column(refusal_weights),
         )
         for tally_name, try_weights, refusal_weights in zip(
-            result.plan.tallies, layout.tried, layout.refused, strict=True
+            result.plan.tallies, layout.tries, layout.refusals, strict=True
         )
     }
     for (tally_kind, resource_name), (try_weights, abandonment_weights) in weights_by_tally.items():
@@ -1014,7 +1016,7 @@ def _fairness_estimates(result: Result) -> dict[str, Estimate]:
                 (layout.column(column[lock_index]) for lock_index in lock_indices),
                 np.zeros(layout.width),
             )
-            for column in (layout.taken, layout.waited, layout.squares)
+            for column in (layout.grants, layout.waiting_time, layout.squared_waits)
         )
         n, w, q = (
             float(column_sums @ column) for column in (count_weights, wait_weights, square_weights)

@@ -22,73 +22,74 @@ class Token:
     Parameters
     ----------
     customer, group : numbers of the customer and of its group of customers, from 0
-    booked, since : the account: time booked by label, and the time up to which it is booked [s]
+    time_by_label, booked_until : the account: time booked to each label, and the time up to which
+        it is booked [s]
     registers, pc : loop counters, and the number of the next instruction
     parent : the token that forked it
     index : number of the branch or item
     destination : the customer that its requests go to
-    begun : start of the cycle, or of its response time [s]
-    label, wait, rank : of the visit or wait under way
-    waited, work, requested, finish : at a station, time waited, service left and requested, and its
-        end [s]
-    key, order, place, delayed, event_cell : at a station or lock, the place in the order of
-        service, and the planned end
-    patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and
-        the instruction after that
-    cuts, cut : the patience limits the service, too, whose time is then booked to the label of this
-        number less 1 (0: it does not); and it ends the one under way
+    cycle_start : start of the cycle, or of its response time [s]
+    label, wait_label, rank : of the visit or wait under way
+    waiting_time, work, requested_work, finish : at a station, time waited, service left and
+        requested, and its end [s]
+    key, order, queue_place, has_queued, event_cell : at a station or lock, the place in the order
+        of service, whether it had to queue, and the planned end
+    patience, exit_instruction : at a station, the longest time in its queue (-1: without a limit)
+        [s], and the instruction that follows after that
+    cut_label, is_cut : 1 plus the label that the time of a service is booked to if the patience
+        ends it (0: the patience limits the queue only); whether it ends the one under way
     weight, speed : at a shared station; the speed only where each customer has its own [1]
     cause : the customer that ended the wait
-    since_request, excludes, permits : at a lock, time of the request [s], whether no other may hold
+    request_time, excludes, permits : at a lock, time of the request [s], whether no other may hold
         it at the same time, and how many permits are taken
-    left, last, latest, latest_booked : of a fork, branches that are waited for; time, index and
-        account of the one that ended last
+    branches_left, last_end, last_branch, last_branch_times : of a fork, number of branches that are
+        waited for; time, index and account of the branch that ended last
     branches : of a fork, all
-    before, after, passed, turn : of an item, its neighbours, the serial stages it has left, and the
-        stage it waits for
+    previous_item, next_item, stages_passed, awaited_stage : of an item, its neighbours, the number
+        of serial stages it has left, and the stage it waits for
     """
 
     customer: int
     group: int
-    booked: list[float]
+    time_by_label: list[float]
     registers: list[int]
     parent: Token | None = None
     index: int = 0
     destination: int = 0
-    begun: float = 0.0
-    since: float = 0.0
+    cycle_start: float = 0.0
+    booked_until: float = 0.0
     pc: int = 0
     label: int = 0
-    wait: int = 0
+    wait_label: int = 0
     rank: int = 0
-    waited: float = 0.0
+    waiting_time: float = 0.0
     work: float = 0.0
-    requested: float = 0.0
+    requested_work: float = 0.0
     finish: float = 0.0
     key: int = 0
     order: int = 0
-    place: float = 0.0
-    delayed: bool = False
+    queue_place: float = 0.0
+    has_queued: bool = False
     event_cell: list[Token | None] = field(default_factory=list)
     patience: float = -1.0
     weight: float = 1.0
     speed: float = 1.0
-    elsewhere: int = 0
-    cuts: int = 0
-    cut: bool = False
+    exit_instruction: int = 0
+    cut_label: int = 0
+    is_cut: bool = False
     cause: int | None = None
-    since_request: float = 0.0
+    request_time: float = 0.0
     excludes: bool = False
     permits: int = 1
-    left: int = 0
-    last: float = -1.0
-    latest: int = 0
-    latest_booked: list[float] = field(default_factory=list)
+    branches_left: int = 0
+    last_end: float = -1.0
+    last_branch: int = 0
+    last_branch_times: list[float] = field(default_factory=list)
     branches: list[Token] = field(default_factory=list)
-    before: Token | None = None
-    after: Token | None = None
-    passed: int = 0
-    turn: int = -1
+    previous_item: Token | None = None
+    next_item: Token | None = None
+    stages_passed: int = 0
+    awaited_stage: int = -1
 
 
 Action = Callable[[Token, float], bool]
@@ -137,8 +138,8 @@ class EventLoop:
         self.running: Token | None = None
 
     def go_on(self, token: Token, now: float) -> bool:
-        """Execute the instructions of a token until it waits; return False always, as the action of
-        an event.
+        """Execute the instructions of a token until it waits; return False, as an action does whose
+        token waits.
         """
         actions = self.code
         while True:
@@ -149,10 +150,10 @@ class EventLoop:
 
     def resume(self, token: Token, now: float) -> bool:
         """End a delay: book the time that has passed to the token's label and let it go on."""
-        token.booked[token.label] += now - token.since
+        token.time_by_label[token.label] += now - token.booked_until
         if self.log is not None:
-            self.log(token.customer, token.index, token.label, token.since, now, None)
-        token.since = now
+            self.log(token.customer, token.index, token.label, token.booked_until, now, None)
+        token.booked_until = now
         self.running = token
         return self.go_on(token, now)
 
@@ -160,25 +161,25 @@ class EventLoop:
         """End a wait: book the waiting time to the token's label, and let the token go on before
         the next event.
         """
-        token.booked[token.label] += now - token.since
+        token.time_by_label[token.label] += now - token.booked_until
         if self.log is not None:
             cause = None if self.running is None else self.running.customer
-            self.log(token.customer, token.index, token.label, token.since, now, cause)
-        token.since = now
+            self.log(token.customer, token.index, token.label, token.booked_until, now, cause)
+        token.booked_until = now
         self.ready.append(token)
 
     def served(self, token: Token, now: float) -> bool:
         """End a visit to a station: book its waiting time and its service time to their labels, and
         let the token go on.
         """
-        waiting_time = token.waited
-        time_by_label = token.booked
+        waiting_time = token.waiting_time
+        time_by_label = token.time_by_label
         if waiting_time:
-            time_by_label[token.wait] += waiting_time
-        time_by_label[token.label] += (now - token.since) - waiting_time
+            time_by_label[token.wait_label] += waiting_time
+        time_by_label[token.label] += (now - token.booked_until) - waiting_time
         if self.log is not None:
             self._log_visit(token, now)
-        token.since = now
+        token.booked_until = now
         self.running = token
         return self.go_on(token, now)
 
@@ -186,11 +187,16 @@ class EventLoop:
         """Report a visit that ends: its waiting time, then its service time."""
         assert self.log is not None
         # At a station with rates, company may make a visit shorter than it is alone.
-        waiting_time = max(token.waited, 0.0)
-        service_start = token.since + waiting_time
+        waiting_time = max(token.waiting_time, 0.0)
+        service_start = token.booked_until + waiting_time
         if waiting_time:
             self.log(
-                token.customer, token.index, token.wait, token.since, service_start, token.cause
+                token.customer,
+                token.index,
+                token.wait_label,
+                token.booked_until,
+                service_start,
+                token.cause,
             )
         self.log(token.customer, token.index, token.label, service_start, now, None)
 

@@ -64,8 +64,8 @@ class Kernel(EventLoop):
     responses : times of the cycles ended, by group, until they are taken [s]
     draws : values of each random quantity
     free_tokens : of customers of open groups that have left, to be used again, by group
-    tried, refused : by tally, number of arrivals, and of arrivals turned away
-    passes, spans : by pipeline, number of executions, and their times added up [s]
+    tries, refusals : by tally, number of arrivals, and of arrivals turned away
+    executions, execution_time : by pipeline, number of executions, and their times added up [s]
     alive : customers of a program that have not ended
     unawaited_branches, unended_branches : number of branches that were left behind or not waited
         for, and of those that have not ended
@@ -99,10 +99,10 @@ class Kernel(EventLoop):
         self.resources: list[QueueStatistics] = [*self.stations, *self.locks]
         self.task_pools = [SimulatedPool(pool, self.locks) for pool in plan.pools]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
-        self.tried = [0] * len(plan.tallies)
-        self.refused = [0] * len(plan.tallies)
-        self.passes = [0] * len(plan.pipelines)
-        self.spans = [0.0] * len(plan.pipelines)
+        self.tries = [0] * len(plan.tallies)
+        self.refusals = [0] * len(plan.tallies)
+        self.executions = [0] * len(plan.pipelines)
+        self.execution_time = [0.0] * len(plan.pipelines)
         self.tables: dict[str, Sequence[Any]] = {
             "draw": self.draws,
             # Operand 0 stands for a queue without a random order, and below for no lock that is
@@ -134,7 +134,7 @@ class Kernel(EventLoop):
     def _draw_values(self, draw_number: int, seed: int, replication: int) -> Draws:
         """Return the values of a random quantity, drawn block by block."""
         drawn_quantity = self.plan.draws[draw_number]
-        if drawn_quantity.distribution.constant:
+        if drawn_quantity.distribution.is_constant:
             return itertools.repeat(drawn_quantity.distribution.mean)
         return itertools.chain.from_iterable(
             block.tolist() for block in drawn_quantity.blocks(seed, replication)
@@ -148,7 +148,7 @@ class Kernel(EventLoop):
                 self._plan_arrivals(group_index, customer_group)
                 continue
             for first_instruction in customer_group.starts:
-                token = self.token(next(customer_numbers), group_index)
+                token = self.make_token(next(customer_numbers), group_index)
                 token.pc = first_instruction
                 self.ready.append(token)
 
@@ -166,16 +166,16 @@ class Kernel(EventLoop):
             heappush(heap, (now + next(times_between), order(), arrive, None))
             # A token has an account of all labels: those of customers that have left are used
             # again.
-            token = free_tokens.pop() if free_tokens else self.token(0, group_index)
+            token = free_tokens.pop() if free_tokens else self.make_token(0, group_index)
             token.customer = next(customer_numbers)
             token.pc = first_instruction
-            token.begun = now
-            token.since = now
+            token.cycle_start = now
+            token.booked_until = now
             return self.go_on(token, now)
 
         heappush(heap, (next(times_between), order(), arrive, None))
 
-    def token(
+    def make_token(
         self, customer: int, group_index: int = 0, parent: Token | None = None, index: int = 0
     ) -> Token:
         """Make a token that begins now."""
@@ -201,21 +201,26 @@ class Kernel(EventLoop):
             statistics_row += [float(cycle_count), cycle_time]
         for resource in self.resources:
             resource.accumulate(now)
-            statistics_row += [resource.area, resource.use, float(resource.done)]
+            statistics_row += [
+                resource.present_time,
+                resource.busy_time,
+                float(resource.ended_visits),
+            ]
         for time_by_label in self.totals:
             statistics_row += time_by_label
-        for tried, refused in zip(self.tried, self.refused, strict=True):
-            statistics_row += [float(tried), float(refused)]
+        for tries, refusals in zip(self.tries, self.refusals, strict=True):
+            statistics_row += [float(tries), float(refusals)]
         for lock in self.locks:
-            statistics_row += [float(lock.grants), lock.waited, lock.squares]
+            statistics_row += [float(lock.grants), lock.waiting_time, lock.squared_waits]
         statistics_row += [
-            self.stations[station_number].beyond for station_number in self.layout.beyond
+            self.stations[station_number].extra_time for station_number in self.layout.extra_time
         ]
         statistics_row += [
-            self.stations[station_number].given_up for station_number in self.layout.given_up
+            self.stations[station_number].given_up_time
+            for station_number in self.layout.given_up_time
         ]
-        for passes, span in zip(self.passes, self.spans, strict=True):
-            statistics_row += [float(passes), span]
+        for executions, execution_time in zip(self.executions, self.execution_time, strict=True):
+            statistics_row += [float(executions), execution_time]
         self.rows.append(statistics_row)
 
     def take_rows(self) -> Array:
@@ -267,10 +272,10 @@ class Kernel(EventLoop):
         the queue.
         """
         token.label = label
-        token.wait = wait_label
+        token.wait_label = wait_label
         token.rank = rank
         if place_draw is not None:
-            token.place = next(place_draw)
+            token.queue_place = next(place_draw)
         if where:
             station_number += token.customer if where == Where.OWN else token.destination
         self.stations[station_number].enter(token, next(draw), now)
@@ -279,15 +284,17 @@ class Kernel(EventLoop):
     def patience(
         self,
         draw: Draws,
-        abandonment_instruction: int,
-        given_up_label: int,
+        exit_instruction: int,
+        cut_label: int,
         token: Token,
         now: float,
     ) -> bool:
-        """Set the patience of the customer in the queue of its next visit, or in all of it."""
+        """Limit the time of the customer in the queue of its next visit or, with a label for
+        services that are given up, the time of the whole visit.
+        """
         token.patience = next(draw)
-        token.elsewhere = abandonment_instruction
-        token.cuts = given_up_label
+        token.exit_instruction = exit_instruction
+        token.cut_label = cut_label
         return True
 
     def consult(
@@ -300,10 +307,10 @@ class Kernel(EventLoop):
         now: float,
     ) -> bool:
         """Ask a circuit breaker to admit a try, and note the state that admits it."""
-        self.tried[tally] += 1
+        self.tries[tally] += 1
         token.registers[register] = state_number = breaker.admit(now)
         if state_number < 0:
-            self.refused[tally] += 1
+            self.refusals[tally] += 1
             token.pc = refusal_instruction
         return True
 
@@ -387,7 +394,7 @@ class Kernel(EventLoop):
             for resource_number in resource_numbers
         ]
         if rule == PickRule.IN_TURN:
-            option = self.tried[tally] % option_count
+            option = self.tries[tally] % option_count
         elif rule in (PickRule.SHORTEST, PickRule.LEAST_WORK):
             # Sums of times that differ by rounding are equal.
             equal_load = min(load_by_option) + NEVER_WAITED * max(load_by_option)
@@ -406,7 +413,7 @@ class Kernel(EventLoop):
             option = (
                 second_option if load_by_option[second_option] < load_by_option[option] else option
             )
-        self.tried[tally] += 1
+        self.tries[tally] += 1
         token.pc = jump_targets[first_target + option]
         return True
 
@@ -445,9 +452,9 @@ class Kernel(EventLoop):
         now: float,
     ) -> bool:
         """Count an arrival, and turn it away where the station is full."""
-        self.tried[tally] += 1
+        self.tries[tally] += 1
         if capacity and self.resources[resource_number].present >= capacity:
-            self.refused[tally] += 1
+            self.refusals[tally] += 1
             token.pc = refusal_instruction
         return True
 
@@ -459,17 +466,17 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Count an access to the word or flag of a lock, and count it as refused too if it is
-        local; the flag of a next holder that waits is never local.
+        """Count an access to the word or flag of a lock; a local access also counts as refused. The
+        flag of a next holder that waits is never local.
         """
-        self.tried[tally] += 1
+        self.tries[tally] += 1
         next_holder_waits = notifying_lock is not None and notifying_lock.queue
-        self.refused[tally] += not next_holder_waits and local_customer in (-1, token.customer)
+        self.refusals[tally] += not next_holder_waits and local_customer in (-1, token.customer)
         return True
 
     def start_response(self, token: Token, now: float) -> bool:
         """Begin to measure the response time of this cycle now, instead of at its start."""
-        token.begun = now
+        token.cycle_start = now
         return True
 
     def end(self, goes_onward: int, is_lost: int, token: Token, now: float) -> bool:
@@ -479,8 +486,8 @@ class Kernel(EventLoop):
         The time of a cycle that was lost does not count, but its account does.
         """
         group_index = token.group
-        cycle_start = token.begun
-        time_by_label = token.booked
+        cycle_start = token.cycle_start
+        time_by_label = token.time_by_label
         group_kind = self.plan.groups[group_index].kind
         total_by_label = self.totals[group_index]
         if not is_lost:
@@ -497,7 +504,7 @@ class Kernel(EventLoop):
                 self.snapshot(now)
             return False
         if group_kind == "closed":
-            token.begun = now
+            token.cycle_start = now
             if not goes_onward:
                 token.pc = self.plan.groups[group_index].starts[0]
         if not is_lost:
@@ -529,12 +536,12 @@ class Kernel(EventLoop):
         parent.
         """
         token.pc = next_instruction
-        token.left = awaited_branches
-        token.last = -1.0
+        token.branches_left = awaited_branches
+        token.last_end = -1.0
         token.branches = []
         for branch_index in range(branch_count):
-            branch = self.token(token.customer, token.group, token, branch_index)
-            branch.since = now
+            branch = self.make_token(token.customer, token.group, token, branch_index)
+            branch.booked_until = now
             branch.pc = self.plan.targets[first_target + branch_index]
             token.branches.append(branch)
             self.ready.append(branch)
@@ -550,8 +557,8 @@ class Kernel(EventLoop):
 
     def reply(self, fork_count: int, token: Token, now: float) -> bool:
         """Resume the customer of a hold before all tokens that are ready, and this token after
-        them. The body of the hold is executed by the token `fork_count` levels above this one; the
-        account of the customer gets the times of both, and of the tokens between them.
+        them. The token `fork_count` levels above this one executes the body of the hold. The times
+        booked by it, by this token and by those between them are added to the customer's account.
         """
         tokens_upwards = [token]
         for _ in range(fork_count):
@@ -562,10 +569,10 @@ class Kernel(EventLoop):
         customer_token = tokens_upwards[-1].parent
         assert customer_token is not None
         for level_token in tokens_upwards:
-            for label, booked_time in enumerate(level_token.booked):
-                customer_token.booked[label] += booked_time
+            for label, booked_time in enumerate(level_token.time_by_label):
+                customer_token.time_by_label[label] += booked_time
         body_token.parent = None
-        customer_token.since = now
+        customer_token.booked_until = now
         self.unawaited_branches += 1
         self.unended_branches += 1
         self.ready.appendleft(customer_token)
@@ -575,11 +582,11 @@ class Kernel(EventLoop):
     def spawn(
         self, first_instruction: int, taken_lock: SimulatedLock | None, token: Token, now: float
     ) -> bool:
-        """Start another token beside this one; a lock in `taken_lock`, which this token holds,
-        passes to it.
+        """Start another token beside this one, which takes over the lock `taken_lock` if there is
+        one.
         """
-        new_token = self.token(token.customer, token.group)
-        new_token.since = now
+        new_token = self.make_token(token.customer, token.group)
+        new_token.booked_until = now
         new_token.pc = first_instruction
         new_token.destination = token.destination
         if taken_lock is None:
@@ -599,7 +606,7 @@ class Kernel(EventLoop):
         return False
 
     def join(self, pipeline_number: int, token: Token, now: float) -> bool:
-        """End a branch; the last branch that is waited for lets the parent continue, which no
+        """End a branch. After the last branch that is waited for the parent continues, and no
         longer waits for the others.
 
         The account of the parent follows the branch that ends last; of several that end together,
@@ -610,19 +617,19 @@ class Kernel(EventLoop):
             self.unended_branches -= 1
             return False
         token.parent = None
-        if now > parent.last or token.index < parent.latest:
-            parent.last = now
-            parent.latest = token.index
-            parent.latest_booked = token.booked
-        parent.left -= 1
-        if not parent.left:
-            time_by_label = parent.booked
-            for label, branch_time in enumerate(parent.latest_booked):
+        if now > parent.last_end or token.index < parent.last_branch:
+            parent.last_end = now
+            parent.last_branch = token.index
+            parent.last_branch_times = token.time_by_label
+        parent.branches_left -= 1
+        if not parent.branches_left:
+            time_by_label = parent.time_by_label
+            for label, branch_time in enumerate(parent.last_branch_times):
                 time_by_label[label] += branch_time
             if pipeline_number >= 0:
-                self.passes[pipeline_number] += 1
-                self.spans[pipeline_number] += now - parent.since
-            parent.since = now
+                self.executions[pipeline_number] += 1
+                self.execution_time[pipeline_number] += now - parent.booked_until
+            parent.booked_until = now
             for branch in parent.branches:
                 if branch.parent is not None:
                     branch.parent = None
@@ -645,25 +652,25 @@ class Kernel(EventLoop):
         item_count = whole_count(rounds, draw)
         if not item_count:
             return True
-        token.left = item_count
-        token.last = -1.0
+        token.branches_left = item_count
+        token.last_end = -1.0
         previous_item = None
         for item_index in range(item_count):
-            item = self.token(token.customer, token.group, token, item_index)
-            item.since = now
+            item = self.make_token(token.customer, token.group, token, item_index)
+            item.booked_until = now
             item.pc = first_instruction
-            item.before = previous_item
+            item.previous_item = previous_item
             if previous_item is not None:
-                previous_item.after = item
+                previous_item.next_item = item
             previous_item = item
             self.ready.append(item)
         return False
 
     def enter_stage(self, stage: int, token: Token, now: float) -> bool:
         """Wait until the item before has left this serial stage."""
-        if token.before is None or token.before.passed > stage:
+        if token.previous_item is None or token.previous_item.stages_passed > stage:
             return True
-        token.turn = stage
+        token.awaited_stage = stage
         return False
 
     def leave_stage(self, stage: int, token: Token, now: float) -> bool:
@@ -672,13 +679,13 @@ class Kernel(EventLoop):
         Where the next item waited, it waited for this one: its account up to now becomes a copy of
         this item's.
         """
-        token.passed = stage + 1
-        next_item = token.after
-        if next_item is not None and next_item.turn == stage:
-            next_item.turn = -1
-            if now > next_item.since:
-                next_item.booked[:] = token.booked
-                next_item.since = now
+        token.stages_passed = stage + 1
+        next_item = token.next_item
+        if next_item is not None and next_item.awaited_stage == stage:
+            next_item.awaited_stage = -1
+            if now > next_item.booked_until:
+                next_item.time_by_label[:] = token.time_by_label
+                next_item.booked_until = now
             self.ready.append(next_item)
         return True
 
@@ -761,7 +768,7 @@ class Kernel(EventLoop):
         """Take the next number of a ticket lock, and count as present at the lock."""
         # Requests so far are those that ended and those present; `done`, the number of releases, is
         # the number called.
-        token.registers[register], token.permits = lock.done + lock.present, 1
+        token.registers[register], token.permits = lock.ended_visits + lock.present, 1
         lock.request(token, now)
         return True
 
@@ -782,7 +789,7 @@ class Kernel(EventLoop):
         the order in which a bus or a memory serves them does not depend on their numbers.
         """
         token.key = int(next(draw) * PLACES)
-        if token.registers[register] == lock.done:
+        if token.registers[register] == lock.ended_visits:
             lock.accumulate(now)
             lock.grant(token, now)
             return True
@@ -960,7 +967,7 @@ def whole_count(count: float, draw: Draws) -> int:
 
 
 def traced(action: Action, instruction_number: int, trace: Trace) -> Action:
-    """Return an action that first appends the execution of its instruction to a trace."""
+    """Return an action that first adds an execution of its instruction to a trace."""
 
     def run_traced(token: Token, now: float) -> bool:
         trace.append((now, token.customer, token.index, instruction_number))

@@ -30,26 +30,36 @@ class QueueStatistics:
 
     Attributes
     ----------
-    area, use : integrals over time of customers present and servers busy [s]
-    done : visits that ended
+    present_time, busy_time : integrals over time of customers present and servers busy [s]
+    ended_visits : visits that ended
+    counted_until : time up to which the integrals reach [s]
     """
 
-    __slots__ = ("area", "busy", "done", "event_loop", "last", "name", "present", "use")
+    __slots__ = (
+        "busy",
+        "busy_time",
+        "counted_until",
+        "ended_visits",
+        "event_loop",
+        "name",
+        "present",
+        "present_time",
+    )
 
     def __init__(self, event_loop: EventLoop, name: str) -> None:
         self.event_loop = event_loop
         self.name = name
-        self.present = self.busy = self.done = 0
-        self.area = self.use = self.last = 0.0
+        self.present = self.busy = self.ended_visits = 0
+        self.present_time = self.busy_time = self.counted_until = 0.0
 
     def accumulate(self, now: float) -> None:
         """Extend the integrals up to the present time."""
-        elapsed = now - self.last
-        self.area += self.present * elapsed
-        self.use += self.busy * elapsed
+        elapsed = now - self.counted_until
+        self.present_time += self.present * elapsed
+        self.busy_time += self.busy * elapsed
         if self.event_loop.observe is not None and elapsed:
-            self.event_loop.observe(self.name, self.last, now, self.present, self.busy)
-        self.last = now
+            self.event_loop.observe(self.name, self.counted_until, now, self.present, self.busy)
+        self.counted_until = now
 
 
 class PatientQueue(QueueStatistics):
@@ -58,8 +68,8 @@ class PatientQueue(QueueStatistics):
     __slots__ = ()
 
     def await_service(self, token: Token, now: float) -> None:
-        """Plan when a customer abandons the queue; the planned event becomes void when the service
-        begins.
+        """Plan the time at which a customer abandons the queue; the event is void if its service
+        begins before.
         """
         token.event_cell = [token]
         heappush(
@@ -68,8 +78,8 @@ class PatientQueue(QueueStatistics):
         )
 
     def _abandon(self, event_cell: list[Token | None], now: float) -> bool:
-        """Remove a customer from the queue and let it go on elsewhere; its time in the queue is
-        booked as waiting time.
+        """Remove a customer whose patience has ended from the queue, book its time there as waiting
+        time, and continue it at its exit instruction.
         """
         token = event_cell[0]
         if token is None:
@@ -77,8 +87,8 @@ class PatientQueue(QueueStatistics):
         self.accumulate(now)
         self.present -= 1
         self.leave_queue(token, now)
-        token.label = token.wait
-        token.pc = token.elsewhere
+        token.label = token.wait_label
+        token.pc = token.exit_instruction
         token.patience = -1.0
         return self.event_loop.resume(token, now)
 
@@ -92,55 +102,62 @@ class SimulatedStation(PatientQueue):
 
     Attributes
     ----------
-    work_asked, use_before : service asked for since the station was empty, and `use` at that
-        moment [s]
-    given_up : times of the services that were given up [s]
+    requested_work, busy_time_before : service requested since the station was last empty, and
+        `busy_time` at that moment [s]
+    extra_time : of a station with rates, times of its visits beyond those of a customer alone [s]
+    given_up_time : times of the services that were given up [s]
     """
 
-    __slots__ = ("beyond", "given_up", "servers", "use_before", "work_asked")
+    __slots__ = (
+        "busy_time_before",
+        "extra_time",
+        "given_up_time",
+        "requested_work",
+        "servers",
+    )
 
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan.name)
         self.servers = plan.servers
-        self.beyond = self.given_up = self.use_before = self.work_asked = 0.0
+        self.extra_time = self.given_up_time = self.busy_time_before = self.requested_work = 0.0
 
     def add_work(self, work: float, now: float) -> None:
         """Bring the integrals up to date, and count the work of a visit that begins."""
         self.accumulate(now)
         if not self.present:
-            self.work_asked = 0.0
-            self.use_before = self.use
-        self.work_asked += work
+            self.requested_work = 0.0
+            self.busy_time_before = self.busy_time
+        self.requested_work += work
 
     def service_time(self, token: Token, work: float, now: float) -> float:
-        """Return how long a service lasts that begins: where the limit of the visit ends it, the
-        time that is left [s].
+        """Return the duration of a service that begins now: its work or, if the time limit of the
+        visit ends it before, the time that is left to the limit [s].
         """
-        if token.cuts and token.patience >= 0:
-            time_left = token.patience - (now - token.since)
+        if token.cut_label and token.patience >= 0:
+            time_left = token.patience - (now - token.booked_until)
             if time_left < work:
-                token.cut = True
-                self.work_asked -= work - time_left
+                token.is_cut = True
+                self.requested_work -= work - time_left
                 return time_left
         return work
 
     def end_visit(self, token: Token, now: float) -> bool:
-        """End a visit; where its limit has ended the service, the customer goes on elsewhere, and
-        the time of the service is booked apart.
+        """End a visit. If its time limit has ended the service, the customer continues at its exit
+        instruction, and the time of the service is booked to a label of its own.
         """
-        if token.cut:
-            token.cut = False
-            token.pc = token.elsewhere
-            token.label = token.cuts - 1
-            self.given_up += now - token.since - token.waited
+        if token.is_cut:
+            token.is_cut = False
+            token.pc = token.exit_instruction
+            token.label = token.cut_label - 1
+            self.given_up_time += now - token.booked_until - token.waiting_time
         return self.event_loop.served(token, now)
 
     def work_per_server(self, now: float) -> float:
-        """Return the work of those present that is left, for each server [s]."""
+        """Return the remaining work of all customers present, divided by the servers [s]."""
         if not self.present:
             return 0.0
-        work_done = self.use + self.busy * (now - self.last) - self.use_before
-        return (self.work_asked - work_done) / self.servers
+        work_done = self.busy_time + self.busy * (now - self.counted_until) - self.busy_time_before
+        return (self.requested_work - work_done) / self.servers
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin a visit that needs `work` seconds of a server."""
@@ -150,12 +167,12 @@ class SimulatedStation(PatientQueue):
 class Fcfs(SimulatedStation):
     """First come, first served, by one or more servers."""
 
-    __slots__ = ("leave_later", "queue")
+    __slots__ = ("leave_action", "queue")
 
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan)
         self.queue: deque[Token] = deque()
-        self.leave_later = self.leave
+        self.leave_action = self.leave
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service, or queue."""
@@ -163,11 +180,11 @@ class Fcfs(SimulatedStation):
         self.present += 1
         if self.busy < self.servers:
             self.busy += 1
-            token.waited = 0.0
+            token.waiting_time = 0.0
             end_time = now + self.service_time(token, work, now)
             token.patience = -1.0
             heappush(
-                self.event_loop.heap, (end_time, self.event_loop.order(), self.leave_later, token)
+                self.event_loop.heap, (end_time, self.event_loop.order(), self.leave_action, token)
             )
         else:
             token.work = work
@@ -177,17 +194,17 @@ class Fcfs(SimulatedStation):
 
     def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
-        self.work_asked -= token.work
+        self.requested_work -= token.work
         self.queue.remove(token)
 
     def leave(self, token: Token, now: float) -> bool:
         """End a visit; the first customer of the queue begins its service."""
         self.accumulate(now)
         self.present -= 1
-        self.done += 1
+        self.ended_visits += 1
         if self.queue:
             next_token = self.queue.popleft()
-            next_token.waited = now - next_token.since
+            next_token.waiting_time = now - next_token.booked_until
             next_token.cause = token.customer
             end_time = now + self.service_time(next_token, next_token.work, now)
             if next_token.patience >= 0:
@@ -195,7 +212,7 @@ class Fcfs(SimulatedStation):
                 next_token.event_cell[0] = None
             heappush(
                 self.event_loop.heap,
-                (end_time, self.event_loop.order(), self.leave_later, next_token),
+                (end_time, self.event_loop.order(), self.leave_action, next_token),
             )
         else:
             self.busy -= 1
@@ -209,7 +226,7 @@ class Ordered(SimulatedStation):
     With preemption, a customer whose service is interrupted resumes it later with the time left.
     """
 
-    __slots__ = ("arrived", "last_first", "preempts", "queue", "serving")
+    __slots__ = ("arrival_count", "last_first", "preempts", "queue", "serving")
 
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan)
@@ -218,19 +235,19 @@ class Ordered(SimulatedStation):
         self.preempts = discipline.preemptive
         self.queue: list[tuple[int, int, Token]] = []
         self.serving: list[Token] = []
-        self.arrived = 0
+        self.arrival_count = 0
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Begin service, interrupting a customer that is served later where the discipline
-        preempts, or queue.
+        """Begin the service of a customer, or queue it; where the discipline preempts, its service
+        interrupts that of a customer that comes later in the order.
         """
         self.add_work(work, now)
         self.present += 1
-        self.arrived += 1
-        token.order = self.arrived
-        token.key = -self.arrived if self.last_first else token.rank
-        token.work = token.requested = work
-        token.delayed = False
+        self.arrival_count += 1
+        token.order = self.arrival_count
+        token.key = -self.arrival_count if self.last_first else token.rank
+        token.work = token.requested_work = work
+        token.has_queued = False
         if self.busy < self.servers:
             self.busy += 1
             self._begin_service(token, now)
@@ -250,23 +267,23 @@ class Ordered(SimulatedStation):
 
     def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue."""
-        self.work_asked -= token.work
+        self.requested_work -= token.work
         self.queue.remove((token.key, token.order, token))
 
     def _begin_service(self, token: Token, now: float) -> None:
-        """Begin the service of a token, which gives up a planned abandonment."""
+        """Begin the service of a token, and cancel its planned abandonment."""
         # The planned event is still the abandonment, which the service prevents.
-        if token.patience >= 0 and token.delayed:
+        if token.patience >= 0 and token.has_queued:
             token.event_cell[0] = None
         # Services with a limit are not interrupted, so that one begins once.
-        if token.cuts and token.patience >= 0:
-            token.work = token.requested = self.service_time(token, token.work, now)
+        if token.cut_label and token.patience >= 0:
+            token.work = token.requested_work = self.service_time(token, token.work, now)
         token.patience = -1.0
         self.serving.append(token)
         self._plan_end(token, now)
 
     def _plan_end(self, token: Token, now: float) -> None:
-        """Plan the end of a service that begins or goes on."""
+        """Plan the end of a service that begins or continues."""
         token.finish = now + token.work
         token.event_cell = [token]
         heappush(
@@ -275,19 +292,19 @@ class Ordered(SimulatedStation):
         )
 
     def _interrupt(self, token: Token, now: float) -> None:
-        """Interrupt a service, whose work left is done later."""
+        """Interrupt a service; the work that is left is done later."""
         # The end of the service stays in the event list; without its token it is passed over when
         # its time comes.
         token.event_cell[0] = None
         token.work = token.finish - now
 
     def _add_to_queue(self, token: Token) -> None:
-        token.delayed = True
+        token.has_queued = True
         insort(self.queue, (token.key, token.order, token))
 
     def _waiting_time(self, token: Token, now: float) -> float:
-        """Return the wait of a visit that has ended [s]."""
-        return time_beyond_service(token, now) if token.delayed else 0.0
+        """Return the waiting time of a visit that has ended [s]."""
+        return time_beyond_service(token, now) if token.has_queued else 0.0
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:
         """End a visit, unless its service was interrupted; the first of the queue begins its
@@ -298,43 +315,44 @@ class Ordered(SimulatedStation):
             return False
         self.accumulate(now)
         self.present -= 1
-        self.done += 1
+        self.ended_visits += 1
         self.serving.remove(token)
         # Where services are interrupted, the end of no single visit is what a customer waited for.
         token.cause = None
         if self.queue:
-            self._begin_service(self.queue.pop(0)[2], now)
+            _, _, next_token = self.queue.pop(0)
+            self._begin_service(next_token, now)
         else:
             self.busy -= 1
-        token.waited = self._waiting_time(token, now)
+        token.waiting_time = self._waiting_time(token, now)
         return self.end_visit(token, now)
 
 
 class Paced(Ordered):
-    """One server whose speed depends on the number present, for the orders of `Ordered`, the random
-    one, and that of arrival where customers abandon the queue.
+    """One server whose speed depends on the number present. It serves in the orders of `Ordered`,
+    in random order, or in order of arrival where customers abandon the queue.
 
-    The service under way goes on at the speed of the number present, so that its end is planned
-    anew at each arrival and departure. Its wait is that of `Sharing` with rates.
+    The service under way continues at the speed of the number present, so that its end is planned
+    anew at each arrival and departure. Waiting times are defined as in `Sharing` with rates.
     """
 
-    __slots__ = ("at_random", "rates")
+    __slots__ = ("in_random_order", "rates")
 
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan)
         self.rates = plan.rates
-        self.at_random = DISCIPLINES[plan.discipline].order == RANDOM
+        self.in_random_order = DISCIPLINES[plan.discipline].order == RANDOM
 
     def accumulate(self, now: float) -> None:
         """Bring the integrals and the work left up to date."""
         if self.serving:
-            self.serving[0].work -= (now - self.last) * self._speed()
+            self.serving[0].work -= (now - self.counted_until) * self._speed()
         super().accumulate(now)
 
     def leave_queue(self, token: Token, now: float) -> None:
         """Take a customer out of the queue, which changes the speed of the service under way."""
         super().leave_queue(token, now)
-        self.beyond += now - token.since
+        self.extra_time += now - token.booked_until
         self._plan_departure(now)
 
     def _speed(self) -> float:
@@ -346,18 +364,18 @@ class Paced(Ordered):
         self._plan_departure(now)
 
     def _plan_end(self, token: Token, now: float) -> None:
-        """Leave the end of the service to `_plan_departure`."""
+        """Do nothing: `_plan_departure` plans the end of the service."""
 
     def _interrupt(self, token: Token, now: float) -> None:
-        """Interrupt a service, whose work left is up to date."""
+        """Interrupt a service; its remaining work is up to date."""
         token.event_cell[:] = [None]
 
     def _add_to_queue(self, token: Token) -> None:
         """Put a token into the queue, at random or in the order of the discipline."""
-        if not self.at_random:
+        if not self.in_random_order:
             super()._add_to_queue(token)
             return
-        self.queue.insert(int(token.place * (len(self.queue) + 1)), (0, token.order, token))
+        self.queue.insert(int(token.queue_place * (len(self.queue) + 1)), (0, token.order, token))
 
     def _plan_departure(self, now: float) -> None:
         """Plan the end of the service under way anew."""
@@ -376,17 +394,16 @@ class Paced(Ordered):
         departure.
         """
         self._plan_departure(now)
-        waiting_time = now - token.since - token.requested / self.rates[0]
-        self.beyond += waiting_time
+        waiting_time = now - token.booked_until - token.requested_work / self.rates[0]
+        self.extra_time += waiting_time
         return waiting_time
 
 
 class RandomOrder(Fcfs):
     """Random order of service.
 
-    An arriving customer takes a random place among those that wait, `Token.place` of the queue's
-    length: the order of the queue is then random whatever left it, and its first customer a random
-    one.
+    An arriving customer takes a place in the queue at the fraction `Token.queue_place` of its
+    length. The queue is then always in random order, so that its first customer is a random one.
     """
 
     __slots__ = ()
@@ -397,7 +414,7 @@ class RandomOrder(Fcfs):
         super().enter(token, work, now)
         if len(self.queue) > waiting_before:
             self.queue.pop()
-            self.queue.insert(int(token.place * (waiting_before + 1)), token)
+            self.queue.insert(int(token.queue_place * (waiting_before + 1)), token)
 
 
 _TokenByFinish = tuple[float, int, Token]
@@ -441,7 +458,7 @@ class Sharing(SimulatedStation):
     def accumulate(self, now: float) -> None:
         """Bring the integrals and the service received up to date."""
         # Before the integrals, which set the time up to which all is counted.
-        self.service_received += (now - self.last) * self._rate()
+        self.service_received += (now - self.counted_until) * self._rate()
         super().accumulate(now)
 
     def _rate(self) -> float:
@@ -463,7 +480,7 @@ class Sharing(SimulatedStation):
         if not self.present_tokens:
             self.service_received = self.total_weight = 0.0  # sums of weights carry roundings along
         self.total_weight += token.weight
-        token.requested = work
+        token.requested_work = work
         service_before = (
             self.last_finish
             if self.serves_in_arrival_order and self.present_tokens
@@ -480,7 +497,7 @@ class Sharing(SimulatedStation):
         self.busy = min(self.present, self.servers)
         self.departure_cell[0] = None
         if self.present:
-            next_to_leave = self.present_tokens[0][-1]
+            _, _, next_to_leave = self.present_tokens[0]
             self.departure_cell = [next_to_leave]
             # Rounding may have carried the service received slightly beyond the end of a service.
             end_time = now + max(next_to_leave.finish - self.service_received, 0.0) / self._rate()
@@ -499,17 +516,17 @@ class Sharing(SimulatedStation):
         self.accumulate(now)
         # Exactly, so that rounding leaves no work of a customer that has left.
         self.service_received = token.finish
-        self.done += 1
+        self.ended_visits += 1
         heappop(self.present_tokens)
         self.total_weight -= token.weight
         token.cause = None
         token.weight = 1.0
         self._plan_departure(now)
         if self.rates:
-            token.waited = now - token.since - token.requested / self.rates[0]
-            self.beyond += token.waited
+            token.waiting_time = now - token.booked_until - token.requested_work / self.rates[0]
+            self.extra_time += token.waiting_time
         else:
-            token.waited = time_beyond_service(token, now)
+            token.waiting_time = time_beyond_service(token, now)
         return self.event_loop.served(token, now)
 
 
@@ -517,9 +534,9 @@ class WeightedServers(SimulatedStation):
     """Servers that are shared by weights, of which each customer uses one at most, and whose
     services may be given up.
 
-    Each customer has its own part of the service, so that the work left of all is brought up to
-    date at each arrival and departure. `present_tokens` has the largest weight first, and of equal
-    ones the one that came first.
+    Each customer has its own speed, so that the remaining work of all customers is updated at each
+    arrival and departure. `present_tokens` is in the order of falling weights; equal weights are in
+    order of arrival.
     """
 
     __slots__ = ("event_cell", "present_tokens")
@@ -531,14 +548,14 @@ class WeightedServers(SimulatedStation):
 
     def accumulate(self, now: float) -> None:
         """Bring the integrals and the work left up to date."""
-        elapsed = now - self.last
+        elapsed = now - self.counted_until
         for token in self.present_tokens:
             token.work -= elapsed * token.speed
         super().accumulate(now)
 
     def _set_speeds(self) -> None:
-        """Compute the speed of each customer: its part by weight of the servers that those with
-        larger weights leave, up to one server.
+        """Compute the speed of each customer: by its weight, its share of the servers that
+        customers of larger weights leave, up to one server.
         """
         servers_left = float(self.servers)
         weight_left = 0.0
@@ -554,11 +571,11 @@ class WeightedServers(SimulatedStation):
     def enter(self, token: Token, work: float, now: float) -> None:
         """Add a customer to those that share the servers."""
         self.add_work(work, now)
-        token.work = token.requested = work
-        place = len(self.present_tokens)
-        while place and self.present_tokens[place - 1].weight < token.weight:
-            place -= 1
-        self.present_tokens.insert(place, token)
+        token.work = token.requested_work = work
+        position = len(self.present_tokens)
+        while position and self.present_tokens[position - 1].weight < token.weight:
+            position -= 1
+        self.present_tokens.insert(position, token)
         self._plan_departure(now)
 
     def _plan_departure(self, now: float) -> None:
@@ -571,13 +588,13 @@ class WeightedServers(SimulatedStation):
         for token in self.present_tokens:
             time_left = max(token.work, 0.0) / token.speed
             is_cut = False
-            if token.cuts and token.patience >= 0:
-                time_to_limit = max(token.patience - (now - token.since), 0.0)
+            if token.cut_label and token.patience >= 0:
+                time_to_limit = max(token.patience - (now - token.booked_until), 0.0)
                 is_cut = time_to_limit < time_left
                 time_left = min(time_left, time_to_limit)
             if time_left < shortest_time_left:
                 shortest_time_left, departing_token = time_left, token
-                token.cut = is_cut
+                token.is_cut = is_cut
         if departing_token is not None:
             self.event_cell = [departing_token]
             heappush(
@@ -593,24 +610,24 @@ class WeightedServers(SimulatedStation):
         if token is None:
             return False
         self.accumulate(now)
-        self.done += 1
+        self.ended_visits += 1
         self.present_tokens.remove(token)
         token.cause = None
         token.weight = 1.0
         token.patience = -1.0
-        if token.cut:
+        if token.is_cut:
             work_left = max(token.work, 0.0)
-            token.requested -= work_left
-            self.work_asked -= work_left
+            token.requested_work -= work_left
+            self.requested_work -= work_left
         self._plan_departure(now)
-        token.waited = time_beyond_service(token, now)
+        token.waiting_time = time_beyond_service(token, now)
         return self.end_visit(token, now)
 
 
 def time_beyond_service(token: Token, now: float) -> float:
     """Return the waiting time: the time present beyond the service requested [s]."""
-    time_present = now - token.since
-    waiting_time = time_present - token.requested
+    time_present = now - token.booked_until
+    waiting_time = time_present - token.requested_work
     return waiting_time if waiting_time > NEVER_WAITED * time_present else 0.0
 
 
@@ -619,11 +636,11 @@ def make_station(event_loop: EventLoop, plan: StationPlan) -> SimulatedStation:
     order = DISCIPLINES[plan.discipline].order
     # Where the speed depends on the number present, services change their pace also in order of
     # arrival.
-    if plan.weighted:
+    if plan.is_weighted:
         return WeightedServers(event_loop, plan)
     if plan.rates:
         # A queue that is abandoned has no work of its own that those behind wait for.
-        shares = order == SHARED or (order == ARRIVAL and not plan.abandoned)
+        shares = order == SHARED or (order == ARRIVAL and not plan.may_be_abandoned)
         return (Sharing if shares else Paced)(event_loop, plan)
     station_types: dict[str, type[SimulatedStation]] = {
         ARRIVAL: Fcfs,
@@ -634,7 +651,7 @@ def make_station(event_loop: EventLoop, plan: StationPlan) -> SimulatedStation:
 
 
 def put_in_order(queue: deque[Token], token: Token) -> None:
-    """Put a token into a queue, behind all others that do not have a larger key."""
+    """Insert a token into a queue, behind all tokens whose keys are not larger."""
     position = len(queue)
     while position and queue[position - 1].key > token.key:
         position -= 1
@@ -655,8 +672,8 @@ class SimulatedLock(PatientQueue):
     holders : tokens that hold it, in the order of the grants
     exclusive : it is held by a token that excludes all others
     grants : number of times that it was granted
-    waited, squares : sums of the waiting times from request to grant, and of their squares; of
-        permits, waits that were abandoned are in the first [s, s^2]
+    waiting_time, squared_waits : sums of the waiting times from request to grant, and of their
+        squares; of permits, waits that were abandoned are in the first [s, s^2]
     spinning : tokens that wait for a release and then look at the lock again
     """
 
@@ -667,8 +684,8 @@ class SimulatedLock(PatientQueue):
         "permits",
         "queue",
         "spinning",
-        "squares",
-        "waited",
+        "squared_waits",
+        "waiting_time",
     )
 
     def __init__(self, event_loop: EventLoop, plan: LockPlan) -> None:
@@ -680,8 +697,8 @@ class SimulatedLock(PatientQueue):
         self.queue: deque[Token] = deque()
         self.spinning: deque[Token] = deque()
         self.grants = 0
-        self.waited = 0.0
-        self.squares = 0.0
+        self.waiting_time = 0.0
+        self.squared_waits = 0.0
 
     @property
     def free(self) -> bool:
@@ -708,22 +725,24 @@ class SimulatedLock(PatientQueue):
             return True
         put_in_order(self.queue, token)
         if token.patience >= 0:
-            token.wait = token.label
+            token.wait_label = token.label
             self.await_service(token, now)
         return False
 
     def leave_queue(self, token: Token, now: float) -> None:
-        """Take a customer out of the queue; those behind it may take fewer permits."""
+        """Take a customer out of the queue, and grant the lock to those behind it that may now hold
+        it.
+        """
         self.queue.remove(token)
         if self.permits > 1:
-            self.waited += now - token.since_request
+            self.waiting_time += now - token.request_time
         self.grant_waiting(now)
 
     def request(self, token: Token, now: float) -> None:
         """Count a token as present at the lock from now on."""
         self.accumulate(now)
         self.present += 1
-        token.since_request = now
+        token.request_time = now
 
     def grant(self, token: Token, now: float) -> None:
         """Grant the lock to a token; the integrals must be up to date."""
@@ -737,16 +756,16 @@ class SimulatedLock(PatientQueue):
 
     def count_wait(self, token: Token, now: float) -> None:
         """Add a wait that ended to the statistics of the waits."""
-        wait = now - token.since_request
+        wait = now - token.request_time
         self.grants += 1
-        self.waited += wait
-        self.squares += wait * wait
+        self.waiting_time += wait
+        self.squared_waits += wait * wait
 
     def first_waiting(self, now: float) -> Token:
         """Remove and return the token that has waited longest for a unit of a counter."""
         self.accumulate(now)
         self.present -= 1
-        self.done += 1
+        self.ended_visits += 1
         next_token = self.queue.popleft()
         # The monitor that is granted with the unit reads these, which a request before may have
         # set.
@@ -758,12 +777,12 @@ class SimulatedLock(PatientQueue):
     def hand_over(self, token: Token, next_token: Token, now: float) -> None:
         """Grant the lock to another token at once, before all that wait for it, and wake it."""
         self.accumulate(now)
-        self.done += 1
+        self.ended_visits += 1
         self.holders.remove(token)
         self.busy -= 1
         # The number present stays, for one token leaves as the other enters; no time passes
         # between.
-        next_token.since_request = now
+        next_token.request_time = now
         self.grant(next_token, now)
         self.event_loop.wake(next_token, now)
 
@@ -782,7 +801,7 @@ class SimulatedLock(PatientQueue):
         """
         self.accumulate(now)
         self.present -= 1
-        self.done += 1
+        self.ended_visits += 1
         for _ in range(permits):
             self.holders.remove(token)
         self.busy -= permits
@@ -804,21 +823,21 @@ class SimulatedBreaker(SimulatedLock):
     state_number : of the states so far; a try counts in the one that admitted it
     open_until : the time at which it admits tries again
     half_open : it admits trials
-    begun, passed : trials admitted and ended well, since it was open
-    outcomes, place, failed : 1 for each failed one of the last tries, where the next goes, and
-        their sum
+    trials_begun, trials_passed : trials admitted and ended well, since it was open
+    recent_failures, next_outcome, failed_tries : of the last tries, 1 for each that failed, the
+        index at which the next one is counted, and their sum
     """
 
     __slots__ = (
-        "begun",
-        "failed",
+        "failed_tries",
         "half_open",
+        "next_outcome",
         "open_until",
-        "outcomes",
-        "passed",
-        "place",
+        "recent_failures",
         "rule",
         "state_number",
+        "trials_begun",
+        "trials_passed",
     )
 
     def __init__(self, event_loop: EventLoop, plan: LockPlan, rule: BreakerRule) -> None:
@@ -826,15 +845,15 @@ class SimulatedBreaker(SimulatedLock):
         self.rule = rule
         self.state_number = -1
         self.open_until = 0.0
-        self.outcomes: list[int] = []
+        self.recent_failures: list[int] = []
         self._begin_state()
 
     def _begin_state(self, half_open: bool = False) -> None:
         """Begin to admit tries, of which none has counted."""
         self.state_number += 1
         self.half_open = half_open
-        self.begun = self.passed = self.place = self.failed = 0
-        self.outcomes = [0] * self.rule.calls
+        self.trials_begun = self.trials_passed = self.next_outcome = self.failed_tries = 0
+        self.recent_failures = [0] * self.rule.calls
 
     def _open(self, until: float) -> None:
         self.state_number += 1
@@ -842,8 +861,8 @@ class SimulatedBreaker(SimulatedLock):
         self.open_until = until
 
     def accumulate(self, now: float) -> None:
-        """Extend the integrals up to the present time; where it was open, up to the end of that
-        first.
+        """Extend the integrals up to the present time. If the open state has ended before, extend
+        them to its end first, and begin to admit trials.
         """
         if self.busy and now >= self.open_until:
             super().accumulate(self.open_until)
@@ -854,9 +873,9 @@ class SimulatedBreaker(SimulatedLock):
     def admit(self, now: float) -> int:
         """Return the number of the state that admits a try; -1 if it is refused."""
         self.accumulate(now)
-        if self.busy or (self.half_open and self.begun == self.rule.trials):
+        if self.busy or (self.half_open and self.trials_begun == self.rule.trials):
             return -1
-        self.begun += self.half_open
+        self.trials_begun += self.half_open
         return self.state_number
 
     def record(self, state_number: int, has_failed: int, open_time: float, now: float) -> None:
@@ -865,21 +884,21 @@ class SimulatedBreaker(SimulatedLock):
         if state_number != self.state_number:
             return
         if self.half_open:
-            self.passed += not has_failed
+            self.trials_passed += not has_failed
             if has_failed:
                 self._open(now + open_time)
-            elif self.passed == self.rule.trials:
+            elif self.trials_passed == self.rule.trials:
                 self._begin_state()
             return
-        self.failed += has_failed - self.outcomes[self.place]
-        self.outcomes[self.place] = has_failed
-        self.place = (self.place + 1) % self.rule.calls
-        if self.failed == self.rule.failures:
+        self.failed_tries += has_failed - self.recent_failures[self.next_outcome]
+        self.recent_failures[self.next_outcome] = has_failed
+        self.next_outcome = (self.next_outcome + 1) % self.rule.calls
+        if self.failed_tries == self.rule.failures:
             self._open(now + open_time)
 
 
 def make_lock(event_loop: EventLoop, plan: LockPlan) -> SimulatedLock:
-    """Make what tokens hold, wait for or ask."""
+    """Make a lock, permits, a counter or a circuit breaker."""
     if plan.rule is not None:
         return SimulatedBreaker(event_loop, plan, plan.rule)
     return SimulatedLock(event_loop, plan)
@@ -921,8 +940,8 @@ class SimulatedPool:
             self.problem = (self.problem + 1) % len(self.plan.roots)
 
     def queue_with_task(self, own_queue: int) -> int:
-        """Return the first queue that has a task, beginning with the own queue; the own queue if
-        none has.
+        """Return the number of the first queue that has a task, searching from the own queue on;
+        the own queue if none has.
         """
         queue_count = self.plan.queues
         return next(

@@ -56,7 +56,7 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     kernel = Kernel(plan, seed, trace=trace, log=log, observe=observe)
     cycles_wanted = cycles * max(plan.population, 1)
     while kernel.events < events and kernel.run(1):
-        if not plan.once and sum(kernel.cycles) >= cycles_wanted:
+        if not plan.is_program and sum(kernel.cycles) >= cycles_wanted:
             break
     # An interval is reported when it ends; this ends those that are still open.
     for resource in (*kernel.stations, *kernel.locks):
@@ -65,7 +65,7 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
         resource_name: _levels_over_time(changes_by_time)
         for resource_name, changes_by_time in changes_by_resource.items()
     }
-    has_ended = plan.once and kernel.events < events
+    has_ended = plan.is_program and kernel.events < events
     return Timeline(
         tuple(intervals),
         levels_by_resource,
@@ -76,8 +76,8 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
 
 
 def _station_visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
-    """Return the requests to stations in a trace; requests to processors are left out, because each
-    member has its own.
+    """Return the (customer, station, time) of each request to a station in a trace. Requests to
+    processors are left out, because each member has its own.
     """
     station_by_instruction = {
         pc: plan.stations[operands[0]].name
@@ -94,7 +94,9 @@ def _station_visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]
 def _levels_over_time(
     changes_by_time: Mapping[float, Sequence[int]],
 ) -> tuple[tuple[float, int, int], ...]:
-    """Return the numbers present and busy from each time on, by adding up their changes."""
+    """Return (time, customers present, servers busy) after each change, added up from the
+    changes.
+    """
     levels: list[tuple[float, int, int]] = []
     present = busy = 0
     for time in sorted(changes_by_time):
@@ -108,7 +110,7 @@ def _levels_over_time(
 
 def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     """Return the critical path of a run: the intervals that follow one another up to its end, where
-    each wait is replaced by what the member that ended it did.
+    a wait is replaced by the intervals of the member that ended it.
 
     Where a member waited and it is known which member ended the wait, the path goes on with that
     member; so the spans of the path follow each other, from one member to another, and add up to

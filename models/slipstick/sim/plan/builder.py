@@ -81,7 +81,7 @@ class LockImplementation:
     word : station that holds the lock word; None if an access costs nothing
     access : time of one access to it
     back_off : one of `BACK_OFFS`; exponential is random about a mean that doubles
-    base, most : mean back-off the first time, and at most [s]
+    first_back_off, longest_back_off : mean back-off the first time, and at most [s]
     home : processor at whose node the word lies; None if accesses are not counted
     own_flags : of a queue of processors, accesses of an acquire, and of a release, to a flag at the
         own node
@@ -91,8 +91,8 @@ class LockImplementation:
     word: str | None = None
     access: ServiceTime = NO_TIME
     back_off: str = "none"
-    base: float = 0.0
-    most: float = float("inf")
+    first_back_off: float = 0.0
+    longest_back_off: float = float("inf")
     home: int | None = None
     own_flags: int = 0
 
@@ -106,7 +106,7 @@ class LockImplementation:
                     f"no kernel knows the {field_name}"
                     f" {value!r}{did_you_mean(value, allowed_values)}"
                 )
-        tries_at_once = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
+        tries_at_once = self.kind == "tas" and (self.back_off == "none" or self.first_back_off == 0)
         if tries_at_once and (self.word is None or self.access.mean == 0):
             raise ModelError(
                 "a test-and-set lock without back-off needs a word whose access takes time, or it"
@@ -118,7 +118,7 @@ class Builder:
     """Builds a plan, instruction by instruction.
 
     >>> builder = Builder()
-    >>> builder.station("cpu")
+    >>> builder.add_station("cpu")
     >>> builder.serve("cpu", ServiceTime("exponential", 0.8))
     >>> plan = builder.add_open_group("jobs", ServiceTime("exponential", 1.0), first_instruction=0)
     >>> [Op(row[0]).name for row in builder.plan().code]
@@ -133,22 +133,22 @@ class Builder:
         self._locks: dict[str, tuple[int, LockPlan, LockImplementation]] = {}
         self._groups: list[CustomerGroup] = []
         self._pools: dict[str, PoolPlan] = {}
-        self._handing_over: dict[int, list[int]] = {}
+        self._handover_instructions: dict[int, list[int]] = {}
         self._barriers: dict[str, int] = {}
         self._labels: dict[str, int] = {}
         self._targets: list[int] = []
         self._cumulative: list[float] = []
         self._counts: list[float] = []
         self._tallies: list[str] = []
-        self._weights: dict[str, tuple[float, float]] = {}
-        self._abandoned: set[str] = set()
-        self._cut: set[str] = set()
-        self._next_is_limited = False
-        self._next_cut = -1
+        self._weight_range: dict[str, tuple[float, float]] = {}
+        self._abandoned_stations: set[str] = set()
+        self._stations_that_cut: set[str] = set()
+        self._next_visit_is_limited = False
+        self._cutting_instruction = -1
         self._pipelines: dict[str, int] = {}
-        self._marks: dict[str, int] = {}
+        self._instruction_by_mark: dict[str, int] = {}
         self._open_targets: list[tuple[list[int], int, str]] = []
-        self._depth = self._registers = 0
+        self._registers_in_use = self._registers = 0
 
     @property
     def next_instruction(self) -> int:
@@ -170,7 +170,7 @@ class Builder:
             self.next_instruction if target_instruction is None else target_instruction
         )
 
-    def station(
+    def add_station(
         self,
         station_name: str,
         servers: int = 1,
@@ -184,9 +184,9 @@ class Builder:
         self._first_station[station_name] = len(self._stations)
         self._stations += [StationPlan(station_name, servers, discipline, tuple(rates))] * copies
 
-    def lock(self, lock_name: str, implementation: LockImplementation | None = None) -> None:
-        """Add a lock; if its word lies at the node of a processor, a tally counts the accesses to
-        the word, the local ones as refused.
+    def add_lock(self, lock_name: str, implementation: LockImplementation | None = None) -> None:
+        """Add a lock. If its word lies at the node of a processor, a tally counts the accesses to
+        the word; local accesses also count as refused.
         """
         self._locks[lock_name] = (
             len(self._locks),
@@ -196,7 +196,7 @@ class Builder:
         if self._locks[lock_name][2].home is not None:
             self._tallies.append(f"{ACCESSES}:{lock_name}")
 
-    def permits(self, resource_name: str, most_holders: int, noun: str = "permits") -> None:
+    def add_permits(self, resource_name: str, most_holders: int, noun: str = "permits") -> None:
         """Add a resource that up to `most_holders` customers hold at a time, or a counter of units,
         whose use takes no time of its own.
         """
@@ -206,12 +206,12 @@ class Builder:
             LockImplementation(),
         )
 
-    def breaker(self, breaker_name: str, rule: BreakerRule) -> None:
+    def add_breaker(self, breaker_name: str, rule: BreakerRule) -> None:
         """Add a circuit breaker."""
         plan = LockPlan(breaker_name, noun=BREAKER, rule=rule)
         self._locks[breaker_name] = (len(self._locks), plan, LockImplementation())
 
-    def pool(
+    def add_pool(
         self,
         pool_name: str,
         problems: Sequence[Sequence[int]],
@@ -228,7 +228,7 @@ class Builder:
         tasks : of each, its parts: work [s], and the task that is added behind it or -1
         queues, last_first : see `PoolPlan`
         """
-        self.permits(f"{pool_name}.tasks", 0, COUNTER)
+        self.add_permits(f"{pool_name}.tasks", 0, COUNTER)
         first_monitor = len(self._locks)
         for queue_index in range(queues):
             self._locks[f"{pool_name} {queue_index}"] = (
@@ -250,12 +250,12 @@ class Builder:
         )
 
     def label(self, label_name: str) -> int:
-        """Return the number of a label of the account of time, which is added if it is new."""
+        """Return the number of a label of the account of time; add the label if it is new."""
         return self._labels.setdefault(label_name, len(self._labels))
 
     def draw(self, stream: str, distribution: Times) -> int:
-        """Return the number of the random quantity of a stream, which is added if it is new; one
-        stream serves one quantity.
+        """Return the number of the random quantity of a stream; add it if it is new. One stream
+        serves one quantity.
         """
         draw_number, draw_plan = self._draws.setdefault(
             stream, (len(self._draws), Draw(stream, distribution))
@@ -283,17 +283,19 @@ class Builder:
         rank: int = 0,
         weight: float = 1.0,
     ) -> None:
-        """Write the instruction of a visit to a station; `where` and `offset` choose one of a row
-        of equal stations, and `weight` is the part of a shared server.
+        """Write the instruction of a visit to a station. `where` and `offset` select one of a row
+        of equal stations; `weight` is the weight of the visit at a shared server.
         """
         station_number = self._station_number(station) + offset
         self._refuse_unequal_weights(station, weight)
-        if self._next_is_limited:
-            self._abandoned.add(station)
-            if self._next_cut >= 0:
-                self._cut.add(station)
-                self._code[self._next_cut][3] = 1 + self.label(f"{GIVEN_UP_TIME}:{station}")
-            self._next_is_limited = False
+        if self._next_visit_is_limited:
+            self._abandoned_stations.add(station)
+            if self._cutting_instruction >= 0:
+                self._stations_that_cut.add(station)
+                self._code[self._cutting_instruction][3] = 1 + self.label(
+                    f"{GIVEN_UP_TIME}:{station}"
+                )
+            self._next_visit_is_limited = False
         if weight != 1.0:
             self.emit(Op.WEIGHT, self._index_of_constant(weight))
         service_label = label or station
@@ -314,10 +316,10 @@ class Builder:
 
     def _refuse_unequal_weights(self, station_name: str, weight: float) -> None:
         """Raise if a visit has a weight that differs too much from another one at the station."""
-        least_weight, greatest_weight = self._weights.get(station_name, (weight, weight))
+        least_weight, greatest_weight = self._weight_range.get(station_name, (weight, weight))
         least_weight = min(least_weight, weight)
         greatest_weight = max(greatest_weight, weight)
-        self._weights[station_name] = least_weight, greatest_weight
+        self._weight_range[station_name] = least_weight, greatest_weight
         if greatest_weight > MOST_WEIGHT * least_weight:
             raise NoAnswerError(
                 f"the weights of visits to {station_name} go from {least_weight:g} to"
@@ -326,19 +328,20 @@ class Builder:
                 " all of the server, give the station the discipline priority-preemptive"
             )
 
-    def _with_visits(self, station: StationPlan) -> StationPlan:
-        """Return the plan of a station that says whether each customer's part of its servers is
-        followed, and whether its queue is abandoned.
+    def _completed_station(self, station: StationPlan) -> StationPlan:
+        """Return the plan of a station, completed by what its visits decide: whether each
+        customer's part of the servers is followed, and whether customers abandon its queue or give
+        up services.
         """
-        least_weight, greatest_weight = self._weights.get(station.name, (1.0, 1.0))
+        least_weight, greatest_weight = self._weight_range.get(station.name, (1.0, 1.0))
         is_weighted = station.servers > 1 and least_weight < greatest_weight
-        if station.name in self._cut:
+        if station.name in self._stations_that_cut:
             is_weighted |= DISCIPLINES[station.discipline].order == SHARED
         return replace(
             station,
-            weighted=is_weighted,
-            abandoned=station.name in self._abandoned,
-            cut=station.name in self._cut,
+            is_weighted=is_weighted,
+            may_be_abandoned=station.name in self._abandoned_stations,
+            may_cut_services=station.name in self._stations_that_cut,
         )
 
     def draw_destination(self, customers: int, stream: str) -> None:
@@ -354,11 +357,11 @@ class Builder:
         self.emit(Op.NEXT_DESTINATION, 0, customers)
 
     def admit(
-        self, tally: str, station: str | None = None, capacity: int = 0, otherwise: str = ""
+        self, tally: str, station: str | None = None, capacity: int = 0, refusal_mark: str = ""
     ) -> None:
         """Write the instruction that counts an arrival; if `capacity` customers are present at the
         station or hold the permits of that name, the arrival also counts as refused and goes on at
-        the mark `otherwise`.
+        the mark `refusal_mark`.
         """
         if tally in self._tallies:
             raise ModelError(f"two tallies are called {tally}")
@@ -367,27 +370,27 @@ class Builder:
         instruction = self.emit(Op.ADMIT, len(self._tallies) - 1, resource_number, capacity, -1)
         # A mark may lie behind: its instruction is known when the plan is complete.
         if capacity:
-            self._open_targets.append((self._code[instruction], 4, otherwise))
+            self._open_targets.append((self._code[instruction], 4, refusal_mark))
 
-    def patience(
-        self, time: ServiceTime, otherwise: str, stream: str, cuts_service: bool = False
+    def limit_next_visit(
+        self, time: ServiceTime, exit_mark: str, stream: str, cuts_service: bool = False
     ) -> None:
         """Write the instruction that limits the waiting time of the next visit, or also its
-        service; a customer that abandons it goes on at the mark `otherwise`.
+        service; a customer that abandons it goes on at the mark `exit_mark`.
         """
         instruction = self.emit(Op.PATIENCE, self.draw(stream, time), -1, 0)
-        self._open_targets.append((self._code[instruction], 2, otherwise))
-        self._next_is_limited = True
-        self._next_cut = instruction if cuts_service else -1
+        self._open_targets.append((self._code[instruction], 2, exit_mark))
+        self._next_visit_is_limited = True
+        self._cutting_instruction = instruction if cuts_service else -1
 
-    def enter(self, permits: str, label: str, rank: int = 0) -> None:
-        """Write the instruction that takes a permit, which `leave` returns; the wait is booked to
-        the label, and requests of a smaller rank go before it.
+    def take_permit(self, permits: str, label: str, rank: int = 0) -> None:
+        """Write the instruction that takes a permit; `return_permit` returns it. The wait is booked
+        to the label, and requests of a smaller rank go before it.
         """
         self.emit(Op.ACQUIRE, self._lock_row(permits)[0], self.label(label), rank, 0, 1)
 
-    def leave(self, permits: str) -> None:
-        """Write the instruction that returns a permit taken by `enter`."""
+    def return_permit(self, permits: str) -> None:
+        """Write the instruction that returns a permit taken by `take_permit`."""
         self.emit(Op.RELEASE, self._lock_row(permits)[0], 1)
 
     def jump(self, mark: str) -> None:
@@ -396,12 +399,12 @@ class Builder:
         self._open_targets.append((self._code[instruction], 1, mark))
 
     def mark(self, mark_name: str) -> None:
-        """Name the next instruction, as a target of `go`, `jump` and `admit` before or behind
-        it.
+        """Name the next instruction, which `jump`, `jump_at_random` and `admit` may have
+        as target.
         """
-        self._marks[mark_name] = self.next_instruction
+        self._instruction_by_mark[mark_name] = self.next_instruction
 
-    def go(self, marks: Sequence[tuple[float, str]], stream: str) -> None:
+    def jump_at_random(self, marks: Sequence[tuple[float, str]], stream: str) -> None:
         """Write a jump to one of several marks at random, from pairs of a probability and a
         mark.
         """
@@ -459,13 +462,13 @@ class Builder:
             self.emit(Op.JUMP, loop_instruction)
             self.patch(loop_instruction, 1)
 
-    def repeat_geometrically(self, mean: float, body: Body, stream: str) -> None:
+    def repeat_geometrically(self, mean_count: float, body: Body, stream: str) -> None:
         """Write a loop that executes a body a random number of times, geometric from 0 on, of mean
-        `mean`.
+        `mean_count`.
         """
         first_instruction = self.next_instruction
         first_target = self._write_choice(
-            [mean / (1 + mean), 1 / (1 + mean)], self.draw(stream, UNIFORM)
+            [mean_count / (1 + mean_count), 1 / (1 + mean_count)], self.draw(stream, UNIFORM)
         )
         self._targets[first_target] = self.next_instruction
         body()
@@ -482,8 +485,8 @@ class Builder:
         self._targets[first_target:] = [first_instruction, self.next_instruction]
 
     def fork(self, branches: Sequence[Body], awaited_count: int | None = None) -> None:
-        """Write a fork whose branches are executed in parallel; the customer waits for all of them,
-        or for the first `awaited_count` that end.
+        """Write a fork, whose branches are executed in parallel. The customer waits for all of
+        them, or for the first `awaited_count` that end.
         """
         if awaited_count == 0:
             self._write_unawaited_branches(branches)
@@ -513,8 +516,8 @@ class Builder:
     def pipeline(
         self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], pipeline_name: str
     ) -> None:
-        """Write the stages that items pass through: for each, whether it is serial, and one body or
-        one for each item.
+        """Write the stages that items pass through. A stage is a pair: whether it is serial, and
+        its bodies, one for all items or one for each.
         """
         pipeline_number = self._pipelines.setdefault(pipeline_name, len(self._pipelines))
         pipeline_instruction = self.emit(
@@ -541,34 +544,34 @@ class Builder:
 
     def attempt(
         self,
-        limit: ServiceTime | None,
+        time_limit: ServiceTime | None,
         visit: Body,
-        otherwise: Body,
+        fallback: Body,
         resource_name: str,
         *,
-        number: str,
+        attempt_number: str,
         retries: int = 0,
         back_off: ServiceTime | None = None,
-        doubling: bool = False,
-        queue: int | None = None,
+        doubles: bool = False,
+        queue_limit: int | None = None,
         cuts_service: bool = False,
         breaker: tuple[str, ServiceTime] | None = None,
     ) -> None:
         """Write a visit to a station or a hold of a lock that is tried again if it does not begin,
-        or not end, within a limit.
+        or does not end, within a time limit.
 
         Tallies count the tries, those abandoned apart, and the attempts, those given up apart.
 
         Parameters
         ----------
-        limit : of the time in the queue; None: none
-        visit, otherwise : a visit, and what is done where the last try is abandoned
+        time_limit : of the time in the queue; None: none
+        visit, fallback : a visit, and what is done where the last try is abandoned
         resource_name : of what is waited for
-        number : that tells attempts at one resource apart in the names of streams
+        attempt_number : that tells attempts at one resource apart in the names of streams
         retries : tries after the first
         back_off : pause between two tries, at first
-        doubling : each further pause is twice as long
-        queue : how many wait at most; None: any number
+        doubles : each further pause is twice as long
+        queue_limit : how many wait at most; None: any number
         cuts_service : the limit ends a service, too
         breaker : asked before each try, with the time for which it opens; None without one
         """
@@ -588,16 +591,16 @@ class Builder:
             first_instruction = self.next_instruction
             if breaker is not None:
                 self._consult(breaker[0], state_register, refused_mark)
-            if queue is not None:
+            if queue_limit is not None:
                 resource_number, place_count = self._resource_and_servers(resource_name)
                 full_tally = self._tally_number(f"{PRESENT}:{resource_name}")
                 admit_instruction = self.emit(
-                    Op.ADMIT, full_tally, resource_number, place_count + queue, -1
+                    Op.ADMIT, full_tally, resource_number, place_count + queue_limit, -1
                 )
                 self._open_targets.append((self._code[admit_instruction], 4, late_mark))
-            if limit is not None:
-                stream = f"attempt {number} at {resource_name}"
-                self.patience(limit, late_mark, stream, cuts_service)
+            if time_limit is not None:
+                stream = f"attempt {attempt_number} at {resource_name}"
+                self.limit_next_visit(time_limit, late_mark, stream, cuts_service)
             visit()
             if breaker is not None:
                 self._record(breaker, state_register, has_failed=False)
@@ -612,8 +615,10 @@ class Builder:
             retry_loop = self.emit(Op.LOOP, retry_register, -1)
             if back_off is not None:
                 # Of mean 1, because the instruction multiplies it by a pause that may double.
-                draw_number = self.draw(f"{back_off_label} {number}", replace(back_off, mean=1.0))
-                longest_pause = math.inf if doubling else back_off.mean
+                draw_number = self.draw(
+                    f"{back_off_label} {attempt_number}", replace(back_off, mean=1.0)
+                )
+                longest_pause = math.inf if doubles else back_off.mean
                 pause_constants = map(self._index_of_constant, (back_off.mean, longest_pause))
                 self.emit(
                     Op.BACK_OFF,
@@ -625,7 +630,7 @@ class Builder:
             self.emit(Op.JUMP, first_instruction)
             self.patch(retry_loop, 1)
             self._write_tally(attempts_tally, is_refused=True)
-            otherwise()
+            fallback()
             self.patch(jump_to_end, 0)
 
     def _consult(self, breaker_name: str, state_register: int, refused_mark: str) -> None:
@@ -643,14 +648,16 @@ class Builder:
         self, breaker: tuple[str, ServiceTime], state_register: int, has_failed: bool
     ) -> None:
         """Write the instruction that tells a circuit breaker how a try has ended."""
-        name, open_time = breaker
+        breaker_name, open_time = breaker
         # Only a failure opens it, so that no other draws a time.
         draw_number = (
-            self.draw(f"open time of {name}", open_time)
+            self.draw(f"open time of {breaker_name}", open_time)
             if has_failed
             else self.draw("whole", _CONSTANT_HALF)
         )
-        self.emit(Op.RECORD, self._lock_row(name)[0], state_register, has_failed, draw_number)
+        self.emit(
+            Op.RECORD, self._lock_row(breaker_name)[0], state_register, has_failed, draw_number
+        )
 
     def _resource_and_servers(self, resource_name: str) -> tuple[int, int]:
         """Return the number of a resource, stations numbered before locks, and its number of
@@ -684,24 +691,24 @@ class Builder:
         body: Body,
         rank: int = 0,
         excludes: bool = False,
-        after: Body | None = None,
+        continuation: Body | None = None,
         permits: int = 1,
         replies: bool = False,
     ) -> None:
-        """Write a body that is executed while a lock or permits are held; all time until it is held
-        is booked to the lock's label.
+        """Write a body that is executed while a lock or permits are held. All time until they are
+        held is booked to the label of the lock.
 
         Parameters
         ----------
         lock, body : what is held, and what is done
         rank : requests of a smaller rank go before it
         excludes : no other holds it at the same time
-        after : what is done then, still holding it, while the customer goes on
+        continuation : what is done then, still holding it, while the customer goes on
         permits : how many permits are taken at once
         replies : the customer goes on at a `reply` inside the body
         """
         lock_number, lock_plan, implementation = self._lock_row(lock)
-        self._next_is_limited = False
+        self._next_visit_is_limited = False
         if implementation.kind in ("fifo", "queue"):
             if implementation.kind == "queue":
                 self._write_access(lock_plan, implementation)
@@ -718,11 +725,11 @@ class Builder:
             self._write_hold_with_reply(lock_number, body, permits)
             return
         body()
-        if after is not None:
+        if continuation is not None:
             spawn_instruction = self.emit(Op.SPAWN, -1, lock_number)
             jump_over = self.emit(Op.JUMP, -1)
             self.patch(spawn_instruction, 0)
-            after()
+            continuation()
             self.emit(Op.RELEASE, lock_number, permits)
             self.emit(Op.VANISH)
             self.patch(jump_over, 0)
@@ -733,7 +740,7 @@ class Builder:
             )
         self.emit(Op.RELEASE, lock_number, permits)
         # The member that hands a monitor over has left it.
-        for give_instruction in self._handing_over.pop(lock_number, ()):
+        for give_instruction in self._handover_instructions.pop(lock_number, ()):
             self.patch(give_instruction, 2)
 
     def _write_hold_with_reply(self, lock_number: int, body: Body, permits: int) -> None:
@@ -785,8 +792,8 @@ class Builder:
         return look_up("lock", lock_name, self._locks)
 
     def wait(self, counter: str, monitor: str | None = None) -> None:
-        """Write the instruction that takes a unit of a counter; a customer that has to wait for one
-        leaves the monitor meanwhile.
+        """Write the instruction that takes a unit of a counter. A customer that has to wait for a
+        unit leaves the monitor meanwhile.
         """
         counter_number, counter_plan, _ = self._lock_row(counter)
         self.emit(
@@ -797,29 +804,34 @@ class Builder:
         )
 
     def give(self, counter: str, monitor: str | None = None) -> None:
-        """Write the instruction that returns a unit to a counter; a member that waited for the unit
-        gets the monitor too, so that nothing may follow inside the monitor.
+        """Write the instruction that returns a unit to a counter. A customer that waited for the
+        unit gets the monitor too, so that no instruction inside the monitor may follow.
         """
         monitor_number = -1 if monitor is None else self._lock_row(monitor)[0]
-        self._handing_over.setdefault(monitor_number, []).append(
+        self._handover_instructions.setdefault(monitor_number, []).append(
             self.emit(Op.GIVE, self._lock_row(counter)[0], monitor_number, -1)
         )
 
-    def ask(
-        self, pool: str, parties: int, time_inside: ServiceTime, work_label: str, monitor_label: str
+    def execute_pool(
+        self,
+        pool_name: str,
+        parties: int,
+        time_inside: ServiceTime,
+        work_label: str,
+        monitor_label: str,
     ) -> None:
         """Write the instructions with which a customer, together with others, executes the tasks of
         a pool until all are done.
 
         Parameters
         ----------
-        pool, parties : which, and how many customers execute it
+        pool_name, parties : which, and how many customers execute it
         time_inside : time in the monitor to take or add a task
         work_label, monitor_label : what the work and the time in the monitor are booked to
         """
-        pool_number = list(self._pools).index(pool)
+        pool_number = list(self._pools).index(pool_name)
         entry_label, task_label, barrier_label = (
-            self.label(f"{prefix}:{pool}") for prefix in ("entry", "task", "barrier")
+            self.label(f"{prefix}:{pool_name}") for prefix in ("entry", "task", "barrier")
         )
         with self._reserved_register() as register, self._reserved_register():
             entry_instruction = self.emit(Op.ENTER_POOL, pool_number, entry_label, register)
@@ -887,8 +899,8 @@ class Builder:
             f"{lock_plan.label}:back-off", _UNIFORM_ABOUT_ONE if is_exponential else _CONSTANT_ONE
         )
         pause_means = (
-            implementation.base,
-            implementation.most if is_exponential else implementation.base,
+            implementation.first_back_off,
+            implementation.longest_back_off if is_exponential else implementation.first_back_off,
         )
         self.emit(
             Op.BACK_OFF,
@@ -925,8 +937,8 @@ class Builder:
     def _write_access(
         self, lock_plan: LockPlan, implementation: LockImplementation, notifying_lock: int = -1
     ) -> None:
-        """Write an access to the lock's word or, where a lock is released to the next processor of
-        its queue, to the flag of that processor.
+        """Write an access to the word of a lock or, if the lock is released to the next processor
+        of its queue, to the flag of that processor.
         """
         if implementation.home is not None:
             tally_number = self._tallies.index(f"{ACCESSES}:{lock_plan.name}")
@@ -995,7 +1007,7 @@ class Builder:
             )
         )
 
-    def once(self, group_name: str, starts: Sequence[int]) -> None:
+    def add_program(self, group_name: str, starts: Sequence[int]) -> None:
         """Add the customers of a program, which run once, each from a first instruction of its
         own.
         """
@@ -1004,14 +1016,14 @@ class Builder:
     def plan(self) -> Plan:
         """Return the finished plan, with the targets of all jumps to marks filled in."""
         for operand_table, operand_index, mark in self._open_targets:
-            operand_table[operand_index] = look_up("mark", mark, self._marks)
+            operand_table[operand_index] = look_up("mark", mark, self._instruction_by_mark)
         draws = tuple(draw for _, draw in self._draws.values())
         locks = tuple(plan for _, plan, _ in self._locks.values())
         return Plan(
             code=tuple(map(tuple, self._code)),
             groups=tuple(self._groups),
             draws=draws,
-            stations=tuple(map(self._with_visits, self._stations)),
+            stations=tuple(map(self._completed_station, self._stations)),
             locks=locks,
             pools=tuple(self._pools.values()),
             barriers=tuple(self._barriers),
@@ -1034,7 +1046,7 @@ class Builder:
 
     def _count_operands(self, count: float, stream: str) -> tuple[int, int]:
         """Return the operands of a number of rounds: the index of the count, and the draw that
-        decides whether its fraction gives one more.
+        decides whether its fraction adds a round.
         """
         # Of a whole count the fraction is 0, which the constant 0.5 never falls below: no number is
         # drawn.
@@ -1049,10 +1061,10 @@ class Builder:
     def _reserved_register(self) -> Iterator[int]:
         """Reserve a loop counter."""
         # Loops one after the other share a counter; loops inside each other need one each.
-        self._depth += 1
-        self._registers = max(self._registers, self._depth)
-        yield self._depth - 1
-        self._depth -= 1
+        self._registers_in_use += 1
+        self._registers = max(self._registers, self._registers_in_use)
+        yield self._registers_in_use - 1
+        self._registers_in_use -= 1
 
     def _reserve_targets(self, target_count: int) -> int:
         """Reserve entries in the table of jump targets, and return the first of them."""

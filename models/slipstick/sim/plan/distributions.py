@@ -119,7 +119,7 @@ class ServiceTime:
         return f"{'an' if self.kind[0] in 'aeio' else 'a'} {self.kind}"
 
     @property
-    def constant(self) -> bool:
+    def is_constant(self) -> bool:
         """Return whether every value is the mean."""
         return self.mean == 0 or self.scv == 0
 
@@ -150,7 +150,7 @@ class BurstyTimes:
 
     rates: tuple[float, float]
     changes: tuple[float, float]
-    constant: ClassVar[bool] = False
+    is_constant: ClassVar[bool] = False
 
     @property
     def mean(self) -> float:
@@ -217,7 +217,7 @@ class BatchTimes:
 
     between: ServiceTime | BurstyTimes | ProfiledTimes
     size: int
-    constant: ClassVar[bool] = False
+    is_constant: ClassVar[bool] = False
 
     @property
     def mean(self) -> float:
@@ -274,7 +274,7 @@ class TracedTimes:
 
     gaps: tuple[float, ...]
     mean: float
-    constant: ClassVar[bool] = False
+    is_constant: ClassVar[bool] = False
 
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Yield blocks of values [s]; nothing is drawn."""
@@ -308,7 +308,7 @@ class ProfiledTimes:
 
     pieces: Profile
     mean: float
-    constant: ClassVar[bool] = False
+    is_constant: ClassVar[bool] = False
 
     @property
     def period(self) -> float:
@@ -364,7 +364,7 @@ class DistributedTime:
             )
 
     @property
-    def constant(self) -> bool:
+    def is_constant(self) -> bool:
         """Return whether every value is the mean."""
         return self.mean == 0 or self.distribution.scv == 0
 

@@ -163,19 +163,19 @@ class StationPlan:
     discipline : one of `slipstick.vocabulary.SIMULATED_DISCIPLINES`
     rates : total speed of service with 1, 2, 3 ... customers present, the last for more; empty with
         servers of speed 1 [1]
-    weighted : the part of each customer in shared servers is followed, of which it uses one at
+    is_weighted : the part of each customer in shared servers is followed, of which it uses one at
         most: several servers are shared by weights, or services are given up
-    abandoned : customers may abandon its queue
-    cut : services may be given up
+    may_be_abandoned : customers may abandon its queue
+    may_cut_services : services may be given up
     """
 
     name: str
     servers: int = 1
     discipline: str = "fcfs"
     rates: tuple[float, ...] = ()
-    weighted: bool = False
-    abandoned: bool = False
-    cut: bool = False
+    is_weighted: bool = False
+    may_be_abandoned: bool = False
+    may_cut_services: bool = False
 
     def __post_init__(self) -> None:
         if self.discipline not in SIMULATED_DISCIPLINES:
@@ -310,7 +310,7 @@ class Plan:
     labels : names that time is booked to
     groups : groups of customers
     registers : number of loop counters of a customer
-    once : the plan is a program: it is run to its end, again and again
+    is_program : the customers run once to the end; the plan is run again and again
     """
 
     code: tuple[tuple[int, ...], ...]
@@ -327,7 +327,7 @@ class Plan:
     registers: int = 0
     tallies: tuple[str, ...] = ()
     pipelines: tuple[str, ...] = ()
-    once: bool = field(init=False)
+    is_program: bool = field(init=False)
 
     def __post_init__(self) -> None:
         group_kinds = {group.kind for group in self.groups}
@@ -338,19 +338,19 @@ class Plan:
                 f"customers of the kinds {', '.join(sorted(group_kinds))} cannot be mixed: once"
                 " goes with no other kind"
             )
-        object.__setattr__(self, "once", group_kinds == {"once"})
+        object.__setattr__(self, "is_program", group_kinds == {"once"})
 
     @property
-    def several(self) -> frozenset[int]:
+    def locks_of_several_permits(self) -> frozenset[int]:
         """Numbers of the locks of which some instruction takes several permits at once."""
         return frozenset(
             lock for op, lock, *_, permits, _, _ in self.code if op == Op.ACQUIRE and permits > 1
         )
 
     @property
-    def random(self) -> bool:
+    def is_random(self) -> bool:
         """Return whether anything is drawn at random."""
-        return any(not draw.distribution.constant for draw in self.draws)
+        return any(not draw.distribution.is_constant for draw in self.draws)
 
     @property
     def population(self) -> int:

@@ -74,7 +74,7 @@ def fewest_cycles(plan: Plan, group_index: int) -> float:
     >>> builder.delay(ServiceTime("deterministic", 1.0, 0.0), "work")
     >>> repair = lambda: builder.delay(ServiceTime("deterministic", 100.0, 0.0), "repair")
     >>> builder.choose([(0.01, repair), (0.99, lambda: None)], "fault")
-    >>> builder.once("all", [0])
+    >>> builder.add_program("all", [0])
     >>> round(fewest_cycles(builder.plan(), 0))
     1000
     """
