@@ -35,7 +35,7 @@ from slipstick.method.activity_form import ActivityForm, ActivityTable
 from slipstick.method.activity_numbers import reasons_not_whole, reasons_out_of_range
 from slipstick.method.answers import CompiledModel, Remarks
 from slipstick.method.ladder import CHAIN_RANK, Acceptance, Method, Parameters, Subject
-from slipstick.method.names import cut_at_shared_servers
+from slipstick.method.names import shared_stations_with_cuts
 from slipstick.model import activity as act
 from slipstick.model.steps import (
     ASKED,
@@ -177,11 +177,13 @@ class ActivityChain(ActivityForm):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self.left_to_others: Callable[[Values], Flags] | None = None
-        self.smooth = [
-            name for name in self.smooth if self.tape.parameters[name].dimension.time_power
+        self.smooth_parameters = [
+            name
+            for name in self.smooth_parameters
+            if self.tape.parameters[name].dimension.time_power
         ]
 
-    def solved(self, numbers: Mapping[Expr, Array], with_account: bool) -> ActivityTable:
+    def solve(self, numbers: Mapping[Expr, Array], with_account: bool) -> ActivityTable:
         """Solve all points; points with the same transitions share the states."""
         for unfit in _unfit(self.model, numbers):
             raise NoAnswerError(unfit.with_other_methods)
@@ -247,7 +249,7 @@ class ActivityChain(ActivityForm):
 
     def _remarks(self, table: ActivityTable, is_exact: bool, point_index: int) -> Remarks:
         remarks = super()._remarks(table, is_exact, point_index)
-        stations = ", ".join(cut_at_shared_servers(self.model))
+        stations = ", ".join(shared_stations_with_cuts(self.model))
         if remarks.failed or not stations:
             return remarks
         note = (
@@ -260,7 +262,7 @@ class ActivityChain(ActivityForm):
 class ChainFromStart(ActivityChain):
     """An activity whose chain is followed from its start, so that streams may come to it."""
 
-    also_known = frozenset({STREAMS, SEVERAL_STREAMS})
+    added_constructs = frozenset({STREAMS, SEVERAL_STREAMS})
 
 
 class _Unfit(NamedTuple):
@@ -490,7 +492,7 @@ def _solve_alike(
 ) -> None:
     """Solve points that have the same transitions, by one exploration of the states."""
     population = model.population
-    members = table.size[points]
+    members = table.population[points]
     size = {expr: round(numbers[expr][0].real) for expr in population.counts}
     phases: list[Any] = [
         ([(group.cycle, size[group.processors]) for group in population.groups], None)
@@ -500,7 +502,7 @@ def _solve_alike(
             ([(phase.cycle, size[phase.processors])], phase.repeat) for phase in population.phases
         ]
     sums = defaultdict[tuple[str, Any], Array](
-        lambda: np.zeros(len(points), dtype=table.size.dtype)
+        lambda: np.zeros(len(points), dtype=table.population.dtype)
     )
     for cycles, rounds in phases:
         states = _States(model, numbers, cycles, rounds)
@@ -511,7 +513,7 @@ def _solve_alike(
     table.time[points] = time = sums["time", ""]
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
         group_time = size[group.processors] * time / nonzero(sums["calls", index])
-        table.groups.setdefault(group.name, table.unknown())[points] = group_time
+        table.groups.setdefault(group.name, table.nan_columns())[points] = group_time
     for kind, name in [*sums] if with_account else ():
         if kind == "open":
             refused = sums["calls", REFUSED + name] / nonzero(sums["calls", name])
@@ -527,7 +529,7 @@ def _solve_alike(
             _put(table, points, f"wasted_utilization[{name}]", part)
             _put(table, points, f"useful_utilization[{name}]", busy - part)
         elif kind == "label":
-            table.booked.setdefault(name, table.unknown())[points] = sums[kind, name] / members
+            table.booked.setdefault(name, table.nan_columns())[points] = sums[kind, name] / members
         elif kind == "present":
             present, busy, calls = (sums[integral, name] for integral in (kind, "busy", "calls"))
             has_rates = (
@@ -547,7 +549,7 @@ def _solve_alike(
                     (present - speed_alone) / nonzero(calls),
                 ]
             )
-            table.uses.setdefault(name, table.unknown(4))[:, points] = columns_shown
+            table.uses.setdefault(name, table.nan_columns(4))[:, points] = columns_shown
 
 
 def _values_of_attempts(
@@ -567,7 +569,7 @@ def _values_of_attempts(
 
 def _put(table: ActivityTable, points: list[int], name: str, value: Array) -> None:
     """Put a further value of some points into a table."""
-    table.further.setdefault(name, table.unknown())[points] = value
+    table.other_values.setdefault(name, table.nan_columns())[points] = value
 
 
 WAYS = 16

@@ -298,14 +298,14 @@ def _write_answers(
         )
         use_by_queue = lumping.uses(recursion.uses(solved_population), queue_names)
     first_cycle = solved_population.state.first
-    table.put(
+    table.fill_in(
         solved_population.points,
         solved_population.rows,
         first_cycle.time.mean,
         booked=booked_times,
         uses=use_by_queue,
         groups=cycle_times,
-        spans=first_cycle.visit_times.spans,
+        pipeline_times=first_cycle.visit_times.spans,
     )
 
 

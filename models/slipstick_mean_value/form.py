@@ -139,7 +139,7 @@ class MeanValue(ActivityForm):
         approximate_points = np.flatnonzero(~is_exact & np.isfinite(table.time))
         return dict.fromkeys(approximate_points.tolist(), self._reasons_of_no_promise)
 
-    def solved(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
+    def solve(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
         return _solver(self.model)(self.model, value_by_expr, with_account)
 
     @property

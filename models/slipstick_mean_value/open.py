@@ -99,20 +99,20 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
             for (tree, rate), cycle in zip(streams, cycles_or_reasons, strict=True):
                 mean_numbers.add(tree.visit_ratios(values_at_points), rate, cycle.visit_times)
             for group, cycle in zip(model.population.groups, cycles_or_reasons, strict=False):
-                group_times = table.groups.setdefault(group.name, table.unknown())
+                group_times = table.groups.setdefault(group.name, table.nan_columns())
                 group_times[point_indexes] = cycle.time.mean
             booked_times, use_by_queue = (
                 (recursion.account(solved_population), mean_numbers.uses(recursion.queues, 1))
                 if with_account
                 else ({}, {})
             )
-            table.put(
+            table.fill_in(
                 solved_population.points,
                 solved_population.rows,
                 state.first.time.mean,
                 booked=booked_times,
                 uses=use_by_queue,
-                spans=state.first.visit_times.spans,
+                pipeline_times=state.first.visit_times.spans,
             )
             break
         # The other points are solved without those that are saturated.

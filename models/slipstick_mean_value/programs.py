@@ -110,7 +110,7 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
     program_table.time = added(phase_table.time for phase_table in phase_tables)
     program_time = np.where(program_table.time > 0, program_table.time, np.inf)
     for phase_table in phase_tables:
-        program_table.spans.update(phase_table.spans)
+        program_table.pipeline_times.update(phase_table.pipeline_times)
         for label, column in phase_table.booked.items():
             program_table.booked[label] = program_table.booked.get(label, np.zeros(1)) + column
         for queue_name, (busy_share, present, visit_rate, wait) in phase_table.uses.items():
@@ -179,13 +179,13 @@ class _PhaseSolver:
             booked_times, use_by_queue = (
                 self._account(solved_phase, phase_time, iterations) if with_account else ({}, {})
             )
-            table.put(
+            table.fill_in(
                 solved_phase.points,
                 solved_phase.rows,
                 phase_time,
                 booked=booked_times,
                 uses=use_by_queue,
-                spans=cycle.visit_times.spans,
+                pipeline_times=cycle.visit_times.spans,
             )
             if with_account:
                 # The account of a processor that takes part becomes the mean over all; the others

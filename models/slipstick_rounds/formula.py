@@ -216,7 +216,7 @@ class BatchServerFormula(BatchServerForm):
     """The formulas of this module."""
 
     method = FORMULA
-    rough = True
+    is_rough = True
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
         """Compute the answer at one point; a Poisson stream is solved as several points are."""

@@ -986,9 +986,11 @@ class Runs:
         """Whether points are computed as arrays, so that factors are found to rounding."""
         return self.forms[0][0].block_size > 1
 
-    def without_look(self) -> Runs:
+    def without_check(self) -> Runs:
         """Return the same runs, at whose answers no short simulation looks."""
-        return replace(self, forms=[(form.without_look(), numbers) for form, numbers in self.forms])
+        return replace(
+            self, forms=[(form.without_check(), numbers) for form, numbers in self.forms]
+        )
 
     @property
     def tolerance(self) -> float:

@@ -678,7 +678,7 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     """Solve for the sizes that a way of scaling requires, and run the model at them."""
     runs = scaled_case.runs
     count = scaled_case.count
-    factor, table = _solved_sizes(scaled_case, runs.without_look(), way)
+    factor, table = _solved_sizes(scaled_case, runs.without_check(), way)
     looks = [verdict.word for verdict in table.provenance.checks.values()]
     # A look at each trial size costs more than the answers, and agrees in most models. The sizes
     # that were found are looked at, and the own size where none was found; the trials are only

@@ -13,8 +13,8 @@ from slipstick.answer import ANSWERED, OTHER_METHOD, AskedValue
 from slipstick.api import solve
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.method.asked import names_in, needs_simulation, states
-from slipstick.method.methods import answered
+from slipstick.method.asked import needs_simulation, value_names_in_texts, value_states
+from slipstick.method.methods import compute_answers
 from slipstick.method.names import is_transient, names_of
 from slipstick.model.activity import delay, service
 from slipstick.model.system import grouped_model
@@ -116,8 +116,8 @@ def test_what_is_asked_is_answered_or_the_way_that_is_told_leads_there(
     def state(method: str | None, name: str) -> AskedValue:
         """Return the state of a value by a method, solved once for all names."""
         if str(method) not in tried:
-            answer = answered(model.model, model.parameters, method, BRIEF)[0]
-            found = {} if answer.failed else states(model.model, answer, names)
+            answer = compute_answers(model.model, model.parameters, method, BRIEF)[0]
+            found = {} if answer.failed else value_states(model.model, answer, names)
             tried[str(method)] = tried[answer.method] = found
         return tried[str(method)][name]
 
@@ -199,13 +199,13 @@ def test_whether_a_formula_has_a_quantile_is_known_without_solving(
     text = f"classes: {{jobs: {{{kind}}}}}\nstations:\n" + "\n".join(lines) + "\n"
     model = built(tmp_path, "queueing-network", text)
     name = "response_time_quantile[jobs,0.95]"
-    (answer,) = answered(model.model, model.parameters, "best")
+    (answer,) = compute_answers(model.model, model.parameters, "best")
     assert needs_simulation(model.model, name) == (answer.find(name) is None)
 
 
 def test_names_of_values_are_found_in_conditions() -> None:
     text = "own.time_quantile[0.95] <= 2 * base.time_quantile[0.5] and time < 1 s"
-    assert names_in([text]) == {"time_quantile[0.95]", "time_quantile[0.5]"}
+    assert value_names_in_texts([text]) == {"time_quantile[0.95]", "time_quantile[0.5]"}
 
 
 GROUPS = """\

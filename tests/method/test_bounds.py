@@ -19,7 +19,7 @@ from slipstick import (
     service,
     solve,
 )
-from slipstick.method.methods import answered, form_of
+from slipstick.method.methods import compute_answers, form_of
 from slipstick.model.network import closed_class, network, station
 from slipstick.model.system import Model, Station
 from tests.bounds import bounds
@@ -217,7 +217,7 @@ def test_bounds_of_networks_are_swept_too_the_tightest_of_each_kind() -> None:
     for name in ("throughput[jobs]", "response_time[jobs]"):
         assert np.all(columns[f"low[{name}]"] <= exact[name] * (1 + 1e-12))
         assert np.all(columns[f"high[{name}]"] >= exact[name] * (1 - 1e-12))
-    kinds = [answer.values["throughput[jobs]"] for answer in answered(model, {}, "bounds")]
+    kinds = [answer.values["throughput[jobs]"] for answer in compute_answers(model, {}, "bounds")]
     assert columns["low[throughput[jobs]]"][1] == max(each.low or 0.0 for each in kinds)
     assert columns["high[throughput[jobs]]"][1] == min(each.high or np.inf for each in kinds)
     assert columns["saturation_population[jobs]"] == pytest.approx([3.5] * 3)

@@ -16,7 +16,7 @@ from slipstick.expression.tape import Values
 from slipstick.method.answers import CompiledModel, Solution
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import LadderForm, Method
-from slipstick.method.methods import answered, form_of
+from slipstick.method.methods import compute_answers, form_of
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.network import (
     CustomerClass,
@@ -149,7 +149,7 @@ def test_a_named_method_that_contradicts_itself_has_no_answer() -> None:
 @given(model=st.one_of(busy_models(), busy_models(random=False), open_models()))
 def test_answers_of_random_activities_keep_the_identities(model: Model) -> None:
     for method in (None, "mean-value", "simulation"):
-        for answer in answered(model, {}, method, SHORT):
+        for answer in compute_answers(model, {}, method, SHORT):
             assert "contradicts itself" not in str((answer.failed, answer.notes))
 
 
@@ -177,7 +177,7 @@ def networks(draw: st.DrawFn) -> QueueingNetwork:
 @given(model=networks())
 def test_answers_of_random_networks_keep_the_identities(model: QueueingNetwork) -> None:
     for method in (None, "schweitzer", "linearizer", "simulation"):
-        for answer in answered(model, {}, method, SHORT):
+        for answer in compute_answers(model, {}, method, SHORT):
             assert "contradicts itself" not in str((answer.failed, answer.notes))
 
 
@@ -198,9 +198,11 @@ def test_what_waits_for_a_lock_may_access_its_word_beyond_what_one_pass_asks(kin
     body = delay(9.0, name="think", scv=1.0) >> hold("lock", service("bus", 0.5, scv=1.0))
     lock = Lock(kind, word="bus", access=Number(0.1, TIME))
     model = closed_model(body, 6, resources={"lock": lock, "bus": Station()})
-    (answer,) = answered(model, {}, "mean-value")
+    (answer,) = compute_answers(model, {}, "mean-value")
     assert answer.failed is None
-    once = answered(closed_model(body, 6, resources={"lock": Lock("fifo")}), {}, "mean-value")[0]
+    once = compute_answers(
+        closed_model(body, 6, resources={"lock": Lock("fifo")}), {}, "mean-value"
+    )[0]
     busy, without = (each["utilization[bus]"] for each in (answer, once))
     assert busy is not None
     assert without is not None

@@ -18,7 +18,14 @@ from slipstick.expression.tape import Flags, Values
 from slipstick.limits import limited
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.ladder import Acceptance, LadderForm, Method, Parameters, Subject, named
+from slipstick.method.ladder import (
+    Acceptance,
+    LadderForm,
+    Method,
+    Parameters,
+    Subject,
+    compile_named,
+)
 from slipstick.method.methods import default_answer, form_of, ladder
 from slipstick.model.activity import delay, service
 from slipstick.model.network import network, open_class, station
@@ -217,7 +224,7 @@ def loads(*methods: Method) -> dict[str, Callable[[], Method]]:
 def test_a_named_method_that_fails_says_so_and_which_other_to_name(error: Exception) -> None:
     faulty = Method("faulty", "activity", lambda *_: Failing(error, fails_from=3), 1.0)
     others = [fixed("mean-value"), fixed("simulation")]
-    form = named(faulty, MODEL, {}, Simulation(), loads(*others))
+    form = compile_named(faulty, MODEL, {}, Simulation(), loads(*others))
     points = form.points(SIZES)
     assert points.columns()["time"][:2].tolist() == [1.0, 2.0]
     assert points.provenance().methods == ["faulty"] * 4
@@ -234,7 +241,7 @@ def test_a_named_method_that_fails_as_it_compiles_is_refused_in_words() -> None:
 
     faulty = Method("faulty", "activity", compiled, 1.0)
     with pytest.raises(NoAnswerError, match=r"a fault of slipstick \(ZeroDivisionError: nothing\)"):
-        named(faulty, MODEL, {}, Simulation(), {})
+        compile_named(faulty, MODEL, {}, Simulation(), {})
 
 
 def test_a_fault_of_a_named_method_is_an_answer_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +273,9 @@ ONE = {"population.processors": np.array([3.0])}
 
 
 def refusal_of(first: Method, *others: Method) -> str | None:
-    return named(first, MODEL, {}, Simulation(), loads(*others)).points(ONE).answer(0).failed
+    return (
+        compile_named(first, MODEL, {}, Simulation(), loads(*others)).points(ONE).answer(0).failed
+    )
 
 
 def test_a_refusal_names_a_method_that_has_an_answer_or_all_reasons() -> None:

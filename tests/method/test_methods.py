@@ -7,7 +7,7 @@ import pytest
 from slipstick import LAWS, closed_model, delay, service, solve
 from slipstick.errors import UnknownNameError
 from slipstick.method.answers import _number_with_unit
-from slipstick.method.methods import answered
+from slipstick.method.methods import compute_answers
 from slipstick.vocabulary import METHODS
 
 BUS = closed_model(delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=20)
@@ -15,25 +15,25 @@ BUS = closed_model(delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=
 
 @pytest.mark.parametrize("method", METHODS["activity"])
 def test_every_method_answers_for_a_model_and_says_its_name(method: str) -> None:
-    (answer,) = answered(BUS, {}, method)
+    (answer,) = compute_answers(BUS, {}, method)
     assert (answer.model, answer.method) == ("model", method)
     assert answer.values["time"].unit == "s"
     assert answer.notes
 
 
 def test_the_closed_form_is_the_default() -> None:
-    assert answered(BUS, {})[0].values == solve(BUS).values
+    assert compute_answers(BUS, {})[0].values == solve(BUS).values
 
 
 def test_a_method_that_is_not_there_is_refused() -> None:
     with pytest.raises(UnknownNameError) as caught:
-        answered(BUS, {}, "bound")
+        compute_answers(BUS, {}, "bound")
     assert str(caught.value) == "there is no method 'bound'; did you mean 'bounds'?"
 
 
 def test_a_law_has_a_closed_form_only() -> None:
     with pytest.raises(UnknownNameError) as caught:
-        answered(LAWS["flow-line"], {}, "bounds")
+        compute_answers(LAWS["flow-line"], {}, "bounds")
     assert (
         str(caught.value)
         == "there is no method 'bounds' for it: it is for activities and programs; known:"

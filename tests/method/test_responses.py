@@ -12,7 +12,7 @@ import pytest
 
 from slipstick.api import dump, load, solve
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick.method.methods import answered
+from slipstick.method.methods import compute_answers
 from slipstick.model.activity import Step, delay, service
 from slipstick.model.network import closed_class, network, open_class, station
 from slipstick.model.system import Model, closed_model, grouped_model, open_model
@@ -39,7 +39,7 @@ resources: {server: {servers: 2}}
 
 
 def test_an_activity_has_the_response_time_of_its_network() -> None:
-    (network_answer,) = answered(
+    (network_answer,) = compute_answers(
         network(
             {"users": closed_class(20, think_time=1.0)},
             {"server": station(service={"users": 0.08})},
@@ -50,7 +50,7 @@ def test_an_activity_has_the_response_time_of_its_network() -> None:
     expected = network_answer["response_time[users]"]
     assert expected is not None
     for method in ("mean-value", "markov-chain", "simulation"):
-        (answer,) = answered(WEB, {}, method, SHORT)
+        (answer,) = compute_answers(WEB, {}, method, SHORT)
         precision = 0.05 if method == "simulation" else 1e-9
         assert answer["response_time"] == pytest.approx(expected, rel=precision)
         assert answer["time"] == pytest.approx(1 + expected, rel=precision)
@@ -59,7 +59,7 @@ def test_an_activity_has_the_response_time_of_its_network() -> None:
 
 def test_quantiles_of_responses_are_without_thinking() -> None:
     alone = closed_model(THINK >> ASK, 1)
-    (answer,) = answered(alone, {}, "simulation", SHORT)
+    (answer,) = compute_answers(alone, {}, "simulation", SHORT)
     for part in (0.5, 0.9):
         exact = -0.08 * math.log(1 - part)
         assert answer[f"response_time_quantile[{part}]"] == pytest.approx(exact, rel=0.05)
@@ -70,8 +70,8 @@ def test_quantiles_of_responses_are_without_thinking() -> None:
 def test_without_thinking_the_time_is_that_of_the_response() -> None:
     short = delay(1e-9, name="think", scv=1.0, think=True)
     with_think, without = closed_model(short >> ASK, 3), closed_model(ASK, 3)
-    (expected,) = answered(without, {}, "markov-chain")
-    (answer,) = answered(with_think, {}, "markov-chain")
+    (expected,) = compute_answers(without, {}, "markov-chain")
+    (answer,) = compute_answers(with_think, {}, "markov-chain")
     assert answer["response_time"] == pytest.approx(expected["time"], rel=1e-6)
 
 
@@ -106,15 +106,15 @@ def test_the_share_within_a_target_is_that_of_the_formula_and_of_a_run() -> None
         {"calls": open_class(rate, target_time=limit)},
         {"desk": station(servers=2, service={"calls": 1 / speed})},
     )
-    (exact,) = answered(desk, {}, "exact", values=["within_target[calls]"])
+    (exact,) = compute_answers(desk, {}, "exact", values=["within_target[calls]"])
     assert exact["within_target[calls]"] == pytest.approx(1 - late, rel=1e-8)
-    (seen,) = answered(desk, {}, "simulation", SHORT)
+    (seen,) = compute_answers(desk, {}, "simulation", SHORT)
     assert seen["within_target[calls]"] == pytest.approx(1 - late, abs=0.02)
     patient = network(
         {"calls": open_class(rate, target_time=1e6)},
         {"desk": station(servers=2, service={"calls": 1 / speed})},
     )
-    (all_of_them,) = answered(patient, {}, "exact", values=["within_target[calls]"])
+    (all_of_them,) = compute_answers(patient, {}, "exact", values=["within_target[calls]"])
     assert all_of_them["within_target[calls]"] == pytest.approx(1.0, abs=1e-9)
 
 

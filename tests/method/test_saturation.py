@@ -10,7 +10,7 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.methods import answered, form_of
+from slipstick.method.methods import compute_answers, form_of
 from slipstick.model.activity import (
     choose,
     delay,
@@ -61,7 +61,7 @@ LOADED: dict[str, tuple[Activity, dict[str, Resource]]] = {
 
 
 def told(model: Model, method: str) -> Answer:
-    (answer,) = answered(model, {}, method, Simulation(events=1000))
+    (answer,) = compute_answers(model, {}, method, Simulation(events=1000))
     return answer
 
 
@@ -154,7 +154,7 @@ def test_a_stream_with_parts_chosen_by_state_is_answered_below_saturation() -> N
     """M/M/1 with 1 s and a load of 0.8 takes 5 s, and a branch 0.1 s with little waiting."""
     branches = pick(service("left", 0.1, scv=1.0), service("right", 0.1, scv=1.0))
     model = open_model(service("first", 1.0, scv=1.0) >> branches, 0.8)
-    (answer,) = answered(model, {}, "simulation", Simulation(precision=0.05))
+    (answer,) = compute_answers(model, {}, "simulation", Simulation(precision=0.05))
     assert answer["time"] == pytest.approx(5.1, rel=0.1)
 
 
@@ -174,7 +174,7 @@ def test_a_stream_that_only_picks_between_saturated_stations_is_refused() -> Non
     """Two servers of 2.5 s do 0.8 a second, and 1 arrives; no load is known before the run."""
     branches = pick(service("left", 2.5, scv=1.0), service("right", 2.5, scv=1.0))
     model = open_model(branches, 1.0)
-    (answer,) = answered(model, {}, "simulation", Simulation(events=100_000))
+    (answer,) = compute_answers(model, {}, "simulation", Simulation(events=100_000))
     assert str(answer.failed).startswith("customers arrive faster than they leave: 1 in a second")
 
 
@@ -184,6 +184,6 @@ def test_a_profile_that_brings_more_than_leave_is_refused(rate: float, is_refuse
     branches = pick(service("left", 2.5, scv=1.0), service("right", 2.5, scv=1.0))
     pattern = ArrivalPattern(profile=((20.0, 1.0), (10.0, 4.0)))
     model = open_model(branches, rate, pattern=pattern)
-    (answer,) = answered(model, {}, "simulation", Simulation(events=100_000))
+    (answer,) = compute_answers(model, {}, "simulation", Simulation(events=100_000))
     message = str(answer.failed)
     assert message.startswith("customers arrive faster than they leave: 1 in a s") == is_refused

@@ -10,7 +10,7 @@ import pytest
 from slipstick import Simulation, dump, load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, Parameter
-from slipstick.method.asked import states
+from slipstick.method.asked import value_states
 from slipstick.method.closed_form import whole_time
 from slipstick.model.activity import (
     attempt,
@@ -197,7 +197,7 @@ def test_nobody_waits_at_infinite_servers() -> None:
     assert (found.method, found.exact) == (MEAN_VALUE, True)
     assert found["queue_length[net]"] == pytest.approx(exact["queue_length[net]"], rel=1e-9)
     assert found["wait[net]"] == pytest.approx(0.0, abs=1e-12)
-    asked = states(model, found, ["utilization[net]", "utilization[disk]"])
+    asked = value_states(model, found, ["utilization[net]", "utilization[disk]"])
     assert asked["utilization[net]"].why == "infinite servers are never all busy"
     assert asked["utilization[disk]"].state == "answered"
 

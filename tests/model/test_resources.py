@@ -9,7 +9,7 @@ import pytest
 from slipstick.api import dump, load
 from slipstick.errors import SpecError
 from slipstick.expression.nodes import TIME, Parameter
-from slipstick.method.methods import answered
+from slipstick.method.methods import compute_answers
 from slipstick.model.activity import choose, delay, hold, service
 from slipstick.model.system import (
     Lock,
@@ -158,6 +158,6 @@ def test_options_of_a_choice_may_each_use_a_monitor_or_semaphores() -> None:
     model = closed_model(cycle, 4, resources={"desk": Monitor({"items": 1})})
     assert hash(model.resources["desk"]) == hash(Monitor({"items": 1}))
     assert hash(Semaphores({"places": 2})) is not None
-    (found,) = answered(model, {}, "mean-value")
-    (chain,) = answered(model, {}, "markov-chain")
+    (found,) = compute_answers(model, {}, "mean-value")
+    (chain,) = compute_answers(model, {}, "markov-chain")
     assert found["time"] == pytest.approx(chain["time"], rel=0.1)

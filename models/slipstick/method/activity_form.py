@@ -23,7 +23,7 @@ from slipstick.method.answers import (
     Solution,
     activity_solution,
     complex_step,
-    perturbed,
+    perturbed_values,
     think_times,
     value_at,
 )
@@ -45,7 +45,7 @@ class ActivityTable:
 
     Parameters
     ----------
-    size : processors, or arrivals a second
+    population : processors, or arrivals a second
     reason_by_point : why a point has no answer, by its number
     refused : those of them at which another method may answer
     time : of a cycle, or of the whole program [s]
@@ -53,28 +53,28 @@ class ActivityTable:
     uses : of each queue by name: utilization of its servers, number there (of processors, at each),
         visits in a second, and wait of one visit without service [1, 1, 1/s, s] [4, points]
     groups : time of each group's cycle by name, where there are several [s]
-    further : other values by name
-    spans : mean time of one execution of each pipeline of the first group by name [s]
+    other_values : other values by name
+    pipeline_times : mean time of one execution of each pipeline of the first group by name [s]
     """
 
-    size: Array
+    population: Array
     reason_by_point: dict[int, str]
     time: Array = field(init=False)
     booked: dict[str, Array] = field(default_factory=dict)
     uses: dict[str, Array] = field(default_factory=dict)
     groups: dict[str, Array] = field(default_factory=dict)
-    further: dict[str, Array] = field(default_factory=dict)
-    spans: dict[str, Array] = field(default_factory=dict)
+    other_values: dict[str, Array] = field(default_factory=dict)
+    pipeline_times: dict[str, Array] = field(default_factory=dict)
     refused: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.time = self.unknown()
+        self.time = self.nan_columns()
 
-    def unknown(self, *rows: int) -> Array:
+    def nan_columns(self, *rows: int) -> Array:
         """Return an array of NaN whose last axis has an element for each point; `rows` are the
         lengths of the axes before it.
         """
-        return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
+        return np.full((*rows, len(self.population)), np.nan, dtype=self.population.dtype)
 
     @property
     def answerable(self) -> Array:
@@ -82,7 +82,7 @@ class ActivityTable:
         return np.array(
             [
                 point_index
-                for point_index in range(len(self.size))
+                for point_index in range(len(self.population))
                 if point_index not in self.reason_by_point
             ],
             dtype=int,
@@ -104,11 +104,11 @@ class ActivityTable:
             *self.booked.values(),
             *self.groups.values(),
             *self.uses.values(),
-            *self.further.values(),
+            *self.other_values.values(),
         ):
             column[..., list(reasons)] = np.nan
 
-    def put(
+    def fill_in(
         self,
         point_indexes: Array,
         row_indexes: Array,
@@ -121,7 +121,7 @@ class ActivityTable:
             table_columns = getattr(self, table_name)
             for name, column in columns.items():
                 if name not in table_columns:
-                    table_columns[name] = self.unknown(*np.shape(column)[:-1])
+                    table_columns[name] = self.nan_columns(*np.shape(column)[:-1])
                 targets_and_columns.append((table_columns[name], column))
         for target, column in targets_and_columns:
             # A column of length 1 holds for all rows.
@@ -141,14 +141,15 @@ class ActivityForm(CompiledModel):
     ----------
     method : the name of the method
     tape : every number of the model, compiled together
-    smooth : parameters that the time has a derivative by: all but those that count processors
+    smooth_parameters : parameters that the time has a derivative by: all but those that count
+        processors
     """
 
     method: ClassVar[str]
-    also_known: ClassVar[frozenset[str]] = frozenset()
+    added_constructs: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, model: Model) -> None:
-        known = KNOWN[self.method] | self.also_known
+        known = KNOWN[self.method] | self.added_constructs
         has_stream = bool(model.population.streams)
         refuse_unknown(model.constructs, self.method, known, has_stream=has_stream)
         self.model = model
@@ -157,7 +158,7 @@ class ActivityForm(CompiledModel):
         self.parameters = tuple(self.tape.parameters)
         # A number of processors is whole, so that a derivative by it means nothing.
         names_of_counts = {parameter.name for parameter in parameters(*model.population.counts)}
-        self.smooth = [name for name in self.parameters if name not in names_of_counts]
+        self.smooth_parameters = [name for name in self.parameters if name not in names_of_counts]
         self.contention = Contention(model)
         self._deadlocks = Deadlocks(model)
         self._parallel_work = ParallelWork(model)
@@ -177,7 +178,7 @@ class ActivityForm(CompiledModel):
         }
 
     @abstractmethod
-    def solved(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
+    def solve(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
         """Compute the times at all points; the numbers may be complex.
 
         Parameters
@@ -220,7 +221,7 @@ class ActivityForm(CompiledModel):
         )
 
     def table(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
-        """Compute the times at all points, as `solved` does; a refusal of the whole model becomes
+        """Compute the times at all points, as `solve` does; a refusal of the whole model becomes
         the reason at each point.
         """
         point_count = len(next(iter(value_by_expr.values())))
@@ -238,7 +239,7 @@ class ActivityForm(CompiledModel):
             return ActivityTable(np.ones(point_count), deadlock_reasons)
         try:
             with np.errstate(all="ignore"):
-                table = self.solved(value_by_expr, with_account)
+                table = self.solve(value_by_expr, with_account)
         except NoAnswerError as error:
             return ActivityTable(
                 np.ones(point_count), dict.fromkeys(range(point_count), str(error))
@@ -275,7 +276,7 @@ class ActivityForm(CompiledModel):
             self.model,
             self.method,
             table.time,
-            table.size,
+            table.population,
             table.booked,
             exact=is_exact,
             errors=self.reasons_without_promise(table, is_exact),
@@ -285,18 +286,18 @@ class ActivityForm(CompiledModel):
             },
             think_times=think_times(self.model, values),
             single_values={
-                **table.further,
+                **table.other_values,
                 **(
-                    self._single_processor.values(values, table.time, table.size)
+                    self._single_processor.values(values, table.time, table.population)
                     if self._single_processor
                     else {}
                 ),
             },
-            uses={
+            uses_by_resource={
                 name: (busy, present, wait) for name, (busy, present, _, wait) in table.uses.items()
             },
             parallel_values=lambda account: self._parallel_work.columns(
-                values, table.time, table.size, account, table.spans
+                values, table.time, table.population, account, table.pipeline_times
             ),
             once={
                 step.name: np.where(
@@ -305,7 +306,7 @@ class ActivityForm(CompiledModel):
                 for step in steps
             },
             # What no processor ever waits for is left out of answers.
-            kept=frozenset(
+            listed_entries=frozenset(
                 label
                 for step in self.model.steps
                 for label in (step.name, step.component, step.technology)
@@ -362,9 +363,9 @@ class ActivityForm(CompiledModel):
         relative to its value, or in base units where that is 0.
         """
         slope_by_parameter: dict[str, float] = {}
-        for first_index in range(0, len(self.smooth), _SLOPES_AT_ONCE):
-            parameter_names = self.smooth[first_index : first_index + _SLOPES_AT_ONCE]
-            columns = perturbed(
+        for first_index in range(0, len(self.smooth_parameters), _SLOPES_AT_ONCE):
+            parameter_names = self.smooth_parameters[first_index : first_index + _SLOPES_AT_ONCE]
+            columns = perturbed_values(
                 {expr: expr for expr in self._expressions}, point_values, parameter_names
             )
             # The first row is the point without a move, which no derivative needs.

@@ -101,10 +101,12 @@ def reasons_out_of_range(
         column = value_by_expr[number_range.quantity].real
         # Variances need squares of times, and a count beyond 2^53 has no next whole number.
         largest = LONGEST_TIME if number_range.quantity.dimension.time_power else MOST_COUNTED
-        in_range = (column >= 0) & (column <= min(number_range.most, largest)) & np.isfinite(column)
+        is_in_range = (
+            (column >= 0) & (column <= min(number_range.most, largest)) & np.isfinite(column)
+        )
         if number_range.above:
-            in_range &= column > number_range.least
-        for point in np.flatnonzero(~in_range):
+            is_in_range &= column > number_range.least
+        for point in np.flatnonzero(~is_in_range):
             reason_by_point.setdefault(
                 int(point),
                 f"{number_range.words} comes out as {column[point]:g}, which {method} cannot take",
@@ -253,9 +255,9 @@ def _check_probability_sum(probability_exprs: Sequence[Expr], values: SetValues)
     ):
         return
     probability_sums = np.atleast_1d(sum(known_probabilities))
-    is_off = ~np.isclose(probability_sums, 1.0, rtol=1e-9, atol=0.0)
-    if is_off.any():
+    is_not_one = ~np.isclose(probability_sums, 1.0, rtol=1e-9, atol=0.0)
+    if is_not_one.any():
         raise ModelError(
             f"the probabilities of choose, {', '.join(parameter_names)}, must add up to 1, got"
-            f" {probability_sums[is_off][0]:g}"
+            f" {probability_sums[is_not_one][0]:g}"
         )

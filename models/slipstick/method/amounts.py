@@ -81,7 +81,7 @@ class Amounts:
         """Names of the parameters that the solution itself depends on, amounts left out."""
         return frozenset(replace(self.model, amounts={}).parameters)
 
-    def solvable(self, values: Values) -> Values:
+    def values_for_solution(self, values: Values) -> Values:
         """Return the parameter values that a solution needs: all but those that only amounts
         use.
         """
@@ -91,7 +91,7 @@ class Amounts:
             name: value for name, value in values.items() if name not in parameters_of_amounts_only
         }
 
-    def added(self, solution: Solution, values: Values) -> Solution:
+    def with_amounts(self, solution: Solution, values: Values) -> Solution:
         """Add to a solution the amounts that can be computed from its values.
 
         Parameters
@@ -120,7 +120,7 @@ class Amounts:
                 parameter_name: np.atleast_1d(value)[index if np.size(value) > 1 else 0]
                 for parameter_name, value in values.items()
             }
-            return self.added(solution_of_point, point_values), inner_index
+            return self.with_amounts(solution_of_point, point_values), inner_index
 
         solution = solution if own_detail is None else replace(solution, detail=detail_with_amounts)
         return (
@@ -209,7 +209,10 @@ class Amounts:
             inner_gradient = gradient_of_values(index)
             point_values = {
                 name: value_at(values, name, index, own_value)
-                for name, own_value in {**own_values_of_amounts, **inner_gradient.at}.items()
+                for name, own_value in {
+                    **own_values_of_amounts,
+                    **inner_gradient.point_values,
+                }.items()
             }
 
             def slopes() -> dict[str, Mapping[str, float]]:
@@ -243,9 +246,9 @@ class Amounts:
             return replace(
                 inner_gradient,
                 slopes=DeferredShares(slopes, 2 * solving_seconds),
-                at=point_values,
+                point_values=point_values,
                 parameters=parameters,
-                plain=frozenset(amount_columns),
+                plain_values=frozenset(amount_columns),
             )
 
         return replace(solution, gradient=gradient)

@@ -105,25 +105,25 @@ class Gradient:
     Parameters
     ----------
     slopes : by value and parameter, in base units
-    at : the parameters' values there
+    point_values : the parameters' values there
     parameters : with their units
-    of_rates : values whose unit holds time to the power -1, so that their shares add up to 1 too
-    plain : values that are plain numbers, such as a cost: their shares are relative changes for one
-        of any parameter
-    relative : parameters without time in their unit whose shares are relative changes, beside the
-        others, which add up to 1
+    rate_values : values whose unit holds time to the power -1, so that their shares add up to 1 too
+    plain_values : values that are plain numbers, such as a cost: their shares are relative changes
+        for one of any parameter
+    relative_parameters : parameters without time in their unit whose shares are relative changes,
+        beside the others, which add up to 1
     """
 
     slopes: Mapping[str, Mapping[str, float]]
-    at: Mapping[str, float]
+    point_values: Mapping[str, float]
     parameters: Mapping[str, Parameter]
-    of_rates: frozenset[str] = frozenset()
-    plain: frozenset[str] = frozenset()
-    relative: frozenset[str] = frozenset()
+    rate_values: frozenset[str] = frozenset()
+    plain_values: frozenset[str] = frozenset()
+    relative_parameters: frozenset[str] = frozenset()
 
     def shares(self, values: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
-        """Return the derivatives weighed by the power k of time in each parameter's unit: k theta /
-        T x dT/dtheta. Shares of deferred derivatives are deferred, too.
+        """Return the shares of each value by parameter: k theta / T x dT/dtheta, with the power k
+        of time in the unit of the parameter. Shares of deferred derivatives are deferred, too.
 
         Parameters
         ----------
@@ -142,17 +142,17 @@ class Gradient:
 
         def time_power(value_name: str, parameter_name: str) -> int:
             """Return the power of time by which a derivative is weighted."""
-            if value_name in self.plain or parameter_name in self.relative:
+            if value_name in self.plain_values or parameter_name in self.relative_parameters:
                 return 1
             return time_power_by_parameter[parameter_name] * (
-                -1 if value_name in self.of_rates else 1
+                -1 if value_name in self.rate_values else 1
             )
 
         return {
             value_name: {
                 parameter_name: beyond_rounding(
                     time_power(value_name, parameter_name)
-                    * self.at[parameter_name]
+                    * self.point_values[parameter_name]
                     * slope
                     / values[value_name]
                 )
@@ -180,7 +180,7 @@ class Solution:
         ``account[lock]``
     account, technology, steps : seconds of a processor by component, technology class and label
     once : time of one execution of each step [s]
-    kept : entries of the account that answers list even where they are 0; None: all
+    listed_entries : entries of the account that answers list even where they are 0; None: all
     useful : components of useful work
     stages : of each pipeline, one item's time at each serial stage [s]
     errors : the class of the error, by the number of each point for which the method promises none
@@ -207,7 +207,7 @@ class Solution:
     technology: Columns = field(default_factory=dict)
     steps: Columns = field(default_factory=dict)
     once: Columns = field(default_factory=dict)
-    kept: frozenset[str] | None = None
+    listed_entries: frozenset[str] | None = None
     useful: tuple[str, ...] = ()
     stages: Mapping[str, Columns] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
@@ -223,11 +223,11 @@ class Solution:
 
     def remarks_at(self, index: int) -> Remarks:
         """Return the remarks on a point from the solution that holds its whole answer."""
-        solution = self
+        inner_solution = self
         inner_index = index
-        while solution.detail is not None:
-            solution, inner_index = solution.detail(inner_index)
-        return solution.remarks(inner_index)
+        while inner_solution.detail is not None:
+            inner_solution, inner_index = inner_solution.detail(inner_index)
+        return inner_solution.remarks(inner_index)
 
 
 SMOOTH_STEP, SIMULATED_STEP = 1e-5, 0.02
@@ -249,12 +249,12 @@ class CompiledModel:
     identities : leaves out the points at which a solution contradicts itself, see
         `slipstick.method.identities`; None: nothing is held against them
     amounts : what follows from the values, such as a cost; None: nothing
-    rough : whether values are known to a part of a percent, so that derivatives need large steps
+    is_rough : whether values are known to a part of a percent, so that derivatives need large steps
     """
 
     parameters: tuple[str, ...]
     quantity = "time"
-    rough = False
+    is_rough = False
     bounds: Callable[[], CompiledModel] | None = None
     left_out: Mapping[str, str] = MappingProxyType({})
     estimates: tuple[str, ...] = ()
@@ -284,15 +284,15 @@ class CompiledModel:
 
     def points(self, values: Values) -> Answers:
         """Compute the answers at aligned points, to be read as columns or one by one."""
-        return self._checked_answers(self.solution(self.solvable(values)), values)
+        return self._checked_answers(self.solution(self.values_for_solution(values)), values)
 
-    def solvable(self, values: Values) -> Values:
+    def values_for_solution(self, values: Values) -> Values:
         """Return the parameter values that a solution needs: parameters that only amounts depend on
         are left out.
         """
-        return values if self.amounts is None else self.amounts.solvable(values)
+        return values if self.amounts is None else self.amounts.values_for_solution(values)
 
-    def without_look(self) -> CompiledModel:
+    def without_check(self) -> CompiledModel:
         """Return the same compiled model, whose answers are not checked by a short simulation."""
         return self
 
@@ -300,15 +300,15 @@ class CompiledModel:
         """Compute the main value alone, such as the time, at aligned points, without parts or
         bounds.
         """
-        return self._checked_answers(self.brief(self.solvable(values)), values)
+        return self._checked_answers(self.brief(self.values_for_solution(values)), values)
 
     def _checked_answers(self, solution: Solution, values: Values) -> Answers:
-        """Compare a solution with identities, requirements and, when the comparison is read,
-        bounds; add the amounts.
+        """Return the answers of a solution, checked by the identities and requirements of the
+        model, with its amounts. They are compared with bounds when the comparison is read.
         """
         compile_bounds = self.bounds
         if self.identities is not None:
-            solution = self.identities(solution, self.solvable(values))
+            solution = self.identities(solution, self.values_for_solution(values))
         solution = _with_requirements(solution, self.requires, values)
         if self.left_out or self.estimates:
             solution = replace(
@@ -318,7 +318,7 @@ class CompiledModel:
                 estimates=self.estimates,
             )
         if self.amounts is not None:
-            solution = self.amounts.added(solution, values)
+            solution = self.amounts.with_amounts(solution, values)
         if compile_bounds is None:
             return Answers(solution)
 
@@ -351,7 +351,7 @@ class CompiledModel:
 
     def times(self, values: Values) -> Array:
         """Return the first quantity alone, NaN at a point without an answer."""
-        return Answers(self.brief(self.solvable(values))).columns()[self.quantity]
+        return Answers(self.brief(self.values_for_solution(values))).columns()[self.quantity]
 
     def slopes(
         self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
@@ -375,7 +375,7 @@ class CompiledModel:
         base_columns = {
             name: np.broadcast_to(value, (point_count,)) for name, value in values.items()
         }
-        step_size = SIMULATED_STEP if self.estimated or self.rough else SMOOTH_STEP
+        step_size = SIMULATED_STEP if self.estimated or self.is_rough else SMOOTH_STEP
         # Central differences: their error falls with the square of the step.
         relative_moves = [(name, sign * step_size) for name in parameter_names for sign in (1, -1)]
         # All moved points are solved in one call, together with the points themselves.
@@ -534,7 +534,7 @@ class Answers:
             sentence_by_point
             if len(self) == point_count or not sentence_by_point
             else dict.fromkeys(range(point_count), sentence_by_point[0])
-            for sentence_by_point in (self.outside, solution.errors)
+            for sentence_by_point in (self.bound_violations, solution.errors)
         )
         method_by_point = (
             method_by_point
@@ -550,7 +550,7 @@ class Answers:
         )
 
     @cached_property
-    def outside(self) -> dict[int, str]:
+    def bound_violations(self) -> dict[int, str]:
         """Return, by point, a description of the values outside of their bounds.
 
         Exact answers cannot be, so that of many points only the others are compared.
@@ -639,7 +639,7 @@ class Answers:
         shares : compute shares and gradient too; of some methods they cost one more solution
         """
         solution = self.solution
-        bound_sentence = self.outside.get(index, "")
+        bound_sentence = self.bound_violations.get(index, "")
         left_out = solution.left_out
         estimates = solution.estimates
         check = solution.checks.get(index)
@@ -685,7 +685,7 @@ def _with_numbers(empty_answer: Answer, solution: Solution, point_index: int) ->
     """Fill in the numbers of a solution at one point."""
 
     def listed_entries(columns: Columns) -> dict[str, float]:
-        listed_names = solution.kept
+        listed_names = solution.listed_entries
         return {
             value_name: seconds
             for value_name, seconds in _values_at_point(columns, point_index).items()
@@ -744,7 +744,7 @@ TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
 """The parts of a `Solution` that are columns by name."""
 
 
-def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) -> Solution:
+def join_solutions(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) -> Solution:
     """Join the solutions of different points into one; a column is NaN at points whose solution
     lacks it.
 
@@ -836,7 +836,7 @@ def _bound_violations(
             is_outside = sign * (bound_column - value_column) > ROUNDING * np.abs(bound_column)
         for position in np.flatnonzero(is_outside):
             point_index = int(point_indexes[position])
-            if _by_chance(
+            if _may_be_chance(
                 solution, value_name, point_index, value_column[position], bound_column[position]
             ):
                 continue
@@ -863,7 +863,7 @@ CHANCE_DIFFERENCE = 0.02
 """
 
 
-def _by_chance(
+def _may_be_chance(
     solution: Solution, value_name: str, point_index: int, value: float, bound: float
 ) -> bool:
     """Return whether a simulated value without an interval differs from a bound by so little that
@@ -894,8 +894,8 @@ def _number_with_unit(value: float, unit: str) -> str:
 
 
 def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> Iterator[str]:
-    """Yield notes on what speed-up and efficiency are relative to, and on useful work that overlaps
-    the processors lost.
+    """Yield notes on the reference of speed-up and efficiency, and on useful work that is done
+    beside the processors lost.
     """
     has_speedup = {
         "speedup",
@@ -933,7 +933,9 @@ def _values_at_point(column_by_name: Columns, point_index: int) -> dict[str, flo
     return {name: number for name, number in number_by_name.items() if math.isfinite(number)}
 
 
-def added_up(seconds_by_label: Columns, name_of_label: Callable[[str], str]) -> dict[str, Array]:
+def sums_by_name(
+    seconds_by_label: Columns, name_of_label: Callable[[str], str]
+) -> dict[str, Array]:
     """Add up the seconds of all labels that `name_of_label` gives the same name; the names are in
     the order of first appearance.
     """
@@ -952,14 +954,14 @@ def activity_solution(
     method: str,
     time: Array,
     population: Array,
-    booked: Columns,
+    time_by_label: Columns,
     *,
     groups: Mapping[str, tuple[Array, Array]],
     think_times: Columns,
     single_values: Columns,
-    uses: Mapping[str, tuple[Array, Array, Array]],
+    uses_by_resource: Mapping[str, tuple[Array, Array, Array]],
     parallel_values: Callable[[Columns], Columns],
-    other_labels: str = "wait",
+    class_of_other_labels: str = "wait",
     **further_columns: Any,
 ) -> Solution:
     """Build the solution of an activity from its mean times.
@@ -969,20 +971,20 @@ def activity_solution(
     model, method : the system, and the name of the method
     time : of a cycle, or of the whole program [s, points]
     population : processors, or arrivals a second [points]
-    booked : seconds of one processor by label
+    time_by_label : seconds of one processor by label
     groups : time of a cycle and number of processors, or arrivals a second, of each group that has
         a name
     think_times : see `think_times`
     single_values : values that compare with one processor alone
-    uses : utilization, mean number waiting or in service, and wait of a visit, of each resource [1,
-        1, s]
+    uses_by_resource : utilization, mean number waiting or in service, and wait of a visit, of each
+        resource [1, 1, s]
     parallel_values : gives values that stand beside the account of components, see
         `slipstick.method.closed_form`
-    other_labels : technology class of labels that are no step and no barrier; see `Labels`
+    class_of_other_labels : technology class of labels that are no step and no barrier; see `Labels`
     further_columns : parts of the solution as they are
     """
-    model_labels = Labels.from_model(model, other_labels)
-    account = added_up(booked, model_labels.component)
+    model_labels = Labels.from_model(model, class_of_other_labels)
+    account = sums_by_name(time_by_label, model_labels.component)
     population_column = np.broadcast_to(population, np.shape(time))
     values = {"time": time}
     with np.errstate(all="ignore"):
@@ -1006,7 +1008,7 @@ def activity_solution(
             for value_name, counted_value in model.counted.items()
         },
     }
-    values |= _values_of_resources(model, uses)
+    values |= _values_of_resources(model, uses_by_resource)
     for resource_name, resource in model.resources.items():
         for value_kind in resource.undefined:
             values.pop(f"{value_kind}[{resource_name}]", None)
@@ -1016,8 +1018,8 @@ def activity_solution(
         count=len(time),
         values=values,
         account=account,
-        technology=added_up(booked, model_labels.technology),
-        steps=booked,
+        technology=sums_by_name(time_by_label, model_labels.technology),
+        steps=time_by_label,
         useful=model.useful,
         **further_columns,
     )
@@ -1133,7 +1135,7 @@ class SingleProcessorValues:
         }
 
 
-def perturbed(
+def perturbed_values(
     expressions: Mapping[Key, Expr],
     point_values: Mapping[str, float],
     moved_parameters: Sequence[str],

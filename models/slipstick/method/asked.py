@@ -48,7 +48,7 @@ _REASON_BY_STUDY_VALUE = {
 }
 
 
-def states(
+def value_states(
     model: Model | QueueingNetwork | AddedModel | Law, answer: Answer, value_names: Iterable[str]
 ) -> dict[str, AskedValue]:
     """Return the state of each value that was asked for: answered, available by another method, or
@@ -59,11 +59,11 @@ def states(
     model, answer : the answer for the model, which is not failed
     value_names : each one that `slipstick.method.names.names_of` lists for the model
 
-    >>> from slipstick.method.methods import answered
+    >>> from slipstick.method.methods import compute_answers
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
     >>> model = closed_model(delay(9.0) >> service("bus", 1.0, scv=1.0), processors=4)
-    >>> (answer,) = answered(model, {}, "mean-value")
+    >>> (answer,) = compute_answers(model, {}, "mean-value")
     >>> [state.state for state in states(model, answer, ["time", "time_quantile[0.95]"]).values()]
     ['answered', 'needs another method']
     """
@@ -276,7 +276,9 @@ def needs_simulation(
     return not has_quantiles(model, class_name, exact=value_kind == WITHIN_TARGET)
 
 
-def names_in(texts: Iterable[str], value_kinds: Collection[str] = _SIMULATED_KINDS) -> set[str]:
+def value_names_in_texts(
+    texts: Iterable[str], value_kinds: Collection[str] = _SIMULATED_KINDS
+) -> set[str]:
     """Return the names of values, of the given kinds, that texts such as conditions mention.
 
     >>> names_in(["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"])

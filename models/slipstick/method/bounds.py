@@ -135,7 +135,7 @@ class CompiledBounds(CompiledModel):
             )
             high_columns |= {"throughput": throughput_bounds["high"]}
         reason_by_point = {**self._saturation.reasons(values), **self._counts.reasons(values)}
-        deadlocks = self._deadlocks.reasons(values)
+        deadlock_notes = self._deadlocks.reasons(values)
         low_columns["time"] = without_values_at(low_columns["time"], reason_by_point)
         return Solution(
             model=self.model.name,
@@ -154,7 +154,7 @@ class CompiledBounds(CompiledModel):
                 else self._remarks(
                     float(low_columns["time"][index]),
                     [*self._lower_bounds][binding_indexes[index]],
-                    deadlocks.get(index, ()),
+                    deadlock_notes.get(index, ()),
                 )
             ),
         )
@@ -179,8 +179,8 @@ def _nan_where_infinite(column: Array) -> Array:
 
 
 def _notes_on_bounds(model: Model, binding_cause: str, has_upper_bound: bool) -> tuple[str, ...]:
-    """Return what the lower bound on the time follows from, and what the upper one, or why there is
-    none.
+    """Return notes on the cause of the lower bound on the time, and on the assumption of the upper
+    bound or the reason why there is none.
     """
     notes = [LOW_SPAN if binding_cause == SPAN else LOW_FULL.format(binding=binding_cause)]
     if model.population.open:

@@ -185,7 +185,7 @@ class ClosedForm(CompiledModel):
 
     def times(self, values: Values) -> Array:
         """Return the time alone, without the test at which points it is exact [s, points]."""
-        return self._time_alone(self.solvable(values))
+        return self._time_alone(self.values_for_solution(values))
 
     def _time_alone(self, values: Values) -> Array:
         """Compute the time at all points, NaN where it has no answer [s]."""
@@ -275,11 +275,11 @@ class ClosedForm(CompiledModel):
             single_values={
                 name: np.where(is_exact, column, np.nan) for name, column in single_values.items()
             },
-            uses=self._uses(columns, time, is_exact),
+            uses_by_resource=self._uses(columns, time, is_exact),
             parallel_values=lambda account: self._parallel_work.columns(
                 values, time, population, account, columns.pipelines
             ),
-            other_labels="memory",
+            class_of_other_labels="memory",
             once=time_slopes.once,
             stages=columns.stages,
             remarks=lambda index: (
@@ -295,7 +295,7 @@ class ClosedForm(CompiledModel):
         )
 
     def _further_columns(self, values: Values) -> _FurtherColumns:
-        """Evaluate what was compiled after the time and the account."""
+        """Evaluate the expressions that were compiled after the time and the account."""
         # In the order in which the numbers were compiled.
         columns = iter(self.tape.run(values)[2:])
         return _FurtherColumns(
@@ -371,6 +371,7 @@ def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, point_index: 
 
 
 def _nan_where_negative(time: Array) -> Array:
+    """Replace negative times by NaN."""
     return time if np.min(time, initial=0.0) >= 0 else np.where(time >= 0, time, np.nan)
 
 

@@ -163,7 +163,7 @@ class Identities:
         return contradiction_by_point
 
     def _checks_of_products(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
-        """Check rate x time = total for each product whose values a solution has."""
+        """Yield the check rate x time = total of each product whose values a solution has."""
         for product in self._products:
             columns = solution.values
             if product.rate not in columns or product.time not in columns:
@@ -201,8 +201,8 @@ class Identities:
             )
 
     def _checks_of_resources(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
-        """Check the utilization law and Little's law at the stations of an activity, and Little's
-        law for the waits at its locks and permits.
+        """Yield checks of the utilization law and Little's law at the stations of an activity, and
+        of Little's law for the waits at its locks and permits.
 
         A simulation draws services and visits, so that both hold for what it drew by definition.
         """
@@ -468,8 +468,8 @@ the value or an end to what is possible (no competitor makes a processor faster)
 
 
 def _checks_of_intervals(solution: Solution) -> Iterator[IdentityCheck]:
-    """Check that each lower end is at most the upper end and the value, and each value at most the
-    upper end.
+    """Yield checks that each lower end is at most the upper end and the value, and each value at
+    most the upper end.
     """
     for value_name, lower_end in solution.low.items():
         if value_name.partition("[")[0] in _VALUES_WITHOUT_ORDER:
@@ -490,7 +490,7 @@ def _checks_of_intervals(solution: Solution) -> Iterator[IdentityCheck]:
 def _checks_of_order(
     smaller_name: str, smaller_value: Array, larger_name: str, larger_value: Array | None
 ) -> Iterator[IdentityCheck]:
-    """Check that one value is at most another one."""
+    """Yield the check that one value is at most another one."""
     if larger_value is not None:
         allowed_difference = (
             ROUNDING * np.maximum(np.abs(smaller_value), np.abs(larger_value)) + 1e-12
@@ -507,7 +507,9 @@ _NOT_NEGATIVE = ("time", "throughput", "response_time", "residence_time", "queue
 
 
 def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
-    """Check that no utilization is above 1, and that times, rates and numbers are not negative."""
+    """Yield checks that no utilization is above 1, and that times, rates and numbers are not
+    negative.
+    """
     for value_name, column in solution.values.items():
         value_kind, name_in_brackets = value_name.partition("[")[::2]
         if value_kind == "utilization":

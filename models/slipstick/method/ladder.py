@@ -26,7 +26,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Values, count_of_points, entries_at_rows, selected_values
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
-from slipstick.method.answers import BLOCK, CompiledModel, Remarks, Solution, joined
+from slipstick.method.answers import BLOCK, CompiledModel, Remarks, Solution, join_solutions
 from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
@@ -58,7 +58,7 @@ class Acceptance(NamedTuple):
     why_not: str = ""
 
 
-def accepted(model: Subject, smooth: bool) -> Acceptance:
+def accept_every_model(model: Subject, smooth: bool) -> Acceptance:
     """Accept every model."""
     return Acceptance(True)
 
@@ -87,7 +87,7 @@ class Method:
     kind: str
     compile: Callable[[Subject, Parameters, Simulation], CompiledModel]
     rank: float | None = None
-    accepts: Callable[[Subject, bool], Acceptance] = accepted
+    accepts: Callable[[Subject, bool], Acceptance] = accept_every_model
     partial: bool = False
     estimates: bool = False
     knows: frozenset[str] = frozenset()
@@ -155,9 +155,9 @@ class LadderForm(CompiledModel):
         self.quantity = first_forms[0].quantity
         self.parameters = tuple(dict.fromkeys([*first_forms[0].parameters, *own_parameters]))
 
-    def without_look(self) -> LadderForm:
-        """Return the same model, at whose answers no short simulation looks; the methods that are
-        compiled are shared.
+    def without_check(self) -> LadderForm:
+        """Return the same ladder, whose answers are not checked by a short simulation; compiled
+        methods are shared.
         """
         unchecked_form = copy(self)
         model, parameters, simulation = self._arguments
@@ -237,7 +237,7 @@ class LadderForm(CompiledModel):
                 for block_indexes in form.blocks({}, len(point_indexes))
             )
 
-    def simulated(self, values: Values, count: int) -> int:
+    def simulated_count(self, values: Values, count: int) -> int:
         """Return the number of points that are simulated."""
         assigned_points = self._assigned_points(values, count)
         return sum(
@@ -258,9 +258,9 @@ class LadderForm(CompiledModel):
         simulation = self._arguments[2]
         if self._smooth or simulation.check == CHECK_OFF or isinstance(self.model, AddedModel):
             return solution  # what is not exact is simulated by default
-        from slipstick.method.second_road import checked
+        from slipstick.method.second_road import check_solution
 
-        return checked(self.model, values, solution, simulation, self._simulated)
+        return check_solution(self.model, values, solution, simulation, self._simulated)
 
     def _simulated(self, values: Values) -> Solution:
         """Solve by the last method of the ladder, simulation, which neglects nothing."""
@@ -301,7 +301,7 @@ class LadderForm(CompiledModel):
     ) -> list[tuple[PointIndexes, Method, CompiledModel]]:
         """Assign each point to the first method of the ladder that takes it."""
         assigned_points: list[tuple[PointIndexes, Method, CompiledModel]] = []
-        values = self.solvable(values)
+        values = self.values_for_solution(values)
         is_unsolved = np.ones(count, dtype=bool)
         for method in self._methods:
             if not is_unsolved.any():
@@ -346,7 +346,7 @@ class LadderForm(CompiledModel):
                         for part_indexes, part_solution in solved_parts
                     ]
             all_parts += solved_parts
-        return all_parts[0][1] if len(all_parts) == 1 else joined(all_parts)
+        return all_parts[0][1] if len(all_parts) == 1 else join_solutions(all_parts)
 
     def _solved_in_parts(
         self,
@@ -450,8 +450,8 @@ class LadderForm(CompiledModel):
 
 
 def _is_taken(form: CompiledModel, values: Values) -> NDArray[np.bool_]:
-    """Return which points a compiled model takes. If its code fails at this question, these are all
-    points: solving them fails too, and passes them on to the next method with a note.
+    """Return at which points a compiled model answers by default. If its code fails here, return
+    all points: solving them fails too, and passes them on to the next method with a note.
     """
     try:
         return np.asarray(form.takes(values))
@@ -480,9 +480,9 @@ Refusal: TypeAlias = Callable[[str], str]
 def reason_and_answering_method(
     reason: str, other_names: Collection[str], refusal_of: Refusal
 ) -> tuple[str, str]:
-    """Return the reason why a method refuses a model, and a method that has an answer, empty where
-    none is known. If the methods that the reason names have no answer either, it is extended by a
-    method that has one, else by their own reasons.
+    """Return the reason of a refusal, and the name of a method that has an answer, empty if none is
+    known. If the methods named in the reason have no answer either, the reason is extended by
+    another method that has one, or else by their reasons.
 
     Parameters
     ----------
@@ -535,7 +535,7 @@ def _further_reasons(refusal_by_method: Mapping[str, str]) -> str:
 @dataclass(frozen=True)
 class _NamedMethod:
     """A method that the user named for a model, with the other methods for such a model; see
-    `named`.
+    `compile_named`.
     """
 
     method: Method
@@ -642,7 +642,7 @@ class _NamedMethod:
                 }
                 for half_indexes in indexes_of_halves
             ]
-            return joined(
+            return join_solutions(
                 list(zip(indexes_of_halves, map(solve_points, values_of_halves), strict=True))
             )
 
@@ -683,7 +683,7 @@ class _NamedMethod:
         return replace(solution, gradient=gradient, remarks=remarks, detail=wrapped_detail)
 
 
-def named(
+def compile_named(
     method: Method,
     model: Subject,
     parameters: Parameters,

@@ -26,7 +26,7 @@ from slipstick.method.ladder import (
     Method,
     Parameters,
     Subject,
-    named,
+    compile_named,
 )
 from slipstick.method.names import group_names, is_transient
 from slipstick.model.added import AddedModel
@@ -288,7 +288,7 @@ def form_of(
             for other_name in known_methods(model_kind)
             if other_name not in (method_name, BOUNDS, BEST)
         }
-        form = named(
+        form = compile_named(
             method_named(model_kind, method_name),
             model,
             parameters,
@@ -355,7 +355,7 @@ def _with_stage_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
     return replace(answer, limits=with_takeovers(form, answer.limits, {}))
 
 
-def answered(
+def compute_answers(
     model: Subject,
     parameters: Parameters,
     method: str | None = None,
@@ -380,12 +380,14 @@ def answered(
     answers = _steady_state_answers(model, parameters, method, simulation, smooth)
     if not values:
         return answers
-    from slipstick.method.asked import method_needed, states
+    from slipstick.method.asked import method_needed, value_states
 
     answers = _with_transient_values(answers, model, parameters, values)
     first_answer = answers[0]
     if method is None and not first_answer.failed and not smooth:
-        needed_method = method_needed(model, states(model, first_answer, values), first_answer)
+        needed_method = method_needed(
+            model, value_states(model, first_answer, values), first_answer
+        )
         needed_answers = (
             _steady_state_answers(model, parameters, needed_method, simulation, smooth)
             if needed_method
@@ -394,7 +396,7 @@ def answered(
         if needed_answers and not needed_answers[0].failed:
             missing_values = [
                 name
-                for name, state in states(model, first_answer, values).items()
+                for name, state in value_states(model, first_answer, values).items()
                 if state.way_to_value
             ]
             method_note = f"by {needed_method}, because {', '.join(missing_values)} was asked for"
@@ -403,7 +405,7 @@ def answered(
             )
             answers = _with_transient_values(answers, model, parameters, values)
     return tuple(
-        answer if answer.failed else replace(answer, asked=states(model, answer, values))
+        answer if answer.failed else replace(answer, asked=value_states(model, answer, values))
         for answer in answers
     )
 

@@ -145,15 +145,15 @@ class AnswerNames(Mapping[str, str]):
     ) -> None:
         self._units = dict(units)
         self._counted_stations = frozenset(counted_stations)
-        self._filling = self._counted_stations | frozenset(filling_resources)
-        self._intervals = with_intervals
+        self._filling_resources = self._counted_stations | frozenset(filling_resources)
+        self._has_intervals = with_intervals
         # Of any number; one is listed, to be suggested.
         self._listed_names = (
             *units,
             *(f"probability[{name},1]" for name in sorted(self._counted_stations)),
             *(
                 f"{value_kind}[{name},1]"
-                for name in sorted(self._filling)
+                for name in sorted(self._filling_resources)
                 for value_kind in ("time_until", "queue_length_at")
             ),
         )
@@ -161,21 +161,21 @@ class AnswerNames(Mapping[str, str]):
     def __getitem__(self, value_name: str) -> str:
         value_kind, _, name_in_brackets = value_name.partition("[")
         # An end of an interval has the unit of its value.
-        if self._intervals and value_kind in (LOW, HIGH):
+        if self._has_intervals and value_kind in (LOW, HIGH):
             return self._unit_of_value(name_in_brackets.removesuffix("]"))
         return self._unit_of_value(value_name)
 
     def _unit_of_value(self, value_name: str) -> str:
         """Return the base unit of a value that is no end of an interval."""
-        if self._filling and (steady_and_time := transient_value_of(value_name)):
+        if self._filling_resources and (steady_and_time := transient_value_of(value_name)):
             counted_then = _PROBABILITY.fullmatch(steady_and_time[0])
-            if counted_then and counted_then["station"] in self._filling:
+            if counted_then and counted_then["station"] in self._filling_resources:
                 return unit_of(value_name)
             return self._unit_of_value(steady_and_time[0])
         counted = _PROBABILITY.fullmatch(value_name)
         filling = _TIME_UNTIL.fullmatch(value_name)
         is_numbered = (counted and counted["station"] in self._counted_stations) or (
-            filling and filling["station"] in self._filling
+            filling and filling["station"] in self._filling_resources
         )
         return unit_of(value_name) if is_numbered else self._units[value_name]
 
@@ -431,7 +431,7 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
     yield from (f"share[time,{parameter_name}]" for parameter_name in model.parameters)
 
 
-def cut_at_shared_servers(model: Model) -> list[str]:
+def shared_stations_with_cuts(model: Model) -> list[str]:
     """List the shared stations at which services are given up.
 
     A Markov chain does not tell the work that they were given: it depends on how many shared the
@@ -454,7 +454,7 @@ def _names_of_attempts(model: Model, method: str | None) -> Iterator[str]:
         node.resource for node in each_once(model.bodies) if isinstance(node, Attempt)
     )
     value_kinds = ("abandonment", "amplification", "goodput")
-    shared_stations = cut_at_shared_servers(model) if method == MARKOV_CHAIN else ()
+    shared_stations = shared_stations_with_cuts(model) if method == MARKOV_CHAIN else ()
     cut_stations = dict.fromkeys(
         node.resource for node in each_once(model.bodies) if isinstance(node, Attempt) and node.cuts
     )

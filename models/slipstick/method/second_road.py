@@ -21,7 +21,7 @@ from slipstick.answer import Rejected, Verdict, unit_of
 from slipstick.errors import SlipstickError
 from slipstick.expression.tape import Values, entry_at
 from slipstick.late import Array, np
-from slipstick.method.answers import TABLES, Solution, joined
+from slipstick.method.answers import TABLES, Solution, join_solutions
 from slipstick.model.activity import Ask, BarrierWait, Fork, Pipeline, Repeat
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import ASKED, each_once, is_parallel
@@ -79,7 +79,7 @@ Simulated = Callable[[Values], Solution]
 """Answers points by the usual simulation."""
 
 
-def checked(
+def check_solution(
     subject: Model | QueueingNetwork,
     values: Values,
     solution: Solution,
@@ -174,7 +174,7 @@ def _with_simulated_answers(
         ([point_index], _solution_at_point(solution, point_index))
         for point_index in accepted_indexes
     ]
-    return joined(
+    return join_solutions(
         [
             *accepted_pieces,
             *(
@@ -392,11 +392,12 @@ def _verdict_of(
             half_width=half_width,
         )
     # Of several groups and resources the reader must know which is meant.
-    whose = f" for {NO_WORDS.value(value_name)}" if "[" in value_name else ""
+    value_in_words = f" for {NO_WORDS.value(value_name)}" if "[" in value_name else ""
     written_unit = f" {unit}" * (unit != "1")
     return Verdict(
         UNDECIDED,
-        f"a short simulation says {estimate.mean:.4g} +- {half_width:.2g}{written_unit}{whose}",
+        f"a short simulation says {estimate.mean:.4g} +-"
+        f" {half_width:.2g}{written_unit}{value_in_words}",
         value=value_name,
         mean=estimate.mean,
         half_width=half_width,
@@ -404,11 +405,13 @@ def _verdict_of(
     )
 
 
-def _verdict_by_part(state_by_part: Mapping[str, str]) -> dict[str, str]:
+def _verdict_by_part(state_by_value: Mapping[str, str]) -> dict[str, str]:
     """Return the verdict on each wait and utilization that was compared."""
     from slipstick.sim.second_look import AGREES
 
-    return {name: AGREED if state == AGREES else UNDECIDED for name, state in state_by_part.items()}
+    return {
+        name: AGREED if state == AGREES else UNDECIDED for name, state in state_by_value.items()
+    }
 
 
 def _waits_and_utilizations(plan: Plan, solution: Solution, point_index: int) -> dict[str, float]:
@@ -491,7 +494,7 @@ def _expected_of_activity(
 
 
 def _has_branches(model: Model) -> bool:
-    """Return whether a cycle has parallel branches or tasks of a pool; its account then follows
+    """Return whether a cycle has parallel branches or tasks of a pool. Its account then follows
     only one of them.
     """
     return any(is_parallel(node) or node.use == ASKED for node in each_once(model.bodies))

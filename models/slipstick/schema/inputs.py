@@ -1326,7 +1326,7 @@ def solve_settings(
     UnknownNameError : there is no such method, or no such value
     """
     from slipstick.answer import hint_of_group_names, hint_of_known_name
-    from slipstick.method.methods import answered
+    from slipstick.method.methods import compute_answers
     from slipstick.method.names import group_names
 
     inputs, built_model = build_once(settings, library)
@@ -1355,7 +1355,7 @@ def solve_settings(
             subject=model,
         )
         for method in methods
-        for answer in answered(
+        for answer in compute_answers(
             model,
             built_model.parameters,
             method or options.method,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from slipstick.answer import OF_EACH_GROUP, hint_of_group_names
 from slipstick.errors import Problem
-from slipstick.method.asked import names_in, needs_simulation
+from slipstick.method.asked import needs_simulation, value_names_in_texts
 from slipstick.method.names import group_names
 from slipstick.results.sweep import split_name
 from slipstick.schema.text import Mark, Scalar, Table, leaves
@@ -49,7 +49,7 @@ def simulate_where_needed(
     -------
     the study and its cases, with the method set where needed
     """
-    value_names = names_in(text_node.text for _, text_node in _value_texts(study.tree))
+    value_names = value_names_in_texts(text_node.text for _, text_node in _value_texts(study.tree))
     changed_settings = {
         case: {**study.cases[case], METHOD: Scalar(SIMULATION, SIMULATION, _MARK, quoted=False)}
         for case, case_evaluator in cases.items()
@@ -90,7 +90,9 @@ def notes_on_simulated_cases(study: StudyContext) -> list[str]:
         for case, settings in study.cases.items()
         if isinstance(method_node := settings.get(METHOD), Scalar) and method_node.mark is _MARK
     ]
-    value_names = sorted(names_in(method_node.text for _, method_node in _value_texts(study.tree)))
+    value_names = sorted(
+        value_names_in_texts(method_node.text for _, method_node in _value_texts(study.tree))
+    )
     if not cases:
         return []
     return [f"{', '.join(cases)}: simulated, because {', '.join(value_names)} is asked for"]
@@ -107,7 +109,7 @@ def unsolvable_condition_problems(
         keys = path.split(".")
         if keys[0] not in _CONDITION_KEYS:
             continue
-        for name in sorted(names_in([text_node.text])):
+        for name in sorted(value_names_in_texts([text_node.text])):
             cases_with_value = [case for case in cases.values() if name in case.names]
             # One case with a formula is enough for a condition to have a value.
             if cases_with_value and all(_needs_simulation(case, name) for case in cases_with_value):

@@ -286,10 +286,10 @@ def solve_block(block: Block) -> SolvedBlock:
 
 def _whole_answers(solvable: SolvableModel, value_names: Sequence[str]) -> SolvedBlock:
     """Solve a model at its own values; a method of bounds returns several answers."""
-    from slipstick.method.methods import answered
+    from slipstick.method.methods import compute_answers
 
     options = solvable.method, solvable.simulation, solvable.smooth
-    answers = answered(solvable.model, solvable.parameters, *options, values=value_names)
+    answers = compute_answers(solvable.model, solvable.parameters, *options, values=value_names)
     if any(answer.interrupted for answer in answers):
         raise KeyboardInterrupt
     return SolvedBlock(answers=answers)

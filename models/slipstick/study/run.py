@@ -142,7 +142,7 @@ class PreparedStudy:
 
         count_by_sweep = {
             name: sum(
-                group.form.simulated(group.values, len(group.rows))
+                group.form.simulated_count(group.values, len(group.rows))
                 for group in plan.groups
                 if isinstance(group.form, LadderForm)
             )

@@ -272,7 +272,8 @@ def _solve_points(
         solution = answers.solution
         columns = answers.columns()
         outside_by_row |= {
-            int(block_rows[index]): outside_text for index, outside_text in answers.outside.items()
+            int(block_rows[index]): outside_text
+            for index, outside_text in answers.bound_violations.items()
         }
         for name in dict.fromkeys((form.quantity, *names)):
             if name in columns:

@@ -12,7 +12,7 @@ from slipstick import solve
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.methods import answered
+from slipstick.method.methods import compute_answers
 from slipstick.model.activity import (
     barrier,
     choose,
@@ -56,7 +56,7 @@ def notes(cycle: Activity, processors: int = 8, **resources: Resource) -> tuple[
 
 def test_it_is_a_method_by_name_like_the_others() -> None:
     model = closed_model(THINK >> service("bus", 1.0, scv=1.0), 10)
-    (answer,) = answered(model, {}, "mean-value")
+    (answer,) = compute_answers(model, {}, "mean-value")
     assert (answer.method, MEAN_VALUE) == ("mean-value", "mean-value")
     assert solve(model, method="mean-value")["time"] == pytest.approx(12.0187, rel=1e-4)
 

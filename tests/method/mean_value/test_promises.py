@@ -161,7 +161,7 @@ def _jump(model: Model) -> float:
         each.name
         for each in parameters(*(node.count for node in nodes if isinstance(node, Repeat)))
     }
-    names = [each for each in form.smooth if each not in counts]
+    names = [each for each in form.smooth_parameters if each not in counts]
     moved = 1 + 1e-9 * np.eye(len(names), len(names) + 1, 1)  # the first point is the model itself
     times = form.times(
         {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slipstick import solve
-from slipstick.method.methods import answered, form_of
+from slipstick.method.methods import compute_answers, form_of
 from slipstick.model.network import (
     QueueingNetwork,
     closed_class,
@@ -78,7 +78,7 @@ def test_an_approximation_with_a_large_error_is_simulated_and_one_that_is_named_
     )
     answer = solve(model)
     assert answer.method == "simulation"
-    (noted,) = answered(model, {})
+    (noted,) = compute_answers(model, {})
     assert noted.notes[0].startswith(
         "simulated by default: the approximation of priorities at first has errors"
     )

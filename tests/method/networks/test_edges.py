@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick import QueueingNetwork, Simulation, network
-from slipstick.method.methods import answered
+from slipstick.method.methods import compute_answers
 from slipstick.model.network import chain, closed_class, open_class, route, station
 
 EXACT = ("exact", "convolution", "markov-chain")
@@ -20,13 +20,13 @@ FULL = (
 
 
 def said(model: QueueingNetwork, method: str) -> dict[str, float | None]:
-    (answer,) = answered(model, {}, method, Simulation(seed=1))
+    (answer,) = compute_answers(model, {}, method, Simulation(seed=1))
     assert answer.failed is None
     return {name: each.value for name, each in answer.values.items()}
 
 
 def refused(model: QueueingNetwork, method: str) -> str:
-    (answer,) = answered(model, {}, method, Simulation(seed=1))
+    (answer,) = compute_answers(model, {}, method, Simulation(seed=1))
     assert answer.failed is not None
     assert not answer.values
     return answer.failed
@@ -59,7 +59,7 @@ def test_a_service_time_of_zero_where_a_class_never_goes_says_nothing(method: st
         stations = {"cpu": station(service={"a": 1.0, **more}), "disk": station(service={"b": 0.5})}
         users = {"users": chain(["a", "b"], closed_class(3, think_time=1.0), ("a", "cpu"))}
         found.append(
-            answered(
+            compute_answers(
                 network({}, stations, chains=users, routing=ways), {}, method, Simulation(seed=1)
             )
         )
@@ -78,7 +78,7 @@ def test_an_arriving_customer_is_at_least_as_long_as_its_demand_at_full_speed() 
     model = network(
         {"jobs": closed_class(1, think_time=1.0), "guests": open_class(1.0)}, {"pool": pool}
     )
-    (bounds,) = answered(model, {}, "bounds", Simulation(seed=1))
+    (bounds,) = compute_answers(model, {}, "bounds", Simulation(seed=1))
     for method in EXACT:
         assert said(model, method)["throughput[jobs]"] == pytest.approx(0.5076923, abs=1e-7)
         assert (said(model, method)["response_time[guests]"] or 0) >= (

@@ -24,7 +24,7 @@ from slipstick import (
 )
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
-from slipstick.method.methods import answered, form_of
+from slipstick.method.methods import compute_answers, form_of
 from slipstick.method.networks.form import CompiledNetwork
 from slipstick.model.network import CustomerClass
 from slipstick.vocabulary import METHODS
@@ -581,7 +581,7 @@ def test_bounds_enclose_and_nobody_is_lost(
     answer = solve(model, method=method)
     there = math.fsum(known(answer, f"queue_length[{name}]") for name in stations)
     assert there + known(answer, "throughput[jobs]") * think == pytest.approx(size, rel=1e-9)
-    for each in answered(model, {}, "bounds"):
+    for each in compute_answers(model, {}, "bounds"):
         for name, value in each.values.items():
             if value.low is not None and value.high is not None:
                 assert value.low * (1 - 1e-9) <= known(answer, name) <= value.high * (1 + 1e-9), (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick.method.methods import answered
+from slipstick.method.methods import compute_answers
 from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.network import CustomerClass, closed_class, network, open_class, station
 from slipstick.model.system import closed_model
@@ -16,7 +16,7 @@ from slipstick.model.system import closed_model
 @pytest.mark.parametrize("method", [None, "exact", "linearizer", "bounds", "markov-chain"])
 def test_of_very_many_servers(members: CustomerClass, method: str | None) -> None:
     asked = network({"j": members}, {"cpu": station(demand={"j": 1.0}, servers=10**9)})
-    answers = answered(asked, {}, method)
+    answers = compute_answers(asked, {}, method)
     refused = (
         "cpu has 1,000,000,000 servers, and speeds are listed for each; the limit is 1,000,000:"
         " make it a delay (discipline is), ask for simulation, or allow more with --limit"
@@ -30,7 +30,7 @@ def test_of_very_many_servers(members: CustomerClass, method: str | None) -> Non
 
 def test_of_very_many_items() -> None:
     line = pipeline([serial(delay(1.0, name="read")), serial(delay(2.0, name="write"))], items=1e9)
-    (answer,) = answered(closed_model(line, name="copy"), {}, "simulation")
+    (answer,) = compute_answers(closed_model(line, name="copy"), {}, "simulation")
     assert (
         answer.failed
         == "a simulation of copy follows 1e+09 branches and items at once, each with the account of"

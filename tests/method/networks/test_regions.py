@@ -21,7 +21,7 @@ from slipstick import (
 )
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError
-from slipstick.method.methods import answered
+from slipstick.method.methods import compute_answers
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.blocking import flat_network
 from slipstick.method.simulation.flatten import flatten
@@ -178,7 +178,7 @@ def test_every_other_method_refuses_a_region_by_name() -> None:
     with pytest.raises(NoAnswerError, match="markov-chain cannot solve regions"):
         time_until(model, "cpu", 3)
     assert solved_in_symbols(model) == ()
-    (bounds,) = answered(model, {}, method="bounds")
+    (bounds,) = compute_answers(model, {}, method="bounds")
     assert bounds.failed
     with pytest.raises(
         NoAnswerError, match="network cannot be written as an activity: region r loses customers"

@@ -27,7 +27,7 @@ from slipstick import (
 )
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
-from slipstick.method.methods import answered, form_of
+from slipstick.method.methods import compute_answers, form_of
 from slipstick.model.network import NetworkStation
 from slipstick_compiled.kernel import AVAILABLE
 from slipstick_questions.agreement import agreement
@@ -406,7 +406,7 @@ def test_constant_times_are_exact() -> None:
             "disk": station(demand={"jobs": 1.0}, scv={"jobs": 0}),
         },
     )
-    found = answered(model, {}, "simulation")[0]
+    found = compute_answers(model, {}, "simulation")[0]
     assert found.exact
     assert (found["throughput[jobs]"], found["utilization[cpu]"]) == (0.5, 1.0)
     assert found["response_time[jobs]"] == pytest.approx(6.0)
@@ -429,7 +429,7 @@ def test_only_those_who_come_to_a_station_can_fill_it() -> None:
 
 def test_of_nobody_nothing_is_seen() -> None:
     empty = network({"jobs": closed_class(0)}, {"cpu": station(demand={"jobs": 1.0})})
-    found = answered(empty, {}, "simulation")[0]
+    found = compute_answers(empty, {}, "simulation")[0]
     assert found.exact
     assert found.notes == ("the network has no customers and no arrivals",)
     assert {each.value for each in found.values.values()} == {0.0}
@@ -498,7 +498,7 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
 
 @pytest.mark.parametrize(("model", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_what_cannot_be_simulated_is_named(model: QueueingNetwork, words: str) -> None:
-    assert answered(model, {}, "simulation")[0].failed == words
+    assert compute_answers(model, {}, "simulation")[0].failed == words
 
 
 def test_a_capacity_that_nobody_reaches_loses_nobody() -> None:
@@ -552,7 +552,9 @@ def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
 
 def test_simulation_is_held_against_exact_methods_by_response_time() -> None:
     answers = [
-        each for name in ("exact", "simulation", "bounds") for each in answered(CENTRAL, {}, name)
+        each
+        for name in ("exact", "simulation", "bounds")
+        for each in compute_answers(CENTRAL, {}, name)
     ]
     found = agreement("central", answers)
     assert found.findings == ()

@@ -21,7 +21,7 @@ from slipstick import (
     transient,
 )
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
-from slipstick.method.methods import answered
+from slipstick.method.methods import compute_answers
 
 DOOR = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 2.0}, capacity=1)})
 PAIR = network(
@@ -79,7 +79,7 @@ def test_the_first_time_that_so_many_are_there_is_that_of_births_and_deaths() ->
 
 def test_beside_simulated_values_an_exact_one_has_an_interval_of_one_point() -> None:
     for method, ends in (("simulation", (1.0, 1.0)), ("markov-chain", (None, None))):
-        (answer,) = answered(
+        (answer,) = compute_answers(
             DOOR, {}, method, Simulation(cycles=100), values=["time_until[door,1]"]
         )
         assert answer["time_until[door,1]"] == pytest.approx(1.0)

@@ -85,7 +85,7 @@ def test_the_account_adds_up_to_the_time(model: Model) -> None:
 def test_all_times_twice_as_long_take_twice_as_long(model: Model) -> None:
     twice = {
         step.name: 2 * each
-        for step, each in zip(model.steps, flatten(model).once.values(), strict=True)
+        for step, each in zip(model.steps, flatten(model).execution_times.values(), strict=True)
     }
     once, slow = plain(model, SHORT), plain_with(model, twice)
     assert slow["time"] == pytest.approx(2 * (once["time"] or 0.0), rel=1e-12)

@@ -9,7 +9,7 @@ from typing import Any
 
 from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
-from slipstick.method.answers import perturbed
+from slipstick.method.answers import perturbed_values
 from slipstick.model.network import (
     Chain,
     ClosedClass,
@@ -155,24 +155,24 @@ class NetworkLayout:
             for path, column in zip(self._expressions, result_columns, strict=True)
         }
 
-    def perturbed(
+    def perturbed_columns(
         self, point_values: Mapping[str, float], moved_parameters: Sequence[str]
     ) -> dict[str, Array]:
         """Evaluate every number at one point, and again with each of some parameters moved by a
-        complex step; see `slipstick.method.answers.perturbed`.
+        complex step; see `slipstick.method.answers.perturbed_columns`.
         """
         value_by_parameter = {
             parameter_name: point_values.get(parameter_name, parameter.value or 0.0)
             for parameter_name, parameter in self.tape.parameters.items()
         }
-        return dict(perturbed(self._expressions, value_by_parameter, moved_parameters))
+        return dict(perturbed_values(self._expressions, value_by_parameter, moved_parameters))
 
     def network_points(self, columns: Columns) -> NetworkPoints:
         """Build the arrays of a network at aligned points, as solvers take them.
 
         Parameters
         ----------
-        columns : as `columns` or `perturbed` give them
+        columns : as `columns` or `perturbed_columns` give them
         """
         point_count = max((len(column) for column in columns.values()), default=1)
         service, visits, scv = self._arrays_by_class(columns, point_count)

@@ -97,8 +97,8 @@ class BlockedNetwork(FlatNetwork):
             self._entries_by_chain[chain_name] = [(1.0, chain.reference)]
             for place in self._places(chain):
                 self._moves_by_place[place] = [
-                    _Move(self._number_at(f"routing.{index}.probability"), route.target)
-                    for index, route in enumerate(self.model.routing)
+                    _Move(self._number_at(f"routing.{route_index}.probability"), route.target)
+                    for route_index, route in enumerate(self.model.routing)
                     if route.source == place
                 ]
         else:
@@ -109,9 +109,9 @@ class BlockedNetwork(FlatNetwork):
         if not thinks:
             # A cycle that visits no station takes no time, and is none.
             entries = self._entries_by_chain[chain_name]
-            total = sum(probability for probability, _ in entries)
+            total_probability = sum(probability for probability, _ in entries)
             self._entries_by_chain[chain_name] = [
-                (probability / total, place) for probability, place in entries
+                (probability / total_probability, place) for probability, place in entries
             ]
         first_places = [] if thinks else self._entries_by_chain[chain_name]
         ends_at = chain.reference if chain_name in self.model.chains else None
@@ -130,19 +130,19 @@ class BlockedNetwork(FlatNetwork):
             for move in self._first_visits(places)
             if move.target is not None
         ]
-        for index, place in enumerate(places):
-            again = max(0.0, 1 - 1 / self.visits[place])
+        for place_index, place in enumerate(places):
+            repeat_probability = max(0.0, 1 - 1 / self.visits[place])
             self._moves_by_place[place] = [
-                *([_Move(again, place)] if again else []),
+                *([_Move(repeat_probability, place)] if repeat_probability else []),
                 *(
-                    move._replace(probability=(1 - again) * move.probability)
-                    for move in self._first_visits(places[index + 1 :])
+                    move._replace(probability=(1 - repeat_probability) * move.probability)
+                    for move in self._first_visits(places[place_index + 1 :])
                 ),
             ]
 
     def _first_visits(self, places: Sequence[Place]) -> Iterator[_Move]:
-        """Yield the first of some places that is visited, with its probability; none of them is a
-        move without a target.
+        """Yield a move to each of some places that may be the first one visited, with its
+        probability, and a move without a target for the case that none is visited.
         """
         remaining_probability = 1.0
         for place in places:
@@ -159,7 +159,7 @@ class BlockedNetwork(FlatNetwork):
         return bool(self.network_points.network.think[0, chain_index].real > 0)
 
     def _blocking_at(self, place: Place) -> str:
-        """Return what becomes of customers on their way to a place that is full."""
+        """Return the kind of blocking of customers on their way to a place that is full."""
         station = self.model.stations[place[1]]
         return LOSS if station.capacity is None else station.blocking
 
@@ -180,9 +180,9 @@ class BlockedNetwork(FlatNetwork):
                 continue
             station = self.model.stations[place[1]]
             discipline = DISCIPLINES[station.discipline]
-            in_order = discipline.order in (ARRIVAL, RANK) and not discipline.preemptive
-            if not discipline.delay and (not in_order or station.rates):
-                way_out = "leave rates out" if in_order else "write discipline: fcfs"
+            is_in_order = discipline.order in (ARRIVAL, RANK) and not discipline.preemptive
+            if not discipline.delay and (not is_in_order or station.rates):
+                way_out = "leave rates out" if is_in_order else "write discipline: fcfs"
                 raise ModelError(
                     f"a simulation has no rule for {place[1]}, where customers are blocked: it"
                     " holds up servers in the order of arrival or of ranks without rates, and"
@@ -211,18 +211,19 @@ class BlockedNetwork(FlatNetwork):
         places than there are customers.
         """
         network = self.network_points.network
-        thinks = network.think[0].real > 0
-        if not network.closed.all() or (thinks & (network.population[0] > 0)).any():
+        has_think_time = network.think[0].real > 0
+        if not network.closed.all() or (has_think_time & (network.population[0] > 0)).any():
             return
         capacities = [
             self.model.stations[station_name].capacity
             for station_name in {station_name for _, station_name in self.visits}
         ]
         customers = int(network.population[0].sum())
-        places = sum(capacity for capacity in capacities if capacity is not None)
-        if None not in capacities and customers > places:
+        place_count = sum(capacity for capacity in capacities if capacity is not None)
+        if None not in capacities and customers > place_count:
             raise ModelError(
-                f"{customers:,} closed customers never find a place: the stations have {places:,};"
+                f"{customers:,} closed customers never find a place: the stations have"
+                f" {place_count:,};"
                 " raise a capacity"
             )
 
@@ -408,8 +409,8 @@ class BlockedNetwork(FlatNetwork):
 def _closed_moves(
     move: _Move, ends_at: Place | None, first_places: Sequence[tuple[float, Place]]
 ) -> Iterator[_Move]:
-    """Yield the moves of a closed customer in the place of one that may end its cycle: it goes on
-    to a first place of the next cycle; without any it thinks.
+    """Yield the moves of a closed customer instead of one that may end its cycle: it continues at a
+    first place of the next cycle or, if there is none, it thinks.
 
     Parameters
     ----------

@@ -485,14 +485,14 @@ class FlatNetwork:
         region before the first station that it visits, and leaves it after the last.
         """
         builder = self.builder
-        name_of_run = f"{chain_name} from {places[0][1]}"
+        visit_group = f"{chain_name} from {places[0][1]}"
         may_be_outside = True
         inside_marks = [
-            f"{name_of_run}: inside {region_name} before {place_index}"
+            f"{visit_group}: inside {region_name} before {place_index}"
             for place_index in range(len(places) + 1)
         ]
         outside_marks = [
-            f"{name_of_run}: outside {region_name} before {place_index}"
+            f"{visit_group}: outside {region_name} before {place_index}"
             for place_index in range(len(places) + 1)
         ]
         for place_index, place in enumerate(places):

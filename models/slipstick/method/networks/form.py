@@ -458,15 +458,15 @@ def _without_overtaking(
         is_plain_station & network.delays & (network.scv[0, chain_index].real == 1)
     )
     # Another class goes along a part of the path without a gap, once.
-    are_rejoining = []
+    rejoins_path = []
     for class_visits in visits_by_class:
         longest_gap = np.diff(np.flatnonzero(class_visits)).max(initial=1)
-        are_rejoining.append(longest_gap > 1 or not np.isin(class_visits, (0, 1)).all())
+        rejoins_path.append(longest_gap > 1 or not np.isin(class_visits, (0, 1)).all())
     are_queues_between = (is_queue & network.single)[station_indices[1:-1]].all()
     return bool(
         can_be_end[station_indices].all()
         and are_queues_between
-        and (len(station_indices) == 1 or not any(are_rejoining))
+        and (len(station_indices) == 1 or not any(rejoins_path))
     )
 
 
@@ -492,10 +492,10 @@ def _solution_notes(network_layout: NetworkLayout, solution: NetworkSolution) ->
     solver_notes = (
         [f"{solution.method}{iterations_text}"] if solution.method != MARKOV_CHAIN else []
     )
-    return (*error_notes, *solver_notes, *solution.notes, *assumed(network_layout))
+    return (*error_notes, *solver_notes, *solution.notes, *assumption_notes(network_layout))
 
 
-def assumed(network_layout: NetworkLayout) -> tuple[str, ...]:
+def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
     """Return notes on the assumptions where the description of a network leaves a choice open."""
     model = network_layout.model
     places = {place for route in model.routing for place in (route.source, route.target)}
@@ -632,13 +632,13 @@ class Measures:
         """Return every measure by name; NaN where it is undefined."""
         with np.errstate(all="ignore"):
             return {
-                **self.chains(),
+                **self.columns_by_chain(),
                 **self._columns_by_class(),
                 **self._columns_by_station(),
                 **self._probabilities(),
             }
 
-    def chains(self) -> dict[str, Array]:
+    def columns_by_chain(self) -> dict[str, Array]:
         """Return throughput and response time of every class and every chain."""
         residence = self._residence
         columns: dict[str, Array] = {}
@@ -656,8 +656,8 @@ class Measures:
         return columns
 
     def _class_throughput(self, chain_index: int, chain: Chain, class_index: int) -> Array:
-        """Return how many customers become members of a class in a second [1/s]; of a closed chain,
-        the visits of the class to the station of the reference.
+        """Return the rate at which customers become members of a class or, in a closed chain, the
+        rate of visits of the class to the station of the reference [1/s].
 
         Of customers that may be lost only those that arrive are known by this [1/s].
         """
@@ -770,7 +770,7 @@ class CompiledNetwork(CompiledModel):
         self.quantity = f"response_time[{next(iter(self.network_layout.chains))}]"
 
     @property
-    def smooth(self) -> list[str]:
+    def smooth_parameters(self) -> list[str]:
         """Names of the parameters that answers are differentiated by: all except those that
         count customers.
         """
@@ -796,7 +796,8 @@ class CompiledNetwork(CompiledModel):
     def brief(self, values: Values) -> Solution:
         """Compute times and rates alone."""
         return self._solution_from(
-            self.network_layout.network_points(self.network_layout.columns(values)), Measures.chains
+            self.network_layout.network_points(self.network_layout.columns(values)),
+            Measures.columns_by_chain,
         )[0]
 
     def solution(self, values: Values) -> Solution:
@@ -932,7 +933,7 @@ class CompiledNetwork(CompiledModel):
 
     def _derivative_numbers(self, network: NetworkArrays) -> int:
         """Return how many numbers the derivatives by all parameters take."""
-        return _numbers_per_point(network) * len(self.smooth)
+        return _numbers_per_point(network) * len(self.smooth_parameters)
 
     def _derivative_seconds(self, network: NetworkArrays, solver: str) -> float:
         """Estimate the processor time that the derivatives by all parameters take [s]; 0 for a
@@ -954,7 +955,7 @@ class CompiledNetwork(CompiledModel):
                     customers_by_class[:-1] + 1
                 ).prod()
             step_count = 2 * population_vectors * (400 + 4 * class_count * station_count**2)
-        return float(len(self.smooth) * step_count * EXACT_STEP)
+        return float(len(self.smooth_parameters) * step_count * EXACT_STEP)
 
     def _gradient(
         self, point_values: Mapping[str, float], network: NetworkArrays, solver: str
@@ -981,7 +982,7 @@ class CompiledNetwork(CompiledModel):
         """Compute the derivatives of throughputs and response times by the complex step, many
         parameters in one call; empty if a point is not solved.
         """
-        parameter_names = self.smooth
+        parameter_names = self.smooth_parameters
         if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
             announce(
                 f"shares of {len(parameter_names):,} parameters: about {seconds:,.0f} s of"
@@ -997,10 +998,14 @@ class CompiledNetwork(CompiledModel):
         for first_index in range(0, len(parameter_names), names_at_once) or (0,):
             moved_names = parameter_names[first_index : first_index + names_at_once]
             network_points = self.network_layout.network_points(
-                self.network_layout.perturbed(point_values, moved_names)
+                self.network_layout.perturbed_columns(point_values, moved_names)
             )
             moved_columns, _, reason_by_point = _measured_columns(
-                self.network_layout, network_points, solver, Measures.chains, fail_together=True
+                self.network_layout,
+                network_points,
+                solver,
+                Measures.columns_by_chain,
+                fail_together=True,
             )
             if reason_by_point:
                 return {}
@@ -1022,7 +1027,8 @@ class CompiledNetwork(CompiledModel):
         if number_count <= limit("derivatives"):
             return ()
         note = (
-            f"shares of {len(self.smooth):,} parameters are left out: their derivatives take"
+            f"shares of {len(self.smooth_parameters):,} parameters are left out: their"
+            " derivatives take"
             f" {number_count:,} numbers, and the limit is {limit('derivatives'):,.0f}; change"
             f" single parameters in a study, {way_out('derivatives', number_count)}"
         )

@@ -191,13 +191,13 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
         reference_index = (slice(None), *network_points.references[chain_index])
         # Of those admitted a part abandons the queue: only the others end their service.
         admitted_visits = solution.ended / (1 - solution.abandoned)
-        ended_visits, visits_begun, stated_visits = (
+        ended_visits, begun_at_reference, stated_visits = (
             values[reference_index]
             for values in (solution.ended, admitted_visits, network_points.visits)
         )
         for values, events_of_reference in (
             (throughput, ended_visits),
-            (begun_visits, visits_begun),
+            (begun_visits, begun_at_reference),
         ):
             values[:, list(class_indices)] = quotient(events_of_reference, stated_visits)[:, None]
         if network.draws_again and not network.closed[chain_index] and (stated_visits != 1).any():

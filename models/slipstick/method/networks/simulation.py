@@ -22,14 +22,14 @@ from slipstick.method.networks.flatten import (
     thinking_label,
     wait_label,
 )
-from slipstick.method.networks.form import CompiledNetwork, assumed
+from slipstick.method.networks.form import CompiledNetwork, assumption_notes
 from slipstick.method.simulation.form import (
     CompiledSimulation,
     Differences,
-    as_value,
     check_departures,
     notes_of,
-    one_point,
+    one_point_solution,
+    value_of_estimate,
 )
 from slipstick.model.network import OpenClass, Place, QueueingNetwork
 from slipstick.queueing.network import ABANDONMENT
@@ -92,10 +92,10 @@ def _solution(
         )
         estimated_values = {**estimated_values, **shares}
         remarks = replace(remarks, notes=(*remarks.notes, note))
-    is_exact = estimates.certain and not (result and result.plan.is_random)
+    is_exact = estimates.is_exact and not (result and result.plan.is_random)
     account = {"account": estimates.account()}
     return replace(
-        one_point(network_layout.model.name, estimated_values, remarks, gradient, account),
+        one_point_solution(network_layout.model.name, estimated_values, remarks, gradient, account),
         exact=np.array([is_exact]),
     )
 
@@ -121,7 +121,7 @@ class _NetworkEstimates:
     def values(self) -> dict[str, Value]:
         """Compute the value of every estimate."""
         return {
-            value_name: as_value(estimate, unit_of(value_name))
+            value_name: value_of_estimate(estimate, unit_of(value_name))
             for value_name, estimate in self._named_estimates()
             if estimate is not None
         }
@@ -129,7 +129,10 @@ class _NetworkEstimates:
     def remarks(self) -> Remarks:
         """Return the notes on the run."""
         result = self.result
-        notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.network_layout))
+        notes = (
+            *(notes_of(result) if result else (NO_CUSTOMERS,)),
+            *assumption_notes(self.network_layout),
+        )
         notes = (*notes, ABANDONMENT) if self.planned_network.network_points.patience else notes
         traces = {
             chain_name: getattr(chain.members, "trace", ())
@@ -151,7 +154,7 @@ class _NetworkEstimates:
         )
 
     @property
-    def certain(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether every mean is known up to rounding."""
         estimates = (
             estimate
@@ -435,7 +438,7 @@ class _NetworkEstimates:
 
     def weights_of_served_cycles(self, chain_name: str) -> Array:
         """Return weights of the run's statistics, whose weighted sum is the number of cycles that
-        do not end in the queue of the chain's first station.
+        are not abandoned in the queue of the chain's first station.
         """
         first_places = self.planned_network.counting_places.get(chain_name, {})
         departure_weights = (
@@ -654,7 +657,7 @@ def _shares(
     parameters = network_layout.tape.parameters
     names_with_time = (
         parameter_name
-        for parameter_name in approximate_form.smooth
+        for parameter_name in approximate_form.smooth_parameters
         if parameters[parameter_name].dimension.time_power
     )
     ranked_names = sorted(names_with_time, key=lambda name: -abs(approximate_shares.get(name, 0.0)))

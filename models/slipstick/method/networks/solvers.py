@@ -36,7 +36,7 @@ STOPPING_ERROR = 1e-6
 """How far, relatively, the stopping rule of an approximation may leave it from a law."""
 
 
-def _solution_by(
+def _solution_of_solver(
     network_points: NetworkPoints, solver: str, state_limit: int | None = None
 ) -> NetworkSolution:
     """Solve a network by the solver with a given name; the solver's libraries are imported only
@@ -166,7 +166,7 @@ def _checked_solution(network_points: NetworkPoints, solver: str) -> NetworkSolu
             f"{network.not_poisson}, which the method {solver} does not take; ask for"
             f" {alternatives}"
         )
-    solution = _solution_by(network_points, solver)
+    solution = _solution_of_solver(network_points, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
         return solution
     return checked(network, solution, ROUNDING if solution.exact else STOPPING_ERROR)
@@ -201,7 +201,7 @@ def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]
         _, class_count, station_count = network_points.network.service.shape
         most_by_places = MOST_STATES_TIMES_PLACES // max(1, class_count * station_count)
         most_states = min(MOST_CHAIN_STATES, most_by_places, int(limit("states")))
-        return chosen_solver, _solution_by(network_points, MARKOV_CHAIN, most_states)
+        return chosen_solver, _solution_of_solver(network_points, MARKOV_CHAIN, most_states)
     except (NoAnswerError, ModelError):
         # Approximations take neither losses, nor weights, nor arrivals that are not Poisson, so the
         # refusal of the chain stands.

@@ -111,26 +111,26 @@ Parties = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Flat:
+class FlatModel:
     """A plan for the simulator, with those facts about the model that the plan does not hold.
 
     Parameters
     ----------
     plan : the program of the simulation
     population : processors, or arrivals a second
-    once : mean time of one execution of each step [s]
+    execution_times : mean time of one execution of each step [s]
     fraction_notes : notes on counts that are not whole: the fraction is the probability of one more
     targets : targets of response times, whose shares are reported, by the name of the group [s]
     """
 
     plan: Plan
     population: float
-    once: Mapping[str, float]
+    execution_times: Mapping[str, float]
     fraction_notes: tuple[str, ...]
     targets: Mapping[str, float]
 
 
-def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
+def flatten(model: Model, values: Mapping[str, float] | None = None) -> FlatModel:
     """Write a model as a plan of the simulator.
 
     Parameters
@@ -179,7 +179,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             raise no_rule_for_population("simulation", model.population)
 
 
-def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Numbers) -> Flat:
+def _write_groups(groups: Sequence[Group], writer: Writer, value_by_expr: Numbers) -> FlatModel:
     """Write the instructions of the cycle of each group of customers; a group without processors
     and arrivals has none.
     """
@@ -254,7 +254,9 @@ def _parties_by_name(groups: Sequence[Group], group_sizes: Sequence[int]) -> Par
     return parties_by_name
 
 
-def _write_phases(population: PhasedPopulation, writer: Writer, value_by_expr: Numbers) -> Flat:
+def _write_phases(
+    population: PhasedPopulation, writer: Writer, value_by_expr: Numbers
+) -> FlatModel:
     """Write the phases; processors that take part in the same phases share their instructions."""
     phase_sizes = [
         _whole_number(value_by_expr[phase.processors], "the processors of a phase")
@@ -282,7 +284,7 @@ def _write_phases(population: PhasedPopulation, writer: Writer, value_by_expr: N
     return writer.finished_plan(float(processors))
 
 
-def _write_supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
+def _write_supersteps(population: SuperstepPopulation, writer: Writer) -> FlatModel:
     """Write the supersteps of each processor, one after the other; each ends with a wait for the
     last processor.
     """
@@ -309,15 +311,15 @@ class Writer:
         self.model = model
         self.numbers = numbers
         self.builder = Builder()
-        self.members = self.other_processors = 0
-        self.once: dict[str, float] = {}
+        self.processors = self.other_processors = 0
+        self.execution_times: dict[str, float] = {}
         self._number_by_node: dict[int, str] = {}
         # By each fork around what is written, the resource of the hold whose body is its branch;
         # empty for a fork of several branches.
         self._resources_of_forks: list[str] = []
         self._fraction_notes: dict[str, None] = {}
 
-    def finished_plan(self, population: float) -> Flat:
+    def finished_plan(self, population: float) -> FlatModel:
         """Return the plan that was written, with the model's numbers."""
         expr_by_group = self.model.population.targets
         targets_by_name = {
@@ -325,13 +327,15 @@ class Writer:
             for group_name, target_expr in expr_by_group.items()
         }
         notes = tuple(self._fraction_notes)
-        return Flat(self.builder.plan(), population, self.once, notes, targets_by_name)
+        return FlatModel(
+            self.builder.plan(), population, self.execution_times, notes, targets_by_name
+        )
 
     def add_resources(self, members: int) -> None:
         """Add the resources of the model to the plan; the processors of a population become
         stations of their own.
         """
-        self.members = members
+        self.processors = members
         self.other_processors = members - 1
         self._refuse_too_many_branches(max(members, 1))
         for resource_name, resource in self.model.resources.items():
@@ -454,7 +458,7 @@ class Writer:
             pool_name, roots_by_problem, parts_by_task, pool.queues, pool.order == "lifo"
         )
 
-    def _ask(self, node: Ask, parties: Parties) -> None:
+    def _write_pool_tasks(self, node: Ask, parties: Parties) -> None:
         """Write the part of a processor in executing the tasks of a pool."""
         pool_name = node.pool
         pool = self.model.resources[pool_name]
@@ -462,7 +466,7 @@ class Writer:
         time_inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
         self.builder.execute_pool(
             pool_name,
-            parties.get(pool_name, self.members),
+            parties.get(pool_name, self.processors),
             time_inside,
             pool_name,
             f"{MONITOR}:{pool_name}",
@@ -477,7 +481,7 @@ class Writer:
         access = ServiceTime("deterministic", accesses_in_row * self.numbers[lock.access], 0.0)
         # Pauses that do not double have no longest one.
         longest_pause = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
-        home_node = lock.home if self.members else None
+        home_node = lock.home if self.processors else None
         return LockImplementation(
             lock_kind,
             lock.word,
@@ -522,7 +526,7 @@ class Writer:
         if first_step is None:
             self.write(cycle, parties)
             return
-        self._step(first_step, parties)
+        self._write_step(first_step, parties)
         self.builder.start_response()
         for child in cycle.children[1:]:
             self.write(child, parties)
@@ -534,13 +538,15 @@ class Writer:
             raise no_rule("simulation", activity)
         rule(activity, self, parties)
 
-    def deferred_write(self, activity: Activity, parties: Parties) -> Callable[[], None]:
+    def activity_writer(self, activity: Activity, parties: Parties) -> Callable[[], None]:
         """Return a function that writes an activity, which the builder calls where its instructions
         belong.
         """
         return partial(self.write, activity, parties)
 
-    def _branch(self, body: Activity, parties: Parties, replies_to: str = "") -> Callable[[], None]:
+    def _branch_writer(
+        self, body: Activity, parties: Parties, replies_to: str = ""
+    ) -> Callable[[], None]:
         """Return a function that writes the body of a branch, of a fork or of a hold that is
         replied to.
         """
@@ -552,20 +558,20 @@ class Writer:
 
         return write_branch
 
-    def _reply(self, node: EarlyReply, parties: Parties) -> None:
+    def _write_reply(self, node: EarlyReply, parties: Parties) -> None:
         """Write the reply of a hold to its customer."""
         self.builder.reply(self._resources_of_forks[::-1].index(node.resource))
 
-    def _then(self, node: Then, parties: Parties) -> None:
+    def _write_sequence(self, node: Then, parties: Parties) -> None:
         """Write activities one after the other."""
         for child in node.parts:
             self.write(child, parties)
 
-    def _fork(self, node: Fork, parties: Parties) -> None:
+    def _write_fork(self, node: Fork, parties: Parties) -> None:
         """Write the branches of a fork."""
         branches_awaited = None if node.join is None else self._branches_awaited(node)
         self.builder.fork(
-            [self._branch(branch, parties) for branch in node.branches], branches_awaited
+            [self._branch_writer(branch, parties) for branch in node.branches], branches_awaited
         )
 
     def _branches_awaited(self, node: Fork) -> int:
@@ -573,40 +579,40 @@ class Writer:
         assert node.join is not None
         return _whole_number(self.numbers[node.join], "the join of a fork", 0, len(node.branches))
 
-    def _choose(self, node: Choice, parties: Parties) -> None:
+    def _write_choice(self, node: Choice, parties: Parties) -> None:
         """Write a choice of one of several bodies."""
-        probabilities = self._probabilities(node)
-        body_writers = [self.deferred_write(body, parties) for body in node.children]
+        probabilities = self._checked_probabilities(node)
+        body_writers = [self.activity_writer(body, parties) for body in node.children]
         options = list(zip(probabilities, body_writers, strict=True))
         self.builder.choose(options, f"choice-{self._stream_number(node)}")
 
-    def _repeat(self, node: Repeat, parties: Parties) -> None:
+    def _write_repeat(self, node: Repeat, parties: Parties) -> None:
         """Write the repetition of a body."""
         stream_name = f"repeat-{self._stream_number(node)}"
         if node.spread == GEOMETRIC:
             mean_count = self._checked_count(node.count, "the count of repeat")
             self.builder.repeat_geometrically(
-                mean_count, self.deferred_write(node.body, parties), stream_name
+                mean_count, self.activity_writer(node.body, parties), stream_name
             )
         else:
             rounds = self._count_with_note(node.count, "the count of repeat")
-            self.builder.repeat(rounds, self.deferred_write(node.body, parties), stream_name)
+            self.builder.repeat(rounds, self.activity_writer(node.body, parties), stream_name)
 
-    def _hold(self, node: Hold, parties: Parties) -> None:
+    def _write_hold(self, node: Hold, parties: Parties) -> None:
         """Write a hold of a lock or of permits, with the work done under it."""
         lock = self.model.resources[node.resource]
         if len(holds_together := self.model.holds_taken_together(node)) > 1:
-            write_body = self.deferred_write(holds_together[-1].body, parties)
+            write_body = self.activity_writer(holds_together[-1].body, parties)
             self.builder.hold_together(
                 [hold_step.resource for hold_step in holds_together], write_body
             )
             return
         rank = lock.rank(node.mode) if isinstance(lock, ReaderWriterLock) else 0
-        write_after = None if node.after is None else self.deferred_write(node.after, parties)
-        write_body = self.deferred_write(node.body, parties)
+        write_after = None if node.after is None else self.activity_writer(node.after, parties)
+        write_body = self.activity_writer(node.body, parties)
         gets_reply = False
         if REPLIES in self.model.constructs and (gets_reply := has_reply(node)):
-            write_body = self._branch(node.body, parties, node.resource)
+            write_body = self._branch_writer(node.body, parties, node.resource)
         permits = 1
         if node.permits is not None:
             permits_in_words = f"the permits of a hold of {node.resource}"
@@ -616,24 +622,24 @@ class Writer:
             node.resource, write_body, rank, is_exclusive, write_after, permits, gets_reply
         )
 
-    def _wait(self, node: WaitUnit, parties: Parties) -> None:
+    def _write_wait(self, node: WaitUnit, parties: Parties) -> None:
         """Write the wait for a unit of a counter."""
         self.builder.wait(node.counter, self.model.monitor_of(node.counter))
 
-    def _signal(self, node: SignalUnit, parties: Parties) -> None:
+    def _write_signal(self, node: SignalUnit, parties: Parties) -> None:
         """Write the signal of a unit of a counter."""
         self.builder.give(node.counter, self.model.monitor_of(node.counter))
 
-    def _pipeline(self, node: Pipeline, parties: Parties) -> None:
+    def _write_pipeline(self, node: Pipeline, parties: Parties) -> None:
         """Write the stages of a pipeline."""
         item_count = self._count_with_note(node.items, f"the items of {node.name}")
         stages = [
-            (stage.kind == "serial", [self.deferred_write(body, parties) for body in stage.bodies])
+            (stage.kind == "serial", [self.activity_writer(body, parties) for body in stage.bodies])
             for stage in node.stages
         ]
         self.builder.pipeline(item_count, stages, node.name)
 
-    def _attempt(self, node: Attempt, parties: Parties) -> None:
+    def _write_attempt(self, node: Attempt, parties: Parties) -> None:
         """Write a visit that is tried again if it does not begin within a limit."""
         pause_time = time_limit = None
         if node.limit is not None:
@@ -642,8 +648,8 @@ class Writer:
             pause_time = service_time(self.numbers[node.back_off], 1.0)
         self.builder.attempt(
             time_limit,
-            self.deferred_write(node.visit, parties),
-            self.deferred_write(node.otherwise, parties),
+            self.activity_writer(node.visit, parties),
+            self.activity_writer(node.otherwise, parties),
             node.resource,
             attempt_number=self._stream_number(node),
             retries=node.retries,
@@ -651,10 +657,10 @@ class Writer:
             doubles=node.doubling,
             queue_limit=None if node.queue is None else self._queue_places(node),
             cuts_service=node.cuts,
-            breaker=None if node.breaker is None else self._breaker(node.breaker),
+            breaker=None if node.breaker is None else self._breaker_and_open_time(node.breaker),
         )
 
-    def _breaker(self, name: str) -> tuple[str, ServiceTime]:
+    def _breaker_and_open_time(self, name: str) -> tuple[str, ServiceTime]:
         """Return the name of a circuit breaker and the time for which it opens."""
         resource = self.model.resources[name]
         assert isinstance(resource, Breaker)
@@ -675,13 +681,13 @@ class Writer:
             raise NoAnswerError(f"{queue_in_words} is {place_count:g}; it must be a whole number")
         return round(place_count)
 
-    def _pick(self, node: Pick, parties: Parties) -> None:
+    def _write_pick(self, node: Pick, parties: Parties) -> None:
         """Write a choice of one body by a rule."""
-        body_writers = [self.deferred_write(option, parties) for option in node.options]
+        body_writers = [self.activity_writer(option, parties) for option in node.options]
         resources_and_writers = list(zip(node.first_resources, body_writers, strict=True))
         self.builder.pick(resources_and_writers, node.by, self._stream_number(node))
 
-    def _step(self, step: Step, parties: Parties) -> None:
+    def _write_step(self, step: Step, parties: Parties) -> None:
         """Write a step: a delay, or a visit to a station or a processor."""
         mean_time = self.numbers[step.time]
         if not in_range(mean_time):
@@ -690,7 +696,7 @@ class Writer:
                 f" takes {RANGE}"
             )
         speed_expression = self.model.speed_alone(step)
-        self.once[step.name] = (
+        self.execution_times[step.name] = (
             mean_time if speed_expression is None else mean_time / self.numbers[speed_expression]
         )
         random_time = time_of_distribution(mean_time, step.scv, step.distribution)
@@ -719,9 +725,10 @@ class Writer:
         number_match = re.fullmatch(r"processor\[([0-9]+)\]", step.resource)
         if number_match:
             processor_index = int(number_match[1])
-            if processor_index >= self.members:
+            if processor_index >= self.processors:
                 raise ModelError(
-                    f"step {step.name} asks {step.resource}, but there are {self.members}, from 0"
+                    f"step {step.name} asks {step.resource}, but there are {self.processors},"
+                    " from 0"
                 )
             self.builder.serve(OWN, random_time, step.name, wait=wait_label, offset=processor_index)
             return
@@ -729,7 +736,7 @@ class Writer:
             self.builder.serve(OWN, random_time, step.name, wait=wait_label, where=Where.OWN)
             return
         # A single processor asks processors outside the population.
-        processors = 1 + self.other_processors if self.members == 1 else self.members
+        processors = 1 + self.other_processors if self.processors == 1 else self.processors
         if step.resource == "other":
             self.builder.draw_destination(processors, f"{step.name}:other")
         else:
@@ -750,7 +757,7 @@ class Writer:
         # Branches beyond this number ask the same processors again, in turn.
         return min(max([1, *branch_counts, *item_counts]), MOST_OTHER_PROCESSORS)
 
-    def _barrier(self, node: BarrierWait, parties: Parties) -> None:
+    def _write_barrier(self, node: BarrierWait, parties: Parties) -> None:
         """Write a wait for all parties of a barrier."""
         barrier_name = node.name
         party_count = parties.get(barrier_name, 0) if node.parties is None else node.parties
@@ -765,7 +772,7 @@ class Writer:
             barrier_name, party_count, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
         )
 
-    def _probabilities(self, choice: Choice) -> list[float]:
+    def _checked_probabilities(self, choice: Choice) -> list[float]:
         """Return the probabilities of the options of a choice; raises if they do not add up to
         1.
         """
@@ -816,20 +823,20 @@ Rule = Callable[[Any, Writer, Parties], None]
 
 def _own_rules() -> dict[str, Rule]:
     rules: dict[type[Activity], Callable[[Writer, Any, Parties], None]] = {
-        Step: Writer._step,
-        Then: Writer._then,
-        Fork: Writer._fork,
-        Choice: Writer._choose,
-        Repeat: Writer._repeat,
-        Hold: Writer._hold,
-        EarlyReply: Writer._reply,
-        Attempt: Writer._attempt,
-        Pick: Writer._pick,
-        WaitUnit: Writer._wait,
-        SignalUnit: Writer._signal,
-        Ask: Writer._ask,
-        BarrierWait: Writer._barrier,
-        Pipeline: Writer._pipeline,
+        Step: Writer._write_step,
+        Then: Writer._write_sequence,
+        Fork: Writer._write_fork,
+        Choice: Writer._write_choice,
+        Repeat: Writer._write_repeat,
+        Hold: Writer._write_hold,
+        EarlyReply: Writer._write_reply,
+        Attempt: Writer._write_attempt,
+        Pick: Writer._write_pick,
+        WaitUnit: Writer._write_wait,
+        SignalUnit: Writer._write_signal,
+        Ask: Writer._write_pool_tasks,
+        BarrierWait: Writer._write_barrier,
+        Pipeline: Writer._write_pipeline,
     }
     return {node_type.word: _as_rule(rule) for node_type, rule in rules.items()}
 

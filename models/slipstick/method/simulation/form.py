@@ -1,7 +1,7 @@
 """Simulation of activities: the same tree as in closed form, executed event by event.
 
-What a run saw becomes values with intervals (`as_value`), notes (`notes_of`) and, where asked,
-shares from differences of runs with the same random numbers (`Differences`): the same for
+What a run saw becomes values with intervals (`value_of_estimate`), notes (`notes_of`) and, where
+asked, shares from differences of runs with the same random numbers (`Differences`): the same for
 activities and queueing networks.
 """
 
@@ -24,11 +24,11 @@ from slipstick.method.answers import (
     Gradient,
     Remarks,
     Solution,
-    joined,
+    join_solutions,
 )
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.names import QUANTILES, TIME_QUANTILES
-from slipstick.method.simulation.flatten import ALL, Flat, flatten
+from slipstick.method.simulation.flatten import ALL, FlatModel, flatten
 from slipstick.model.activity import Attempt, think_step
 from slipstick.model.steps import each_once, list_parallel_nodes, steps
 from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
@@ -60,7 +60,7 @@ RARE_EVENTS = (
 )
 
 
-def as_value(estimate: Estimate, unit: str) -> Value:
+def value_of_estimate(estimate: Estimate, unit: str) -> Value:
     """Return an estimate as a value with its interval.
 
     Parameters
@@ -106,22 +106,25 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
     for group_index, group in enumerate(result.plan.groups):
         if group.kind != "open" or group.name in lossy_groups:
             continue
-        times = result.plan.draws[group.arrivals].distribution
-        of_period = getattr(times, "customers_of_period", 0.0)
-        has_profile = getattr(times, "period", 0.0) > 0
-        if isinstance(times, BurstyTimes | TracedTimes) or (of_period and not has_profile):
+        arrival_times = result.plan.draws[group.arrivals].distribution
+        customers_of_period = getattr(arrival_times, "customers_of_period", 0.0)
+        has_profile = getattr(arrival_times, "period", 0.0) > 0
+        if isinstance(arrival_times, BurstyTimes | TracedTimes) or (
+            customers_of_period and not has_profile
+        ):
             continue
         departures = float(column_sums[result.layout.cycles[group_index]])
         # Those of a profile are fewer than at its mean rate by at most those of a period, and as
         # many may be present at the end because it is behind a peak.
-        arrivals = elapsed / times.mean - 2 * of_period
-        variance_factor = max(1.0, float(getattr(times, "scv", 1.0)))
-        variance_factor *= float(getattr(times, "size", 1.0))
+        arrivals = elapsed / arrival_times.mean - 2 * customers_of_period
+        variance_factor = max(1.0, float(getattr(arrival_times, "scv", 1.0)))
+        variance_factor *= float(getattr(arrival_times, "size", 1.0))
         gap = max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departures, 1.0)) ** 0.5)
         customers = group.name.removeprefix(ALL) or "customers"
         if 0 < departures < arrivals * (1 - gap):
             raise NoAnswerError(
-                f"{customers} arrive faster than they leave: {1 / times.mean:.4g} in a second, and"
+                f"{customers} arrive faster than they leave: {1 / arrival_times.mean:.4g} in a"
+                " second, and"
                 f" {departures / elapsed:.4g} leave in the {elapsed:.4g} s that were simulated; a"
                 " resource is asked for more than it can do, or customers stay longer than the run:"
                 " lower the arrivals, or simulate longer"
@@ -282,7 +285,7 @@ class Differences:
         return Estimate(mean_slope, mean_slope - half_width, mean_slope + half_width)
 
 
-def compared_with_one(
+def with_single_processor_values(
     values: dict[str, Value],
     single: SingleProcessor,
     processors: float,
@@ -340,8 +343,8 @@ def compared_with_one(
         )  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
     efficiency = float(GRAIN_EFFICIENCY.equation(least_time, time_among_others.value))
     interference = float(GRAIN_INTERFERENCE.equation(least_time, time_among_others.value))
-    efficiency_value = _value_with_interval(efficiency, relative_error * efficiency)
-    interference_value = _value_with_interval(interference, relative_error / efficiency)
+    efficiency_value = _ratio_value(efficiency, relative_error * efficiency)
+    interference_value = _ratio_value(interference, relative_error / efficiency)
     ratio_values = {
         "time_alone": time_alone,
         "grain_efficiency": efficiency_value
@@ -371,7 +374,7 @@ def _relative_half_width(time: Value) -> float:
     return (time.high - time.low) / 2 / time.value
 
 
-def _value_with_interval(value: float, half_width: float) -> Value:
+def _ratio_value(value: float, half_width: float) -> Value:
     """Return a value with an interval of a given half-width; without an interval if that is NaN."""
     return (
         Value(value, "1")
@@ -399,13 +402,13 @@ def _solution(
         **_fairness_estimates(result),
     }
     values = {
-        value_name: as_value(estimate, unit_of(value_name))
+        value_name: value_of_estimate(estimate, unit_of(value_name))
         for value_name, estimate in estimates.items()
     }
     if model.single:
         tape = Tape([total(model.population.counts)])
         (processors,) = tape.run(selected_values(parameter_values, tape.parameters))
-        values = compared_with_one(
+        values = with_single_processor_values(
             values, model.single, float(processors[0]), parameter_values, simulation
         )
     values |= {
@@ -419,7 +422,9 @@ def _solution(
         converged=result.converged,
         interrupted=result.stopped == "interrupted",
     )
-    remarks = replace(remarks, notes=(*remarks.notes, *_overloads(model, parameter_values, values)))
+    remarks = replace(
+        remarks, notes=(*remarks.notes, *_overload_notes(model, parameter_values, values))
+    )
     gradient = None
     if simulation.shares:
         gradient, shares, note = _shares(
@@ -441,10 +446,10 @@ def _solution(
     )
     execution_times = {
         value_name: np.array([execution_time])
-        for value_name, execution_time in flat_model.once.items()
+        for value_name, execution_time in flat_model.execution_times.items()
     }
     return replace(
-        one_point(model.name, values, remarks, gradient, account),
+        one_point_solution(model.name, values, remarks, gradient, account),
         exact=is_exact,
         once=execution_times,
         useful=model.useful,
@@ -468,7 +473,7 @@ SURE_HALF_WIDTHS = 2.0
 """Half-widths that a load must be above 1 to be refused: 1 in 20 is beyond one, by chance."""
 
 
-def _overloads(
+def _overload_notes(
     model: Model, parameter_values: Mapping[str, float], values: Mapping[str, Value]
 ) -> Iterator[str]:
     """Yield a note for each resource that may be overloaded by branches that no processor waits
@@ -492,14 +497,14 @@ def _overloads(
     except NoAnswerError:  # what is asked depends on the state
         return
     forks = [node for node in list_parallel_nodes(model.bodies) if node.unawaited_children]
-    nodes_begun = [
-        begun_node
+    unawaited_nodes = [
+        unawaited_node
         for node in forks
         for branch in node.unawaited_children
-        for begun_node in steps(branch)
+        for unawaited_node in steps(branch)
     ]
     resources_used = {
-        resource_name for begun_node in nodes_begun for resource_name in begun_node.uses
+        resource_name for unawaited_node in unawaited_nodes for resource_name in unawaited_node.uses
     }
     for resource_name, resource in model.resources.items():
         if resource_name not in resources_used:
@@ -509,7 +514,7 @@ def _overloads(
         ]
         tape = Tape(work_at_resource)
         columns = tape.run(selected_values(parameter_values, tape.parameters))
-        low, load, high = (
+        low, mean_load, high = (
             sum(
                 float(column[0])
                 * (
@@ -526,11 +531,12 @@ def _overloads(
         if high < 1:
             continue
         description = (
-            f"{resource.noun.split()[-1]} {resource_name} is asked for {load:.4g} of its time, at"
+            f"{resource.noun.split()[-1]} {resource_name} is asked for {mean_load:.4g} of its"
+            " time, at"
             " branches that are not waited for too"
         )
         # At a bottleneck that all share the load is 1, and its estimate a little above or below.
-        if load - SURE_HALF_WIDTHS * (load - low) > 1 + ROUNDING:
+        if mean_load - SURE_HALF_WIDTHS * (mean_load - low) > 1 + ROUNDING:
             raise NoAnswerError(
                 f"{description}: what is begun there is more than it can do; begin less, or shorten"
                 " it"
@@ -538,7 +544,7 @@ def _overloads(
         yield f"{description}: its queue may grow without end, and depends on the length of the run"
 
 
-def one_point(
+def one_point_solution(
     model_name: str,
     values: Mapping[str, Value],
     remarks: Remarks,
@@ -556,7 +562,8 @@ def one_point(
     """
     value_tables = {
         table_name: {
-            entry_name: as_value(estimate, "s") for entry_name, estimate in estimates.items()
+            entry_name: value_of_estimate(estimate, "s")
+            for entry_name, estimate in estimates.items()
         }
         for table_name, estimates in estimates_by_table.items()
     }
@@ -716,7 +723,7 @@ def _cycle_time_weights(model: Model, result: Result) -> Array:
 
 
 def _response_estimates(
-    model: Model, flat_model: Flat, result: Result
+    model: Model, flat_model: FlatModel, result: Result
 ) -> Iterator[tuple[str, Estimate]]:
     """Yield the response times of the groups that think or arrive, and the share of responses
     within the target of each group with a target.
@@ -740,7 +747,7 @@ def _response_estimates(
             )
 
 
-def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str, Estimate]:
+def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict[str, Estimate]:
     """Estimate times and throughputs of the model and of its groups, and quantiles of times."""
     layout = result.layout
     has_thinking = think_step(model.bodies[0]) is not None
@@ -779,7 +786,7 @@ def _time_estimates(model: Model, flat_model: Flat, result: Result) -> dict[str,
 
 
 def _efficiency_estimates(
-    model: Model, flat_model: Flat, simulated_account: _SimulatedAccount
+    model: Model, flat_model: FlatModel, simulated_account: _SimulatedAccount
 ) -> dict[str, Estimate]:
     """Estimate efficiency, speed-up and the processors lost, from the account of a run."""
     result = simulated_account.result
@@ -811,7 +818,7 @@ def _efficiency_estimates(
 def _parallel_estimates(
     model: Model,
     parameter_values: Mapping[str, float],
-    flat_model: Flat,
+    flat_model: FlatModel,
     simulated_account: _SimulatedAccount,
 ) -> dict[str, Estimate]:
     """Estimate occupation, overlap and bubbles, and efficiency and speed-up where they differ from
@@ -1118,7 +1125,7 @@ class CompiledSimulation(CompiledModel):
         return (
             solutions[0]
             if point_count == 1
-            else joined(
+            else join_solutions(
                 [([point_index], solution) for point_index, solution in enumerate(solutions)]
             )
         )
