@@ -183,16 +183,17 @@ class ActivityChain(ActivityForm):
             if self.tape.parameters[name].dimension.time_power
         ]
 
-    def solve(self, numbers: Mapping[Expr, Array], with_account: bool) -> ActivityTable:
+    def solve(self, value_by_expr: Mapping[Expr, Array], with_account: bool) -> ActivityTable:
         """Solve all points; points with the same transitions share the states."""
-        for unfit in _unfit(self.model, numbers):
+        for unfit in _unfit_parts(self.model, value_by_expr):
             raise NoAnswerError(unfit.with_other_methods)
-        wrong = _wrong_numbers(self.model, numbers)
-        table = ActivityTable(np.array(numbers[self.model.population.size]), wrong)
+        reason_by_point = _reasons_by_point(self.model, value_by_expr)
+        table = ActivityTable(np.array(value_by_expr[self.model.population.size]), reason_by_point)
         points_by_transitions = defaultdict[Any, list[int]](list)
         for point in table.answerable.tolist():
             key = (
-                (number[point].real, expr.dimension == COUNT) for expr, number in numbers.items()
+                (number[point].real, expr.dimension == COUNT)
+                for expr, number in value_by_expr.items()
             )
             points_by_transitions[
                 tuple(value if counted else bool(value) for value, counted in key)
@@ -201,7 +202,7 @@ class ActivityChain(ActivityForm):
             try:
                 _solve_alike(
                     self.model,
-                    {expr: number[points] for expr, number in numbers.items()},
+                    {expr: number[points] for expr, number in value_by_expr.items()},
                     table,
                     points,
                     with_account,
@@ -290,37 +291,39 @@ class _Unfit(NamedTuple):
         return f"{self.alone}{', or' if self.change else ':'} ask for {self.methods}"
 
 
-def _wrong_numbers(model: Model, numbers: Mapping[Expr, Array]) -> dict[int, str]:
+def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
     """Return, by point, why a chain has no answer for the numbers of a model."""
     counts = model.population.counts
-    wrong = reasons_out_of_range(model, numbers, MARKOV_CHAIN)
-    for size in counts:
-        least = int(size is counts[0])
-        wrong |= reasons_not_whole(numbers[size], "the processors", least, method=MARKOV_CHAIN)
-    return wrong
+    reason_by_point = reasons_out_of_range(model, value_by_expr, MARKOV_CHAIN)
+    for size_expr in counts:
+        least_count = int(size_expr is counts[0])
+        reason_by_point |= reasons_not_whole(
+            value_by_expr[size_expr], "the processors", least_count, method=MARKOV_CHAIN
+        )
+    return reason_by_point
 
 
 def _takes_no_time(model: Model) -> str:
     return f"a cycle of {model.name} may take no time, so no state lasts; give a step of it a time"
 
 
-def _unfit(
-    model: Model, numbers: Mapping[Expr, Array], takes_streams: bool = False
+def _unfit_parts(
+    model: Model, value_by_expr: Mapping[Expr, Array], takes_streams: bool = False
 ) -> Iterator[_Unfit]:
     """Yield each part of a model that a chain cannot represent. Streams of arrivals are accepted
     only for answers before the steady state.
     """
-    repeats = isinstance(model.population, ClosedPopulation | PhasedPopulation)
-    if not repeats and not takes_streams:
+    has_repeating_processors = isinstance(model.population, ClosedPopulation | PhasedPopulation)
+    if not has_repeating_processors and not takes_streams:
         yield _Unfit("processors that repeat a cycle, and phases, not arrivals or supersteps")
     for node in each_once(model.bodies):
-        lock = model.resources.get(node.uses[0]) if node.uses else None
+        resource = model.resources.get(node.uses[0]) if node.uses else None
         if is_parallel(node) or node.use == ASKED:
             methods = "simulation" if node.use == ASKED else _OTHER_METHODS
             yield _Unfit(f"one thing at a time of a processor, so no {node.kind}", "", methods)
         elif isinstance(node, act.Hold) and node.permits is not None:
             capacity = model.resources[node.resource].capacity
-            permits_taken = numbers.get(node.permits, np.ones(1)).real
+            permits_taken = value_by_expr.get(node.permits, np.ones(1)).real
             if not (
                 (permits_taken == np.round(permits_taken))
                 & (permits_taken >= 1)
@@ -329,45 +332,51 @@ def _unfit(
                 yield _Unfit(f"whole numbers of permits of {node.resource}, from 1 to {capacity}")
         elif isinstance(node, act.Attempt) and not (
             node.timeout is None
-            and (node.patience is None or numbers.get(node.patience, np.ones(1)).all())
+            and (node.patience is None or value_by_expr.get(node.patience, np.ones(1)).all())
         ):
-            takes = f"exponential limits of a wait above 0 s, unlike that for {node.resource}"
-            yield _Unfit(takes, "write patience")
+            accepted = f"exponential limits of a wait above 0 s, unlike that for {node.resource}"
+            yield _Unfit(accepted, "write patience")
         elif isinstance(node, act.Pick) and node.by == IN_TURN:
             yield _Unfit("no turns, whose next depends on all that was before")
         elif isinstance(node, act.Pick) and node.by == LEAST_WORK:
             yield _Unfit("choices by numbers of customers, not by the work that they have left")
-        elif isinstance(lock, Breaker) and (reason := _unfit_breaker(node.uses[0], lock)):
+        elif isinstance(resource, Breaker) and (reason := _unfit_breaker(node.uses[0], resource)):
             yield reason
         elif type(node) not in (act.Then, act.Repeat, act.Choice, act.Attempt, *_WAITING):
             yield _Unfit(f"no steps of the kind {node.kind}, for which it has no rule")
-        elif node.uses and lock is None:
-            takes = f"no processor as a resource, as {node!r:.80} needs"
-            yield _Unfit(takes, "", _OTHER_METHODS)
+        elif node.uses and resource is None:
+            accepted = f"no processor as a resource, as {node!r:.80} needs"
+            yield _Unfit(accepted, "", _OTHER_METHODS)
         elif (
             isinstance(node, act.Step)
             and node.scv < LEAST_SCV
             and not phases_given(node)
-            and numbers[node.time].any()
+            and value_by_expr[node.time].any()
         ):
-            takes = f"times made of exponential phases, and step {node.name} has scv {node.scv:g}"
-            yield _Unfit(takes, f"write from {LEAST_SCV:g} (1 is exponential)")
-        elif isinstance(lock, Station) and lock.servers > 1 and _interrupts(lock):
-            takes = f"services that are interrupted at one server, and {node.uses[0]} has"
-            yield _Unfit(f"{takes} {lock.servers}")
-        elif isinstance(lock, Lock) and (LOCKS[lock.kind].spinning or lock.word is not None):
-            takes = "locks that are handed over at no cost, and the accesses and pauses of"
-            yield _Unfit(f"{takes} {node.uses[0]} are constant", "write fifo")
+            accepted = (
+                f"times made of exponential phases, and step {node.name} has scv {node.scv:g}"
+            )
+            yield _Unfit(accepted, f"write from {LEAST_SCV:g} (1 is exponential)")
+        elif isinstance(resource, Station) and resource.servers > 1 and _interrupts(resource):
+            accepted = f"services that are interrupted at one server, and {node.uses[0]} has"
+            yield _Unfit(f"{accepted} {resource.servers}")
+        elif isinstance(resource, Lock) and (
+            LOCKS[resource.kind].spinning or resource.word is not None
+        ):
+            accepted = "locks that are handed over at no cost, and the accesses and pauses of"
+            yield _Unfit(f"{accepted} {node.uses[0]} are constant", "write fifo")
 
 
 def _unfit_breaker(name: str, breaker: Breaker) -> _Unfit | None:
     """Return why a chain cannot represent a circuit breaker; None if it can."""
     if breaker.scv != 1:
-        takes = f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
-        return _Unfit(takes, "write scv: 1")
+        accepted = f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
+        return _Unfit(accepted, "write scv: 1")
     if breaker.calls > MOST_CALLS_KEPT and breaker.calls != breaker.failures:
-        takes = f"circuit breakers that look back at up to {MOST_CALLS_KEPT} calls, and {name} at"
-        return _Unfit(f"{takes} {breaker.calls}")
+        accepted = (
+            f"circuit breakers that look back at up to {MOST_CALLS_KEPT} calls, and {name} at"
+        )
+        return _Unfit(f"{accepted} {breaker.calls}")
     return None
 
 
@@ -428,22 +437,24 @@ def chain_from_start(
     2.0
     """
     form = ChainFromStart(model)
-    numbers = form.numbers({name: np.array([value]) for name, value in values.items()})
-    cycles, streams = _cycles_and_streams(model, numbers, most, backlog)
-    for unfit in _unfit(model, numbers, takes_streams=True):
+    value_by_expr = form.numbers({name: np.array([value]) for name, value in values.items()})
+    cycles, streams = _cycles_and_streams(model, value_by_expr, most, backlog)
+    for unfit in _unfit_parts(model, value_by_expr, takes_streams=True):
         raise NoAnswerError(unfit.alone)
-    if reasons := _wrong_numbers(model, numbers):
+    if reasons := _reasons_by_point(model, value_by_expr):
         raise NoAnswerError(reasons[0])
     # No other method has these values, so that none is a way out.
-    states = _States(model, numbers, cycles, None, "take fewer processors or customers", streams)
+    states = _States(
+        model, value_by_expr, cycles, None, "take fewer processors or customers", streams
+    )
     try:
         chain, _ = _explored_chain(states)
     except RecursionError as error:
         raise NoAnswerError(_takes_no_time(model)) from error
     rates = np.array(states.rates)[chain.rates.astype(int), 0].real
     # The state before the start is left at once.
-    begins = chain.sources == 0
-    start = np.bincount(chain.targets[begins], weights=rates[begins], minlength=chain.size)
+    is_start = chain.sources == 0
+    start = np.bincount(chain.targets[is_start], weights=rates[is_start], minlength=chain.size)
     positions = np.asarray(chain.states)[:, : states.width]
     present = {
         name: count for (kind, name), count in _counts(states, positions) if kind == "present"
@@ -452,82 +463,85 @@ def chain_from_start(
 
 
 def _cycles_and_streams(
-    model: Model, numbers: Mapping[Expr, Array], most: int, backlog: int
+    model: Model, value_by_expr: Mapping[Expr, Array], most: int, backlog: int
 ) -> tuple[list[tuple[Activity, int]], dict[int, _FollowedArrivals]]:
     """Return the cycle of each group with its number of processors or of customers followed, and
     the streams by the numbers of their groups.
     """
     population = model.population
-    rows = [(group.cycle, group.arrivals, group.processors) for group in population.groups]
+    group_rows = [(group.cycle, group.arrivals, group.processors) for group in population.groups]
     if isinstance(population, OpenPopulation):
-        rows = [(population.cycle, population.rate, population.rate)]
-    if not rows or population.finite:
+        group_rows = [(population.cycle, population.rate, population.rate)]
+    if not group_rows or population.finite:
         raise NoAnswerError(
             f"values before the steady state need processors that repeat a cycle, or streams, and"
             f" {model.name} has other work; ask for time"
         )
     cycles = list[tuple[Activity, int]]()
     streams = dict[int, _FollowedArrivals]()
-    for cycle, arrivals, processors in rows:
+    for cycle, arrivals, processors in group_rows:
         if arrivals is None:
-            cycles.append((cycle, round(numbers[processors][0].real)))
+            cycles.append((cycle, round(value_by_expr[processors][0].real)))
             continue
-        streams[len(cycles)] = _FollowedArrivals(numbers[arrivals], backlog)
+        streams[len(cycles)] = _FollowedArrivals(value_by_expr[arrivals], backlog)
         cycles.append((cycle, most))
     return cycles, streams
 
 
 def fits_by_kind(model: Model) -> bool:
     """Return whether a chain takes a model by its kinds of steps, resources and population."""
-    numbers = {step.time: np.ones(1) for step in model.steps}
-    return not any(_unfit(model, numbers))
+    value_by_expr = {step.time: np.ones(1) for step in model.steps}
+    return not any(_unfit_parts(model, value_by_expr))
 
 
 def _solve_alike(
     model: Model,
-    numbers: Mapping[Expr, Array],
+    value_by_expr: Mapping[Expr, Array],
     table: ActivityTable,
     points: list[int],
     with_account: bool,
 ) -> None:
-    """Solve points that have the same transitions, by one exploration of the states."""
+    """Solve points that have the same transitions by one exploration of the states, and fill in the
+    table.
+    """
     population = model.population
     members = table.population[points]
-    size = {expr: round(numbers[expr][0].real) for expr in population.counts}
-    phases: list[Any] = [
-        ([(group.cycle, size[group.processors]) for group in population.groups], None)
+    size_by_expr = {expr: round(value_by_expr[expr][0].real) for expr in population.counts}
+    cycles_and_rounds: list[Any] = [
+        ([(group.cycle, size_by_expr[group.processors]) for group in population.groups], None)
     ]
     if isinstance(population, PhasedPopulation):
-        phases = [
-            ([(phase.cycle, size[phase.processors])], phase.repeat) for phase in population.phases
+        cycles_and_rounds = [
+            ([(phase.cycle, size_by_expr[phase.processors])], phase.repeat)
+            for phase in population.phases
         ]
     sums = defaultdict[tuple[str, Any], Array](
         lambda: np.zeros(len(points), dtype=table.population.dtype)
     )
-    for cycles, rounds in phases:
-        states = _States(model, numbers, cycles, rounds)
+    for cycles, rounds in cycles_and_rounds:
+        states = _States(model, value_by_expr, cycles, rounds)
         for key, value in _sums(states, with_account):
             sums[key] += value
             if key == ("time", "") and rounds is not None:
                 sums["label", IDLE_PROCESSORS] += (members - len(states.kinds)) * value
     table.time[points] = time = sums["time", ""]
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
-        group_time = size[group.processors] * time / nonzero(sums["calls", index])
+        group_time = size_by_expr[group.processors] * time / nonzero(sums["calls", index])
         table.groups.setdefault(group.name, table.nan_columns())[points] = group_time
     for kind, name in [*sums] if with_account else ():
         if kind == "open":
             refused = sums["calls", REFUSED + name] / nonzero(sums["calls", name])
-            _put(table, points, f"open_share[{name}]", sums[kind, name] / time)
-            _put(table, points, f"refused_share[{name}]", refused)
+            _put_value(table, points, f"open_share[{name}]", sums[kind, name] / time)
+            _put_value(table, points, f"refused_share[{name}]", refused)
         elif kind == "calls" and str(name).startswith(PASSED_AT):
-            for value_name, value in _values_of_attempts(sums, name, time):
-                _put(table, points, value_name, value)
+            for value_name, value in _attempt_values(sums, name, time):
+                _put_value(table, points, value_name, value)
         elif kind == "wasted" and model.resources[name].capacity < MOST_HOLDERS:
             servers = model.resources[name].capacity
-            part = sums[kind, name] / time / servers
+            wasted_share = sums[kind, name] / time / servers
             busy = sums["busy", name] / time / servers
-            _put(table, points, f"wasted_utilization[{name}]", part)
-            _put(table, points, f"useful_utilization[{name}]", busy - part)
+            _put_value(table, points, f"wasted_utilization[{name}]", wasted_share)
+            _put_value(table, points, f"useful_utilization[{name}]", busy - wasted_share)
         elif kind == "label":
             table.booked.setdefault(name, table.nan_columns())[points] = sums[kind, name] / members
         elif kind == "present":
@@ -536,14 +550,14 @@ def _solve_alike(
                 RATES in model.resources[name].constructs if name in model.resources else False
             )
             speed_alone = sums["alone", name] if has_rates else busy
-            servers, use = (
+            servers, busy_units = (
                 (1, sums["units", name])
                 if name in model.counters
                 else (model.resources[name].capacity, busy + sums["further", name])
             )
             columns_shown = np.stack(
                 [
-                    use / time / servers,
+                    busy_units / time / servers,
                     present / time,
                     calls / time,
                     (present - speed_alone) / nonzero(calls),
@@ -552,7 +566,7 @@ def _solve_alike(
             table.uses.setdefault(name, table.nan_columns(4))[:, points] = columns_shown
 
 
-def _values_of_attempts(
+def _attempt_values(
     sums: Mapping[tuple[str, Any], Array], passed_name: str, time: Array
 ) -> Iterator[tuple[str, Array]]:
     """Yield the share of tries that fail, the tries of an attempt and the attempts that succeed in
@@ -560,14 +574,14 @@ def _values_of_attempts(
     """
     name = passed_name.removeprefix(PASSED_AT)
     passed, failed, given_up = (
-        sums["calls", begins + name] for begins in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+        sums["calls", prefix + name] for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
     )
     yield f"abandonment[{name}]", failed / nonzero(passed + failed)
     yield f"amplification[{name}]", (passed + failed) / nonzero(passed + given_up)
     yield f"goodput[{name}]", passed / time
 
 
-def _put(table: ActivityTable, points: list[int], name: str, value: Array) -> None:
+def _put_value(table: ActivityTable, points: list[int], name: str, value: Array) -> None:
     """Put a further value of some points into a table."""
     table.other_values.setdefault(name, table.nan_columns())[points] = value
 
@@ -608,17 +622,17 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
     """Yield sums over a cycle of the first group, or over the rounds of a phase: of time by label
     and of visits by resource.
     """
-    chain, stuck = _explored_chain(states)
+    chain, absorbing_states = _explored_chain(states)
     positions = np.asarray(chain.states)[:, : states.width]
-    times, flows = _times_and_flows(states, chain, stuck)
+    times, flows = _times_and_flows(states, chain, absorbing_states)
     yield ("time", ""), np.sum(times, axis=1)
     yield from (
         (("calls", name), flow)
-        for name, flow in zip(states.happens, np.transpose(flows), strict=True)
+        for name, flow in zip(states.event_names, np.transpose(flows), strict=True)
     )
     for key, count in _counts(states, positions) if with_account else ():
         if key[0] == FATE:
-            yield from _names_of_giving_up(states, key[1], times @ count)
+            yield from _giving_up_times(states, key[1], times @ count)
         else:
             yield key, times @ count
     yield from (
@@ -631,7 +645,7 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
     )
 
 
-def _names_of_giving_up(
+def _giving_up_times(
     states: _States, fate: tuple[int, int, int, bool], time: Array
 ) -> Iterator[tuple[tuple[str, Any], Array]]:
     """Yield the part of a time in service that belongs to services that will be given up: it counts
@@ -660,7 +674,7 @@ def _explored_chain(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
     """
     model = states.model
     width = states.width
-    fewest_states = states.least()
+    fewest_states = states.least_state_count()
     check_cost(
         "states",
         fewest_states,
@@ -670,42 +684,42 @@ def _explored_chain(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
     chain = explore_rows(
         np.zeros((1, width + len(states.first_units)), dtype=np.int32), states.transitions
     )
-    stuck = np.setdiff1d(np.arange(chain.size), chain.sources)
-    numbers = np.asarray(chain.states)[stuck, :width]
-    if any(states.positions[number] != ENDED for number in numbers.flat):
+    absorbing_states = np.setdiff1d(np.arange(chain.size), chain.sources)
+    position_numbers = np.asarray(chain.states)[absorbing_states, :width]
+    if any(states.positions[number] != ENDED for number in position_numbers.flat):
         raise NoAnswerError(
             f"processors of {model.name} can wait for each other without end, which is a deadlock"
         )
-    return chain, stuck
+    return chain, absorbing_states
 
 
 def _times_and_flows(
-    states: _States, chain: MarkovChain, stuck: NDArray[np.int64]
+    states: _States, chain: MarkovChain, absorbing_states: NDArray[np.int64]
 ) -> tuple[list[Array], list[Array]]:
     """Return, for each point, the time in each state over a cycle, or over the rounds of a phase
-    [s] [states], and how often everything in `happens` happens [1].
+    [s] [states], and how often everything in `event_names` happens [1].
     """
-    finite = states.rounds is not None
+    is_finite = states.rounds is not None
     has_begun = np.asarray(chain.states)[:, 0] > 0
     rates = np.array(states.rates)[chain.rates.astype(int)]
     happened = np.array(
-        [[names.count(happening) for happening in states.happens] for names in states.events]
+        [[names.count(happening) for happening in states.event_names] for names in states.events]
     )[chain.events]
     _announce_solution(states.model.name, chain.size, len(rates.T))
     times = []
     flows = []
     solved_factors: Known = {}  # points that differ in derivatives alone have one factor
     for rate in rates.T:
-        chain_there = replace(chain, rates=rate)
-        if finite:
+        chain_at_point = replace(chain, rates=rate)
+        if is_finite:
             # The state before the start is left at rate 1 once: what begins there counts, its time
             # does not.
-            time_in_states = mean_times(chain_there, stuck)
+            time_in_states = mean_times(chain_at_point, absorbing_states)
         else:
-            time_in_states = stationary(chain_there, solved_before=solved_factors)
+            time_in_states = stationary(chain_at_point, solved_before=solved_factors)
         flow = (time_in_states[chain.sources] * rate) @ happened
         # The processors of the first group over the rate at which their cycles end: Little's law.
-        cycle_time = 1.0 if finite else states.kinds.count(0) / flow[0]
+        cycle_time = 1.0 if is_finite else states.kinds.count(0) / flow[0]
         times.append(time_in_states * has_begun * cycle_time)
         flows.append(flow * cycle_time)
     return times, flows
@@ -719,12 +733,12 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any]
     for number, position in enumerate(states.positions[1:], 1):
         for key in states.counted_at(position):
             columns[key][number] += 1
-    for (kind, name, shared), numbers in columns.items():
-        count = numbers[positions].sum(axis=1)
-        if shared:
+    for (kind, name, part_of_server), count_by_position in columns.items():
+        count_by_state = count_by_position[positions].sum(axis=1)
+        if part_of_server:
             # At shared servers a service advances at the rate min(1, servers / present), with rates
             # as many times as fast as if it were alone; the rest of its time is waiting.
-            station, served, weight = shared
+            station, is_served, weight = part_of_server
             present = columns["present", station, None][positions].sum(axis=1)
             speed = states.speeds(station, kind)[present.astype(int)]
             weights = _weights(columns, station)
@@ -743,8 +757,8 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any]
                     share * number[positions].sum(axis=1) for share, number in weights
                 )
                 speed = speed * weight * present / nonzero(np.asarray(total_weight))
-            count = count * (speed if served else 1 - speed)
-        yield (kind, name), count
+            count_by_state = count_by_state * (speed if is_served else 1 - speed)
+        yield (kind, name), count_by_state
 
 
 def _weights(
@@ -754,9 +768,9 @@ def _weights(
     have it at each position.
     """
     return [
-        (shared[2], numbers)
-        for (kind, name, shared), numbers in columns.items()
-        if kind == "busy" and name == station and shared
+        (part_of_server[2], count_by_position)
+        for (kind, name, part_of_server), count_by_position in columns.items()
+        if kind == "busy" and name == station and part_of_server
     ]
 
 
@@ -764,8 +778,8 @@ class _States:
     """The states of some kinds of processors, each kind with its cycle, and the transitions out of
     each state.
 
-    `positions` lists the positions by number, the first for that before the start; `happens` lists
-    what is counted: ends of cycles by kind of processor, and begins of visits by resource and
+    `positions` lists the positions by number, the first for that before the start; `event_names`
+    lists what is counted: ends of cycles by kind of processor, and begins of visits by resource and
     counter; `events` numbers the sets of them that happen at one transition, and `rates` holds the
     rates of transitions by number [1/s] [points]. The points must have the same transitions.
     """
@@ -773,7 +787,7 @@ class _States:
     def __init__(
         self,
         model: Model,
-        numbers: Mapping[Expr, Array],
+        value_by_expr: Mapping[Expr, Array],
         cycles: Sequence[tuple[Any, int]],
         rounds: Expr | None,
         alternatives: str = f"ask for {_OTHER_METHODS}",
@@ -782,55 +796,64 @@ class _States:
         self.model = model
         self._streams = streams or {}
         self.alternatives = alternatives
-        self._numbers = numbers
+        self._value_by_expr = value_by_expr
         self.rounds = rounds
         self._resources: Mapping[str, Any] = model.resources
         bodies = [cycle for cycle, _ in cycles]
         self._nodes: list[Any] = list(each_once(bodies))
-        self._number = {id(node): number for number, node in enumerate(self._nodes)}
-        self._bodies = [self._number[id(body)] for body in bodies]
+        self._number_by_node_id = {
+            id(node): node_number for node_number, node in enumerate(self._nodes)
+        }
+        self._body_numbers = [self._number_by_node_id[id(body)] for body in bodies]
         self.kinds = [kind for kind, (_, size) in enumerate(cycles) for _ in range(size)]
-        self.width = len(self.kinds) + self._second_phases()
-        uses = [{name for node in each_once([body]) for name in node.uses} for body in bodies]
-        self._parties = Counter(name for kind in self.kinds for name in uses[kind])
+        self.width = len(self.kinds) + self._second_phase_count()
+        resource_names_by_body = [
+            {name for node in each_once([body]) for name in node.uses} for body in bodies
+        ]
+        self._parties = Counter(
+            name for kind in self.kinds for name in resource_names_by_body[kind]
+        )
         self.breakers = {
             name: resource
             for name, resource in model.resources.items()
             if isinstance(resource, Breaker)
         }
         self.first_units = [*model.counters.values(), *(0 for _ in self.breakers)]
-        self._counters = [*model.counters, *self.breakers]
-        self.happens: list[int | str] = [*range(len(cycles)), *model.resources, *model.counters]
-        self.happens += [REFUSED + name for name in self.breakers]
-        attempted = dict.fromkeys(
+        self._unit_names = [*model.counters, *self.breakers]
+        self.event_names: list[int | str] = [*range(len(cycles)), *model.resources, *model.counters]
+        self.event_names += [REFUSED + name for name in self.breakers]
+        attempted_resources = dict.fromkeys(
             node.resource for node in self._nodes if isinstance(node, act.Attempt)
         )
-        self.attempted = list(attempted)
-        self.happens += [
-            begins + name for name in attempted for begins in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+        self.attempted = list(attempted_resources)
+        self.event_names += [
+            prefix + name
+            for name in attempted_resources
+            for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
         ]
-        steps = (
-            (number, node)
-            for number, node in enumerate(self._nodes)
+        steps_with_time = (
+            (node_number, node)
+            for node_number, node in enumerate(self._nodes)
             if node.use == SERVED and node.scv
         )
-        self._times = {
-            number: (node.distribution and node.distribution.phases) or phase_type(1.0, node.scv)
-            for number, node in steps
+        self._phases_by_node = {
+            node_number: (node.distribution and node.distribution.phases)
+            or phase_type(1.0, node.scv)
+            for node_number, node in steps_with_time
         }
         self._holds_at = dict[Position, list[Any]]()
         self.positions: list[Position] = [()]
         self._position_numbers = dict[Position, int]()
-        self._places = [("", 0)]
+        self._sort_key_by_position = [("", 0)]
         self._pace = WorkPace()
-        self._explored_chain = 0
-        self._ways = 0
-        self._instant: dict[str, Callable[..., Happening]] = {
+        self._explored_count = 0
+        self._successor_count = 0
+        self._instant_rules: dict[str, Callable[..., Happening]] = {
             **dict.fromkeys(("start", "go", "cycle"), self._after_request),
             "ask": self._after_request,
             "leave": self._after_service,
             "release": self._after_release,
-            "take": self._takes,
+            "take": self._after_taking_unit,
             "give": self._after_giving_unit,
             "meet": self._after_arrival_at_barrier,
             "pick": self._after_pick,
@@ -842,19 +865,21 @@ class _States:
         }
         self.events = dict[tuple[int | str, ...], int]()
         self.rates = list[Array]()
-        self._rate = dict[bytes, int]()
+        self._rate_number_by_bytes = dict[bytes, int]()
 
-    def _second_phases(self) -> int:
+    def _second_phase_count(self) -> int:
         """Count the second phases that can be under way at once."""
-        replied = {node.resource for node in self._nodes if isinstance(node, act.EarlyReply)}
-        held = replied | {
+        replied_resources = {
+            node.resource for node in self._nodes if isinstance(node, act.EarlyReply)
+        }
+        resources_with_second_phase = replied_resources | {
             name for node in self._nodes if node.unawaited_children for name in node.held
         }
-        return sum(self._resources[name].capacity for name in held)
+        return sum(self._resources[name].capacity for name in resources_with_second_phase)
 
-    def least(self) -> int:
-        """Bound the states from below: the ways to spread the processors of each kind over the
-        phases of delays.
+    def least_state_count(self) -> int:
+        """Return a lower bound of the number of states: the number of ways to spread the processors
+        of each kind over the phases of delays.
         """
         # Barriers and counters keep some combinations of phases from occurring, and how many is not
         # known before the exploration.
@@ -863,73 +888,85 @@ class _States:
 
         def phases(node: Activity) -> int:
             phases_of_children = 0 if node.held else sum(map(phases, node.children))
-            number = self._number[id(node)]
-            if node.use != SERVED or node.uses or not self._numbers[self._nodes[number].time].any():
+            number = self._number_by_node_id[id(node)]
+            if (
+                node.use != SERVED
+                or node.uses
+                or not self._value_by_expr[self._nodes[number].time].any()
+            ):
                 return phases_of_children
-            return phases_of_children + self._times[number].phases
+            return phases_of_children + self._phases_by_node[number].phases
 
-        counts = (
+        sizes_and_phases = (
             (self.kinds.count(kind), phases(self._nodes[body]))
-            for kind, body in enumerate(self._bodies)
+            for kind, body in enumerate(self._body_numbers)
         )
         # Processors of one kind are alike, so combinations with repetition are counted.
-        return math.prod(math.comb(size + count - 1, size) for size, count in counts if count)
+        return math.prod(
+            math.comb(size + count - 1, size) for size, count in sizes_and_phases if count
+        )
 
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions of a block of states; a transition's rate is given by its number in
         `rates`.
         """
         moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
-        ones = np.ones_like(next(iter(self._numbers.values())))
+        ones = np.ones_like(next(iter(self._value_by_expr.values())))
         for state, row in enumerate(rows.tolist()):
-            self._explored_chain = self._explored_chain + 1
-            self._ways = 0
-            if self._explored_chain % STATES_A_LOOK == 1:
+            self._explored_count = self._explored_count + 1
+            self._successor_count = 0
+            if self._explored_count % STATES_A_LOOK == 1:
                 self._pace.check(
-                    self._explored_chain,
+                    self._explored_count,
                     limit("states"),
                     f"up to {limit('states'):,.0f} states are explored before the chain is solved",
                 )
             for rate, positions, units, names in self._transitions_from(row):
-                self.rates += [ones * rate] * ((key := (ones * rate).tobytes()) not in self._rate)
-                number = self._rate.setdefault(key, len(self.rates) - 1)
+                self.rates += [ones * rate] * (
+                    (key := (ones * rate).tobytes()) not in self._rate_number_by_bytes
+                )
+                rate_number = self._rate_number_by_bytes.setdefault(key, len(self.rates) - 1)
                 event = self.events.setdefault(names, len(self.events))
-                moves_by_event[event].append((state, [*self._row(positions), *units], number))
+                moves_by_event[event].append(
+                    (state, [*self._row_of_positions(positions), *units], rate_number)
+                )
         for event, moves in moves_by_event.items():
             sources, targets, rates = zip(*moves, strict=True)
             yield np.array(sources), np.array(targets, dtype=rows.dtype), np.array(rates), event
 
-    def _row(self, positions: Sequence[Position]) -> list[int]:
-        """Number the positions, and return the numbers as a row: processors of one queue in the
-        order of arrival, all others sorted.
+    def _row_of_positions(self, positions: Sequence[Position]) -> list[int]:
+        """Return the numbers of the positions as a row: processors of one queue in the order of
+        arrival, all others sorted. New positions get numbers.
         """
         for position in positions:
             if position not in self._position_numbers:
                 self._position_numbers[position] = number = len(self.positions)
                 self.positions.append(position)
-                self._places.append((line, 0) if (line := self._line(position)) else ("", number))
+                self._sort_key_by_position.append(
+                    (line, 0) if (line := self._queue_of_position(position)) else ("", number)
+                )
         # Processors of one kind are interchangeable: sorting makes one state of all states that
         # differ only in which processor is where.
         return sorted(
             (self._position_numbers[position] for position in positions),
-            key=self._places.__getitem__,
+            key=self._sort_key_by_position.__getitem__,
         )
 
-    def _line(self, position: Position) -> str:
-        """Name the queue in which a processor waits, if the order of arrival matters there; empty
-        otherwise.
+    def _queue_of_position(self, position: Position) -> str:
+        """Return the name of the queue in which a processor waits, if the order of arrival matters
+        there; else an empty text.
         """
-        word, number, *_ = position[0]
-        node = self._nodes[number]
-        if word in ("line", "halt"):
+        action, node_number, *_ = position[0]
+        node = self._nodes[node_number]
+        if action in ("line", "halt"):
             resource = self._resources[node.resource]
-            random = isinstance(resource, Station) and (
+            is_random_order = isinstance(resource, Station) and (
                 DISCIPLINES[resource.discipline].order == RANDOM
             )
-            return "" if random else node.resource
-        if word in ("barrier", "cost"):
+            return "" if is_random_order else node.resource
+        if action in ("barrier", "cost"):
             return f"{BARRIER}:{node.name}"
-        return node.counter if word == "wait" else ""
+        return node.counter if action == "wait" else ""
 
     def _transitions_from(self, row: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the transitions out of a state: each with its rate, the positions and units after
@@ -941,7 +978,7 @@ class _States:
             yield from self._transitions_at_start()
         elif all(position[0][0] == "cost" for position in positions):
             # All processors spend the cost together, so that its mean is all that counts.
-            cost = self._numbers[self._resources[self._nodes[positions[0][0][1]].name].cost]
+            cost = self._value_by_expr[self._resources[self._nodes[positions[0][0][1]].name].cost]
             positions_after = [
                 (("later", number, "go"), remaining) for (_, number), remaining in positions
             ]
@@ -950,20 +987,20 @@ class _States:
             )
         else:
             for name, breaker in self.breakers.items():
-                if units[self._counters.index(name)] == OPEN:
-                    units_then = self._with_state(units, name, _half_open(breaker, 0, 0))
-                    yield 1 / self._numbers[breaker.open], positions, units_then, ()
+                if units[self._unit_names.index(name)] == OPEN:
+                    units_after = self._with_breaker_state(units, name, _half_open(breaker, 0, 0))
+                    yield 1 / self._value_by_expr[breaker.open], positions, units_after, ()
             yield from self._arrival_transitions(positions, units)
             serving = [
                 self._nodes[position[1]] for position, _ in positions if position[0] == "serve"
             ]
             for processor, position in enumerate(positions):
-                (word, *_), remaining = position
-                if word == "pause" or self._may_abandon(word, remaining):
+                (action, *_), remaining = position
+                if action == "pause" or self._may_abandon(action, remaining):
                     yield from self._transitions_to_lasting_states(
                         *self._rate_and_outcomes_of_abandonment(positions, processor), units
                     )
-                if word in ("delay", "serve") and position not in positions[:processor]:
+                if action in ("delay", "serve") and position not in positions[:processor]:
                     rate, outcomes = self._rate_and_outcomes_of_phase(positions, processor, serving)
                     yield from self._transitions_to_lasting_states(rate, outcomes, units)
 
@@ -976,14 +1013,14 @@ class _States:
             for place, kind in enumerate(self.kinds)
         ]
         start_outcomes = [
-            self._first_outcomes(number) for (word, number, _), _ in positions if word == "start"
+            self._first_outcomes(kind) for (action, kind, _), _ in positions if action == "start"
         ]
-        beginnings = math.prod(len(list(outcomes)) for outcomes in start_outcomes)
+        start_count = math.prod(len(list(outcomes)) for outcomes in start_outcomes)
         ways_in_words = (
-            f"{self.model.name} may begin in {beginnings:,} ways, which take the time of"
-            f" {beginnings / WAYS:,.0f} states"
+            f"{self.model.name} may begin in {start_count:,} ways, which take the time of"
+            f" {start_count / WAYS:,.0f} states"
         )
-        check_cost("states", beginnings / WAYS, ways_in_words, self.alternatives)
+        check_cost("states", start_count / WAYS, ways_in_words, self.alternatives)
         positions += [AWAY] * (self.width - len(positions))
         yield from self._transitions_to_lasting_states(1.0, [(1.0, positions)], self.first_units)
 
@@ -1021,26 +1058,28 @@ class _States:
         positions, processor : the state, and the place of the first processor at the position
         serving : the step of each service under way
         """
-        (word, number, phase), remaining = positions[processor]
-        times = self._times[number]
-        name = self._nodes[number].resource
+        (action, node_number, phase), remaining = positions[processor]
+        phases = self._phases_by_node[node_number]
+        name = self._nodes[node_number].resource
         speed = 1.0
         if name:
             steps_together = [step for step in serving if step.resource == name]
-            speed = self._speed_of_service(positions, self._nodes[number], steps_together)
+            speed = self._speed_of_service(positions, self._nodes[node_number], steps_together)
         rate = (
             positions.count(positions[processor])
             * speed
-            * times.rates[phase]
-            / self._numbers[self._nodes[number].time]
+            * phases.rates[phase]
+            / self._value_by_expr[self._nodes[node_number].time]
         )
         next_positions = [
-            (p, ((word, number, to), remaining)) for to, p in enumerate(times.onward[phase]) if p
+            (probability, ((action, node_number, next_phase), remaining))
+            for next_phase, probability in enumerate(phases.onward[phase])
+            if probability
         ]
         # An exit probability of up to 1e-12 is the rounding of a phase that never ends the time.
-        if (ends := times.exits[phase]) > 1e-12:
-            ended = "leave" if word == "serve" else "go"
-            next_positions.append((ends, ((ended, number, 0), remaining)))
+        if (exit_probability := phases.exits[phase]) > 1e-12:
+            next_action = "leave" if action == "serve" else "go"
+            next_positions.append((exit_probability, ((next_action, node_number, 0), remaining)))
         return rate, _with_replaced_position(positions, processor, next_positions)
 
     def _speed_of_service(
@@ -1052,9 +1091,9 @@ class _States:
         if _limits_weights(station) and any(served.weight is not None for served in steps_together):
             from slipstick.queueing.weighted_sharing import weighted_speeds
 
-            each_weight = np.stack(np.broadcast_arrays(*weights))
-            ones = np.ones_like(each_weight)
-            speeds = weighted_speeds(each_weight, ones, station.capacity)
+            weight_array = np.stack(np.broadcast_arrays(*weights))
+            ones = np.ones_like(weight_array)
+            speeds = weighted_speeds(weight_array, ones, station.capacity)
             return speeds[steps_together.index(step)]
         speed = self._speed(positions, step.resource or "", len(steps_together))
         return speed * self._weight(step) * len(steps_together) / sum(weights)
@@ -1063,12 +1102,12 @@ class _States:
         """Return the speed of each of the services that are under way at a station [1]."""
         if self._resources[name].rates:
             present = min(self._number_present(positions, name), len(self._resources[name].rates))
-            return self._numbers[self._resources[name].rates[present - 1]] / serving
+            return self._value_by_expr[self._resources[name].rates[present - 1]] / serving
         return min(1.0, self._resources[name].capacity / serving)
 
     def _weight(self, step: act.Step) -> Any:
         """Return the weight of a visit to a shared station [1] [points]."""
-        return 1.0 if step.weight is None else self._numbers[step.weight]
+        return 1.0 if step.weight is None else self._value_by_expr[step.weight]
 
     def speeds(self, name: str, kind: str) -> Array:
         """Return the speed of a service with 0, 1, 2 ... present, relative to that of a customer
@@ -1079,13 +1118,13 @@ class _States:
         if kind == "busy" or not station.rates:
             parts: Array = np.minimum(1.0, station.capacity / present)
             return parts
-        rates = np.array([self._numbers[rate][0].real for rate in station.rates])
+        rates = np.array([self._value_by_expr[rate][0].real for rate in station.rates])
         speed: Array = rates[np.minimum(present, len(rates)) - 1] / rates[0]
         return speed / present if _shares(station) else speed
 
-    def node(self, number: int) -> Any:
+    def node(self, node_number: int) -> Any:
         """Return the part of the model of a number."""
-        return self._nodes[number]
+        return self._nodes[node_number]
 
     def parts_given_up(self, step_number: int, attempt_number: int) -> Array:
         """Return the probability that a service in each of its phases will be given up, at a server
@@ -1094,16 +1133,18 @@ class _States:
         With a patience of rate q, a phase of rate r is given up with probability q / (q + r), and
         else followed by the next phases: a linear equation for each phase.
         """
-        times = self._times[step_number]
-        mean_time = self._numbers[self._nodes[step_number].time]
-        patience = self._numbers[self._nodes[attempt_number].limit[0]]
+        phases = self._phases_by_node[step_number]
+        mean_time = self._value_by_expr[self._nodes[step_number].time]
+        patience = self._value_by_expr[self._nodes[attempt_number].limit[0]]
         # [points, phases, phases]
-        onward = np.array(times.rates)[:, None] * np.array(times.onward) / mean_time[:, None, None]
-        ends = np.array(times.rates) / mean_time[:, None] + 1 / patience[:, None]
-        equations = ends[:, :, None] * np.eye(times.phases) - onward
+        onward = (
+            np.array(phases.rates)[:, None] * np.array(phases.onward) / mean_time[:, None, None]
+        )
+        ends = np.array(phases.rates) / mean_time[:, None] + 1 / patience[:, None]
+        equations = ends[:, :, None] * np.eye(phases.phases) - onward
         given_up_rates = np.broadcast_to(1 / patience[:, None, None], (*ends.shape, 1))
-        parts: Array = np.linalg.solve(equations, given_up_rates)[:, :, 0].T
-        return parts
+        given_up_probabilities: Array = np.linalg.solve(equations, given_up_rates)[:, :, 0].T
+        return given_up_probabilities
 
     def _rate_and_outcomes_of_abandonment(
         self, positions: Sequence[Position], processor: int
@@ -1111,88 +1152,94 @@ class _States:
         """Return the rate at which a processor abandons a queue, or ends the pause before its next
         try, and the positions that may follow.
         """
-        (word, number, *pauses), remaining = positions[processor]
-        if word == "pause":
-            node = self._nodes[number]
-            pause = self._numbers[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
-            next_try = self._begin_try(remaining, number, pauses[0] + 1)
+        (action, node_number, *pauses), remaining = positions[processor]
+        if action == "pause":
+            node = self._nodes[node_number]
+            pause = self._value_by_expr[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
+            next_try = self._begin_try(remaining, node_number, pauses[0] + 1)
             return 1 / pause, _with_moved_processor(positions, processor, next_try)
         node = self._nodes[remaining[-1][1]]
-        abandoned = (("quit" if word == "serve" else "abandon", number, 0), remaining)
-        return 1 / self._numbers[node.limit[0]], _with_replaced_position(
+        abandoned = (("quit" if action == "serve" else "abandon", node_number, 0), remaining)
+        return 1 / self._value_by_expr[node.limit[0]], _with_replaced_position(
             positions, processor, [(1.0, abandoned)]
         )
 
     def _after_abandonment(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Remove a processor from the queue of its attempt. Processors behind it may now be served
-        if they need fewer permits.
+        """Return the positions after a processor has abandoned the queue of its attempt. Processors
+        behind it may now be served if they need fewer permits.
         """
-        (_, number, *_), remaining = positions[processor]
-        name = self._nodes[number].resource
+        (_, node_number, *_), remaining = positions[processor]
+        name = self._nodes[node_number].resource
         remaining_positions = [*positions[:processor], *positions[processor + 1 :]]
-        held = bool(self._nodes[number].held)
+        is_hold = bool(self._nodes[node_number].held)
         names, remaining_positions = (
-            self._after_hand_over(remaining_positions, name) if held else ((), remaining_positions)
+            self._after_hand_over(remaining_positions, name)
+            if is_hold
+            else ((), remaining_positions)
         )
         return (
             names,
             units,
             [
-                (p, [position_after, *remaining_positions])
-                for p, position_after in self._next_try(remaining)
+                (probability, [position_after, *remaining_positions])
+                for probability, position_after in self._outcomes_of_failed_visit(remaining)
             ],
         )
 
-    def _may_abandon(self, word: str, remaining: Position) -> bool:
+    def _may_abandon(self, action: str, remaining: Position) -> bool:
         """Return whether a processor that waits or is served may abandon its visit."""
-        attempt = self._attempt(remaining) if word in ("line", "serve") else None
-        return attempt is not None and attempt.limit and (word == "line" or attempt.cuts)
+        attempt = self._attempt_of_visit(remaining) if action in ("line", "serve") else None
+        return attempt is not None and attempt.limit and (action == "line" or attempt.cuts)
 
-    def _attempt(self, remaining: Position) -> Any:
+    def _attempt_of_visit(self, remaining: Position) -> Any:
         """Return the attempt whose visit a processor waits for; None without one."""
         return (
             self._nodes[remaining[-1][1]] if remaining and remaining[-1][0] == "attempt" else None
         )
 
-    def _next_try(self, remaining: Position) -> Outcomes:
+    def _outcomes_of_failed_visit(self, remaining: Position) -> Outcomes:
         """Return the position of a processor whose attempt has abandoned its visit."""
-        _, number, _ = remaining[-1]
-        return [(1.0, (("record", number, FAILED), remaining))]
+        _, node_number, _ = remaining[-1]
+        return [(1.0, (("record", node_number, FAILED), remaining))]
 
-    def _after_failure(self, remaining: Position, number: int, tries: int) -> Outcomes:
+    def _after_failure(self, remaining: Position, node_number: int, try_count: int) -> Outcomes:
         """Return the positions that may follow a try that has failed."""
-        node = self._nodes[number]
-        if tries >= node.retries:
-            return self._outcomes_of_continuing((*remaining, self._do(node.otherwise)))
-        if node.back_off is None or not self._numbers[node.back_off].any():
-            return self._begin_try(remaining, number, tries + 1)
-        return [(1.0, (("pause", number, tries), remaining))]
+        node = self._nodes[node_number]
+        if try_count >= node.retries:
+            return self._outcomes_of_continuing((*remaining, self._stack_element(node.otherwise)))
+        if node.back_off is None or not self._value_by_expr[node.back_off].any():
+            return self._begin_try(remaining, node_number, try_count + 1)
+        return [(1.0, (("pause", node_number, try_count), remaining))]
 
-    def _begin_try(self, remaining: Position, number: int, tries: int) -> Outcomes:
-        """Begin a try of an attempt, which asks its circuit breaker first."""
-        node = self._nodes[number]
+    def _begin_try(self, remaining: Position, node_number: int, try_count: int) -> Outcomes:
+        """Return the positions at the start of a try of an attempt, which asks its circuit breaker
+        first.
+        """
+        node = self._nodes[node_number]
         if node.breaker is not None:
-            return [(1.0, (("consult", number, tries), remaining))]
-        begun_attempt = ("attempt", number, (tries, False))
-        return self._outcomes_of_continuing((*remaining, begun_attempt, self._do(node.visit)))
+            return [(1.0, (("consult", node_number, try_count), remaining))]
+        begun_attempt = ("attempt", node_number, (try_count, False))
+        return self._outcomes_of_continuing(
+            (*remaining, begun_attempt, self._stack_element(node.visit))
+        )
 
     def _transitions_to_lasting_states(
         self, rate: Any, outcomes: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
         """Execute all events that take no time, and yield a transition to each state that lasts."""
-        for p, positions in outcomes:
-            following = self._next_instant_event(positions, units)
-            if following is None:
-                self._ways += 1
-                if self._ways > WAYS * limit("states"):
+        for probability, positions in outcomes:
+            next_event = self._next_instant_event(positions, units)
+            if next_event is None:
+                self._successor_count += 1
+                if self._successor_count > WAYS * limit("states"):
                     self._refuse_many_successors()
-                yield rate * p, positions, units, names
+                yield rate * probability, positions, units, names
             else:
-                happened, units_after, next_outcomes = following
+                happened, units_after, next_outcomes = next_event
                 yield from self._transitions_to_lasting_states(
-                    rate * p, next_outcomes, units_after, (*names, *happened)
+                    rate * probability, next_outcomes, units_after, (*names, *happened)
                 )
 
     def _refuse_many_successors(self) -> None:
@@ -1201,7 +1248,8 @@ class _States:
         of them.
         """
         raise NoAnswerError(
-            f"one state of the chain of {self.model.name} goes on in over {self._ways - 1:,} ways,"
+            f"one state of the chain of {self.model.name} goes on in over"
+            f" {self._successor_count - 1:,} ways,"
             f" which take the time of {limit('states'):,.0f} states: {self.alternatives},"
             f" {way_out('states')}"
         )
@@ -1216,18 +1264,18 @@ class _States:
         woke go on after it, in the order in which they were woken, and what ends at the same
         instant after them.
         """
-        processor = _first_processor(positions, self._instant)
+        processor = _first_processor(positions, self._instant_rules)
         if processor is None:
             processor = _first_processor(positions, ("later",))
         if processor is None:
             return None
-        (action, index, *further_words), remaining = positions[processor]
+        (action, index, *extra_fields), remaining = positions[processor]
         if action == "later":
             return (
                 (),
                 units,
                 _with_replaced_position(
-                    positions, processor, [(1.0, ((further_words[0], index, 0), remaining))]
+                    positions, processor, [(1.0, ((extra_fields[0], index, 0), remaining))]
                 ),
             )
         if action in ("go", "start", "cycle"):
@@ -1247,7 +1295,7 @@ class _States:
                     positions, processor, [(1.0, ENDED)] if has_ended else outcomes
                 ),
             )
-        return self._instant[action](positions, processor, units)
+        return self._instant_rules[action](positions, processor, units)
 
     def _after_request(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
@@ -1255,46 +1303,54 @@ class _States:
         """Return the positions after a processor has requested a resource: it gets the resource at
         once, or waits behind all that wait there.
         """
-        (_, number, *_), remaining = positions[processor]
-        node = self._nodes[number]
+        (_, node_number, *_), remaining = positions[processor]
+        node = self._nodes[node_number]
         name = node.resource
         resource = self._resources[node.resource]
         if isinstance(resource, Station):
             if _shares(resource) or self._number_served(positions, name) < resource.capacity:
-                first_outcomes = self._begin_step("serve", number, remaining)
+                first_outcomes = self._begin_step("serve", node_number, remaining)
                 return (name,), units, _with_replaced_position(positions, processor, first_outcomes)
             if (interrupted := self._place_of_interrupted(positions, node)) is not None:
-                first_outcomes = self._begin_step("serve", number, remaining)
+                first_outcomes = self._begin_step("serve", node_number, remaining)
                 (_, interrupted_step, phase), remaining_behind = positions[interrupted]
                 halted = (("halt", interrupted_step, phase), remaining_behind)
                 outcomes = [
                     (
-                        p,
+                        probability,
                         [
                             *positions_after[:interrupted],
                             *positions_after[interrupted + 1 :],
                             halted,
                         ],
                     )
-                    for p, positions_after in _with_replaced_position(
+                    for probability, positions_after in _with_replaced_position(
                         positions, processor, first_outcomes
                     )
                 ]
                 return (name,), units, outcomes
         elif self._is_free_for(positions, node) and not self._has_predecessor(positions, node):
-            body = (*remaining, ("held", number, 0), self._do(node.body))
+            body = (*remaining, ("held", node_number, 0), self._stack_element(node.body))
             return (
                 (name,),
                 units,
                 _with_replaced_position(positions, processor, self._outcomes_of_continuing(body)),
             )
-        attempt = self._attempt(remaining)
+        attempt = self._attempt_of_visit(remaining)
         if attempt is not None and self._is_queue_full(positions, attempt):
-            return (), units, _with_moved_processor(positions, processor, self._next_try(remaining))
+            return (
+                (),
+                units,
+                _with_moved_processor(
+                    positions, processor, self._outcomes_of_failed_visit(remaining)
+                ),
+            )
         return (
             (),
             units,
-            _with_moved_processor(positions, processor, [(1.0, (("line", number), remaining))]),
+            _with_moved_processor(
+                positions, processor, [(1.0, (("line", node_number), remaining))]
+            ),
         )
 
     def _place_of_interrupted(self, positions: Sequence[Position], node: Any) -> int | None:
@@ -1316,8 +1372,8 @@ class _States:
         """Return the positions after a pick: each body that its rule may choose, with its
         probability.
         """
-        (_, number, *_), remaining = positions[processor]
-        node = self._nodes[number]
+        (_, node_number, *_), remaining = positions[processor]
+        node = self._nodes[node_number]
         present = [self._number_present(positions, name) for name in node.first_resources]
         places = range(len(present))
         choices = list[tuple[float, int]]()
@@ -1329,15 +1385,15 @@ class _States:
             # so that the first one wins a tie.
             pairs = list(permutations(places, 2))
             shorter = (
-                another_place if present[another_place] < present[one_place] else one_place
-                for one_place, another_place in pairs
+                second_place if present[second_place] < present[first_place] else first_place
+                for first_place, second_place in pairs
             )
             choices = [(1 / len(pairs), place) for place in shorter]
         outcomes = [
-            (p * q, position_after)
-            for p, place in choices
-            for q, position_after in self._outcomes_of_continuing(
-                (*remaining, self._do(node.options[place]))
+            (choice_probability * outcome_probability, position_after)
+            for choice_probability, place in choices
+            for outcome_probability, position_after in self._outcomes_of_continuing(
+                (*remaining, self._stack_element(node.options[place]))
             )
         ]
         return (), units, _with_replaced_position(positions, processor, outcomes)
@@ -1357,23 +1413,30 @@ class _States:
         if attempt.queue is None:
             return False
         waiting = len(self._waiting_places(positions, attempt.resource))
-        return waiting >= float(self._numbers[attempt.queue].real[0])
+        return waiting >= float(self._value_by_expr[attempt.queue].real[0])
 
     def _after_service(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """End a service: a processor that waits begins its own, and the one that leaves goes on."""
-        (word, number, *_), remaining = positions[processor]
-        onward: Outcomes = [(1.0, (("go", number, 0), remaining))]
-        if word == "quit":
-            onward = self._next_try(remaining)
+        """Return the positions after a service has ended: a waiting processor begins its own
+        service, and the one that leaves continues.
+        """
+        (action, node_number, *_), remaining = positions[processor]
+        outcomes_of_leaving: Outcomes = [(1.0, (("go", node_number, 0), remaining))]
+        if action == "quit":
+            outcomes_of_leaving = self._outcomes_of_failed_visit(remaining)
         names: tuple[Any, ...] = ()
         outcomes = list[tuple[Any, Any]]()
-        for p, positions_after in _with_replaced_position(positions, processor, onward):
+        for probability, positions_after in _with_replaced_position(
+            positions, processor, outcomes_of_leaving
+        ):
             names, next_services = self._after_next_service_begins(
-                positions, positions_after, self._nodes[number].resource
+                positions, positions_after, self._nodes[node_number].resource
             )
-            outcomes += [(p * q, outcome) for q, outcome in next_services]
+            outcomes += [
+                (probability * service_probability, outcome)
+                for service_probability, outcome in next_services
+            ]
         return names, units, outcomes
 
     def _after_next_service_begins(
@@ -1388,24 +1451,39 @@ class _States:
         name : of the station
         """
         order = DISCIPLINES[self._resources[name].discipline].order
-        line = self._waiting_places(positions, name)
-        if not line:
+        waiting_places = self._waiting_places(positions, name)
+        if not waiting_places:
             return (), [(1.0, positions_after)]
-        chosen_places = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
+        chosen_places = (
+            waiting_places
+            if order == RANDOM
+            else waiting_places[-1:]
+            if order == REVERSE
+            else waiting_places[:1]
+        )
         if order == RANK:
             # One that was interrupted came before all of its rank that wait.
-            chosen_places = [min(line, key=lambda place: self._before_others(positions[place][0]))]
+            chosen_places = [
+                min(
+                    waiting_places,
+                    key=lambda place: self._rank_and_interruption(positions[place][0]),
+                )
+            ]
         outcomes = []
         for place in chosen_places:
-            (word, step, *phase), remaining_behind = positions[place]
-            if word == "halt":
+            (action, step_number, *phase), remaining_behind = positions[place]
+            if action == "halt":
                 return (), _with_replaced_position(
-                    positions_after, place, [(1.0, (("serve", step, *phase), remaining_behind))]
+                    positions_after,
+                    place,
+                    [(1.0, (("serve", step_number, *phase), remaining_behind))],
                 )
-            first_outcomes = self._begin_step("serve", step, remaining_behind)
+            first_outcomes = self._begin_step("serve", step_number, remaining_behind)
             outcomes += [
-                (p / len(chosen_places), outcome)
-                for p, outcome in _with_replaced_position(positions_after, place, first_outcomes)
+                (probability / len(chosen_places), outcome)
+                for probability, outcome in _with_replaced_position(
+                    positions_after, place, first_outcomes
+                )
             ]
         return (name,), outcomes
 
@@ -1415,18 +1493,22 @@ class _States:
         """Return the positions after a try has asked its circuit breaker, which admits or refuses
         it.
         """
-        (_, number, tries), remaining = positions[processor]
-        node = self._nodes[number]
+        (_, node_number, try_count), remaining = positions[processor]
+        node = self._nodes[node_number]
         name, breaker = node.breaker, self.breakers[node.breaker]
-        state = units[self._counters.index(name)]
+        state = units[self._unit_names.index(name)]
         begun, passed = _trials(breaker, state)
         if state == OPEN or begun == breaker.trials:
-            onward = self._after_failure(remaining, number, tries)
-            names = (name, REFUSED + name, *self._names_of_giving_up(number, tries))
+            onward = self._after_failure(remaining, node_number, try_count)
+            names = (name, REFUSED + name, *self._giving_up_names(node_number, try_count))
             return names, units, _with_replaced_position(positions, processor, onward)
         if state < OPEN:
-            units = self._with_state(units, name, _half_open(breaker, begun + 1, passed))
-        visit = (*remaining, ("attempt", number, (tries, True)), self._do(node.visit))
+            units = self._with_breaker_state(units, name, _half_open(breaker, begun + 1, passed))
+        visit = (
+            *remaining,
+            ("attempt", node_number, (try_count, True)),
+            self._stack_element(node.visit),
+        )
         return (
             (name,),
             units,
@@ -1437,28 +1519,28 @@ class _States:
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
         """Return the positions after a try has ended, which a circuit breaker counts."""
-        (_, number, outcome), remaining = positions[processor]
-        node = self._nodes[number]
+        (_, node_number, outcome), remaining = positions[processor]
+        node = self._nodes[node_number]
         name = node.breaker
-        (_, _, (tries, counts)), remaining = remaining[-1], remaining[:-1]
+        (_, _, (try_count, is_counted)), remaining = remaining[-1], remaining[:-1]
         has_failed = outcome == FAILED
         onward = self._outcomes_of_continuing(remaining)
         names = (PASSED_AT + node.resource,)
         if has_failed:
-            onward = self._after_failure(remaining, number, tries)
-            names = (FAILED_AT + node.resource, *self._names_of_giving_up(number, tries))
+            onward = self._after_failure(remaining, node_number, try_count)
+            names = (FAILED_AT + node.resource, *self._giving_up_names(node_number, try_count))
         outcomes = _with_replaced_position(positions, processor, onward)
-        if not counts:
+        if not is_counted:
             return names, units, outcomes
-        state = _after_outcome(self.breakers[name], units[self._counters.index(name)], has_failed)
+        state = _after_outcome(self.breakers[name], units[self._unit_names.index(name)], has_failed)
         if state == OPEN:
             outcomes = [
-                (p, self._with_uncounted_tries(positions_after, name))
-                for p, positions_after in outcomes
+                (probability, self._with_uncounted_tries(positions_after, name))
+                for probability, positions_after in outcomes
             ]
-        return names, self._with_state(units, name, state), outcomes
+        return names, self._with_breaker_state(units, name, state), outcomes
 
-    def _names_of_giving_up(self, number: int, tries: int) -> tuple[str, ...]:
+    def _giving_up_names(self, number: int, tries: int) -> tuple[str, ...]:
         """Name what happens as an attempt is given up after its last try has failed."""
         node = self._nodes[number]
         return (GIVEN_UP_AT + node.resource,) if tries >= node.retries else ()
@@ -1469,93 +1551,115 @@ class _States:
         """
 
         def uncounted(element: Any) -> Any:
-            word, number, tries = element
-            guarded = word == "attempt" and self._nodes[number].breaker == breaker
-            return (word, number, (tries[0], False)) if guarded else element
+            kind, node_number, attempt_fields = element
+            is_guarded = kind == "attempt" and self._nodes[node_number].breaker == breaker
+            return (kind, node_number, (attempt_fields[0], False)) if is_guarded else element
 
         return [(position, tuple(map(uncounted, remaining))) for position, remaining in positions]
 
-    def _with_state(self, units: Sequence[int], breaker: str, state: int) -> list[int]:
-        place = self._counters.index(breaker)
-        return [*units[:place], state, *units[place + 1 :]]
+    def _with_breaker_state(self, units: Sequence[int], breaker: str, state: int) -> list[int]:
+        unit_index = self._unit_names.index(breaker)
+        return [*units[:unit_index], state, *units[unit_index + 1 :]]
 
-    def _before_others(self, position: Any) -> tuple[int, bool]:
-        word, step, *_ = position
-        return self._nodes[step].rank, word == "line"
+    def _rank_and_interruption(self, position: Any) -> tuple[int, bool]:
+        action, step_number, *_ = position
+        return self._nodes[step_number].rank, action == "line"
 
     def _after_release(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Release what is held to those that wait for it, then go on."""
-        (_, number, *_), remaining = positions[processor]
-        node = self._nodes[number]
-        ended = remaining == (BESIDE,)
+        """Return the positions after a release: what was held is handed over to processors that
+        wait for it, and the releasing processor continues.
+        """
+        (_, node_number, *_), remaining = positions[processor]
+        node = self._nodes[node_number]
+        is_second_phase_over = remaining == (BESIDE,)
         positions_after = [
             *positions[:processor],
-            AWAY if ended else (("go", number, 0), remaining),
+            AWAY if is_second_phase_over else (("go", node_number, 0), remaining),
             *positions[processor + 1 :],
         ]
-        if node.after is not None and not ended:
+        if node.after is not None and not is_second_phase_over:
             positions_after.remove(AWAY)
-            position_beside = (BESIDE, ("held", number, 0), self._do(node.after))
-            return (), units, [(1.0, [*positions_after, (("go", number, 0), position_beside)])]
+            position_beside = (BESIDE, ("held", node_number, 0), self._stack_element(node.after))
+            return (), units, [(1.0, [*positions_after, (("go", node_number, 0), position_beside)])]
         names, positions_after = self._after_hand_over(positions_after, node.resource)
         return names, units, [(1.0, positions_after)]
 
     def _after_reply(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Continue a processor behind a hold; what else its body does begins beside it."""
-        (_, number, *_), remaining = positions[processor]
-        name = self._nodes[number].resource
-        place = max(
-            place
-            for place, (word, hold, _) in enumerate(remaining)
-            if word == "held" and self._nodes[hold].resource == name
+        """Return the positions after a reply: its processor continues behind the hold, and the rest
+        of the body begins beside it.
+        """
+        (_, node_number, *_), remaining = positions[processor]
+        name = self._nodes[node_number].resource
+        held_index = max(
+            held_index
+            for held_index, (kind, hold, _) in enumerate(remaining)
+            if kind == "held" and self._nodes[hold].resource == name
         )
         positions_after = [
             *positions[:processor],
-            (("go", number, 0), remaining[:place]),
+            (("go", node_number, 0), remaining[:held_index]),
             *positions[processor + 1 :],
         ]
         positions_after.remove(AWAY)
         return (
             (),
             units,
-            [(1.0, [*positions_after, (("go", number, 0), (BESIDE, *remaining[place:]))])],
+            [
+                (
+                    1.0,
+                    [*positions_after, (("go", node_number, 0), (BESIDE, *remaining[held_index:]))],
+                )
+            ],
         )
 
     def _after_hand_over(
         self, positions: list[Position], name: str
     ) -> tuple[tuple[str, ...], list[Position]]:
-        """Grant a lock or a permit to those that wait for it, as far as it is free."""
+        """Grant a lock or permits to waiting processors, as long as they are free for the next one;
+        return the names of the grants and the positions after them.
+        """
         names: tuple[str, ...] = ()
-        while line := self._waiting_places(positions, name):
+        while waiting_places := self._waiting_places(positions, name):
             resource = self._resources[name]
             if isinstance(resource, ReaderWriterLock):
-                line.sort(key=lambda place: resource.rank(self._nodes[positions[place][0][1]].mode))
-            (_, number), remaining = positions[line[0]]
-            node = self._nodes[number]
+                waiting_places.sort(
+                    key=lambda place: resource.rank(self._nodes[positions[place][0][1]].mode)
+                )
+            (_, node_number), remaining = positions[waiting_places[0]]
+            node = self._nodes[node_number]
             if not self._is_free_for(positions, node):
                 break
-            woken = (("go", number, 0), (*remaining, ("held", number, 0), self._do(node.body)))
-            positions = [*positions[: line[0]], *positions[line[0] + 1 :], woken]
+            woken = (
+                ("go", node_number, 0),
+                (*remaining, ("held", node_number, 0), self._stack_element(node.body)),
+            )
+            positions = [
+                *positions[: waiting_places[0]],
+                *positions[waiting_places[0] + 1 :],
+                woken,
+            ]
             names = (*names, name)
         return names, positions
 
-    def _takes(
+    def _after_taking_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Take a unit of a counter; where there is none, leave the monitor and wait."""
-        (_, number, *_), remaining = positions[processor]
-        name = self._nodes[number].counter
-        if units[self._counters.index(name)]:
-            onward = _with_replaced_position(
+        """Return the positions after a processor has taken a unit of a counter; if there is none,
+        it leaves the monitor and waits.
+        """
+        (_, node_number, *_), remaining = positions[processor]
+        name = self._nodes[node_number].counter
+        if units[self._unit_names.index(name)]:
+            outcomes = _with_replaced_position(
                 positions, processor, self._outcomes_of_continuing(remaining)
             )
-            return (name,), self._with_changed_counter(units, name, -1), onward
+            return (name,), self._with_changed_counter(units, name, -1), outcomes
         ((_, positions_after),) = _with_moved_processor(
-            positions, processor, [(1.0, (("wait", number), remaining))]
+            positions, processor, [(1.0, (("wait", node_number), remaining))]
         )
         monitor = self.model.monitor_of(name)
         names, positions_after = (
@@ -1566,56 +1670,60 @@ class _States:
     def _after_giving_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Pass a unit to the processor that waited longest for it, and the monitor with it, before
-        all that wait to enter that; without one, keep it in the counter.
+        """Return the positions after a unit was given: the processor that has waited longest for it
+        gets it together with the monitor; if none waits, the counter keeps it.
         """
-        (_, number, *_), remaining = positions[processor]
-        name = self._nodes[number].counter
-        line = self._waiting_places(positions, name)
-        if not line:
-            onward = _with_replaced_position(
+        (_, node_number, *_), remaining = positions[processor]
+        name = self._nodes[node_number].counter
+        waiting_places = self._waiting_places(positions, name)
+        if not waiting_places:
+            outcomes = _with_replaced_position(
                 positions, processor, self._outcomes_of_continuing(remaining)
             )
-            return (), self._with_changed_counter(units, name, 1), onward
+            return (), self._with_changed_counter(units, name, 1), outcomes
         monitor = self.model.monitor_of(name)
         if monitor:  # the giver has left it, and what would follow inside is nothing
             remaining = remaining[
                 : max(place for place, step in enumerate(remaining) if step[0] == "held")
             ]
-        (_, waiter), remaining_behind = positions[line[0]]
+        (_, waiting_node_number), remaining_behind = positions[waiting_places[0]]
         positions_after = [
             *positions[:processor],
-            (("go", number, 0), remaining),
+            (("go", node_number, 0), remaining),
             *positions[processor + 1 :],
         ]
-        woken = (("go", waiter, 0), remaining_behind)
-        positions_after = [*positions_after[: line[0]], *positions_after[line[0] + 1 :], woken]
+        woken = (("go", waiting_node_number, 0), remaining_behind)
+        positions_after = [
+            *positions_after[: waiting_places[0]],
+            *positions_after[waiting_places[0] + 1 :],
+            woken,
+        ]
         return (name, *([monitor] if monitor else [])), units, [(1.0, positions_after)]
 
     def _after_arrival_at_barrier(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Release the processors at a barrier when all are there, the last to arrive first; its
-        cost passes for all of them together.
+        """Return the positions after an arrival at a barrier. When all parties are there, they
+        continue, the last to arrive first; the cost of the barrier passes for all of them together.
         """
-        (_, number, *_), remaining = positions[processor]
-        node = self._nodes[number]
-        waiting = self._waiting_places(positions, node.name, "barrier")
+        (_, node_number, *_), remaining = positions[processor]
+        node = self._nodes[node_number]
+        waiting_places = self._waiting_places(positions, node.name, "barrier")
         parties = node.parties or self._parties[node.name]
-        if len(waiting) + 1 < parties:
+        if len(waiting_places) + 1 < parties:
             return (
                 (),
                 units,
                 _with_moved_processor(
-                    positions, processor, [(1.0, (("barrier", number), remaining))]
+                    positions, processor, [(1.0, (("barrier", node_number), remaining))]
                 ),
             )
-        woken = [positions[place] for place in waiting]
-        if not self._numbers[self._resources[node.name].cost].any():
+        woken = [positions[place] for place in waiting_places]
+        if not self._value_by_expr[self._resources[node.name].cost].any():
             positions_after = [
-                (("go", number, 0), remaining) if place == processor else position
+                (("go", node_number, 0), remaining) if place == processor else position
                 for place, position in enumerate(positions)
-                if place not in waiting
+                if place not in waiting_places
             ]
             positions_after += [
                 (("go", position[1], 0), remaining_behind) for position, remaining_behind in woken
@@ -1649,20 +1757,26 @@ class _States:
 
     def _with_changed_counter(self, units: Sequence[int], counter: str, by: int) -> list[int]:
         return [
-            unit + by * (name == counter) for unit, name in zip(units, self._counters, strict=True)
+            unit + by * (name == counter)
+            for unit, name in zip(units, self._unit_names, strict=True)
         ]
 
     def _waiting_places(
-        self, positions: Sequence[Position], name: str, word: str = ""
+        self, positions: Sequence[Position], name: str, action: str = ""
     ) -> list[int]:
         """List the places of the processors that wait for something, in the order of arrival."""
-        words = (word,) if word else ("line", "wait", "halt")
-        named_by = {"line": "resource", "halt": "resource", "wait": "counter", "barrier": "name"}
+        actions = (action,) if action else ("line", "wait", "halt")
+        attribute_by_action = {
+            "line": "resource",
+            "halt": "resource",
+            "wait": "counter",
+            "barrier": "name",
+        }
         return [
             place
             for place, (position, _) in enumerate(positions)
-            if position[0] in words
-            and getattr(self._nodes[position[1]], named_by[position[0]]) == name
+            if position[0] in actions
+            and getattr(self._nodes[position[1]], attribute_by_action[position[0]]) == name
         ]
 
     def _number_served(self, positions: Sequence[Position], name: str) -> int:
@@ -1689,125 +1803,156 @@ class _States:
 
     def _permit_count(self, node: act.Hold) -> int:
         """Return how many permits a hold takes."""
-        return 1 if node.permits is None else round(float(self._numbers[node.permits].real[0]))
+        return (
+            1 if node.permits is None else round(float(self._value_by_expr[node.permits].real[0]))
+        )
 
     def _has_predecessor(self, positions: Sequence[Position], node: Any) -> bool:
         """Return whether a processor waits that goes before a new request of a hold."""
-        line = self._waiting_places(positions, node.resource)
+        waiting_places = self._waiting_places(positions, node.resource)
         resource = self._resources[node.resource]
         if not isinstance(resource, ReaderWriterLock):
-            return bool(line)
-        ranks = (resource.rank(self._nodes[positions[place][0][1]].mode) for place in line)
+            return bool(waiting_places)
+        ranks = (
+            resource.rank(self._nodes[positions[place][0][1]].mode) for place in waiting_places
+        )
         return any(rank <= resource.rank(node.mode) for rank in ranks)
 
     def _resources_held(self, position: Position) -> list[Any]:
         """List what a processor holds; one that waits for a condition of a monitor has left it."""
         if position not in self._holds_at:
-            (word, number_of_step, *_), remaining = position
+            (action, node_number, *_), remaining = position
             holds = [self._nodes[number] for kind, number, _ in remaining if kind == "held"]
-            has_left = word == "wait" and self.model.monitor_of(self._nodes[number_of_step].counter)
+            has_left = action == "wait" and self.model.monitor_of(self._nodes[node_number].counter)
             self._holds_at[position] = holds[:-1] if has_left else holds
         return self._holds_at[position]
 
     def _first_outcomes(self, kind: int) -> Outcomes:
-        """Begin the cycle, or all rounds, of a kind of processor."""
+        """Return the positions at the start of the cycle, or of all rounds, of a kind of
+        processor.
+        """
         end = ("cycle", kind, 0)
-        number = self._bodies[kind]
+        body_number = self._body_numbers[kind]
         return (
-            self._outcomes_of_repeat(self.rounds, (end,), number)
+            self._outcomes_of_repeat(self.rounds, (end,), body_number)
             if self.rounds
-            else self._outcomes_of_continuing((end, ("do", number, 0)))
+            else self._outcomes_of_continuing((end, ("do", body_number, 0)))
         )
 
-    def _outcomes_of_repeat(self, count: Expr, remaining: Position, number: int) -> Outcomes:
-        """Execute an activity a number of times; the fraction of the number is the probability of
-        one more.
+    def _outcomes_of_repeat(self, count: Expr, remaining: Position, node_number: int) -> Outcomes:
+        """Return the positions at the start of an activity that is executed a number of times; the
+        fraction of the number is the probability of one more.
         """
-        values = self._numbers[count]
+        values = self._value_by_expr[count]
         # A count that misses a whole number by no more than 1e-9 misses it by rounding.
         whole_count = math.floor(float(values.real[0]) + 1e-9)
-        once_more = values - whole_count
+        fraction = values - whole_count
         # A number that is made of times may differ between the points in derivatives alone.
-        is_whole = float(once_more.real[0]) <= 1e-9 and not once_more.imag.any()
+        is_whole = float(fraction.real[0]) <= 1e-9 and not fraction.imag.any()
         counts: list[tuple[Any, int]] = [(1.0, whole_count)]
         if not is_whole:
-            counts = [(whole_count + 1 - values, whole_count), (once_more, whole_count + 1)]
+            counts = [(whole_count + 1 - values, whole_count), (fraction, whole_count + 1)]
         return [
-            (p * q, outcome)
-            for p, times in counts
-            for q, outcome in self._outcomes_of_continuing((*remaining, ("again", number, times)))
+            (count_probability * outcome_probability, outcome)
+            for count_probability, round_count in counts
+            for outcome_probability, outcome in self._outcomes_of_continuing(
+                (*remaining, ("again", node_number, round_count))
+            )
         ]
 
-    def _outcomes_of_geometric_repeat(self, number: int, remaining: Position) -> Outcomes:
-        """Begin another round of a geometric number of rounds, with the same probability each
-        time, or go on behind them.
+    def _outcomes_of_geometric_repeat(self, node_number: int, remaining: Position) -> Outcomes:
+        """Return the positions before another round of a geometric number of rounds, which has the
+        same probability each time, or behind them.
         """
-        node = self._nodes[number]
-        mean = self._numbers[node.count]
-        once_more = (*remaining, ("perhaps", number, 0), self._do(node.body))
+        node = self._nodes[node_number]
+        mean = self._value_by_expr[node.count]
+        once_more = (*remaining, ("perhaps", node_number, 0), self._stack_element(node.body))
         # A geometric number of mean m has one more round with probability m / (1 + m), after any
         # round.
         rounds = self._outcomes_of_continuing(once_more) if mean.any() else []
-        repetitions = [(mean / (1 + mean) * p, outcome_after) for p, outcome_after in rounds]
+        repetitions = [
+            (mean / (1 + mean) * probability, outcome_after)
+            for probability, outcome_after in rounds
+        ]
         return repetitions + [
-            (p / (1 + mean), outcome_after)
-            for p, outcome_after in self._outcomes_of_continuing(remaining)
+            (probability / (1 + mean), outcome_after)
+            for probability, outcome_after in self._outcomes_of_continuing(remaining)
         ]
 
     def _outcomes_of_continuing(self, remaining: Position) -> Outcomes:
         """Return the positions from which an activity continues: at the next step that takes time
         or depends on other processors.
         """
-        (word, number, times), remaining = remaining[-1], remaining[:-1]
-        if word == "again" and times:
+        (kind, node_number, element_fields), remaining = remaining[-1], remaining[:-1]
+        if kind == "again" and element_fields:
             return self._outcomes_of_continuing(
-                (*remaining, (word, number, times - 1), ("do", number, 0))
+                (*remaining, (kind, node_number, element_fields - 1), ("do", node_number, 0))
             )
-        if word == "attempt":
-            return [(1.0, (("record", number, PASSED), (*remaining, (word, number, times))))]
-        if word == "again":
+        if kind == "attempt":
+            return [
+                (
+                    1.0,
+                    (
+                        ("record", node_number, PASSED),
+                        (*remaining, (kind, node_number, element_fields)),
+                    ),
+                )
+            ]
+        if kind == "again":
             return self._outcomes_of_continuing(remaining)
-        if word == "perhaps":
-            return self._outcomes_of_geometric_repeat(number, remaining)
-        if word == "held":
-            return [(1.0, (("release", number), remaining))]
-        if word == "cycle":
-            return [(1.0, ((word, number), remaining))]
-        match self._nodes[number]:
+        if kind == "perhaps":
+            return self._outcomes_of_geometric_repeat(node_number, remaining)
+        if kind == "held":
+            return [(1.0, (("release", node_number), remaining))]
+        if kind == "cycle":
+            return [(1.0, ((kind, node_number), remaining))]
+        match self._nodes[node_number]:
             case act.Step(resource=None):
-                return self._begin_step("delay", number, remaining)
+                return self._begin_step("delay", node_number, remaining)
             case act.Then(bodies):
-                return self._outcomes_of_continuing((*remaining, *map(self._do, reversed(bodies))))
+                return self._outcomes_of_continuing(
+                    (*remaining, *map(self._stack_element, reversed(bodies)))
+                )
             case act.Attempt():
-                return self._begin_try(remaining, number, 0)
+                return self._begin_try(remaining, node_number, 0)
             case act.Repeat(spread=act.GEOMETRIC):
-                return self._outcomes_of_geometric_repeat(number, remaining)
+                return self._outcomes_of_geometric_repeat(node_number, remaining)
             case act.Repeat(count, body):
-                return self._outcomes_of_repeat(count, remaining, self._do(body)[1])
+                return self._outcomes_of_repeat(count, remaining, self._stack_element(body)[1])
             case act.Choice(options):
-                odds = [
-                    (self._numbers[p], self._outcomes_of_continuing((*remaining, self._do(body))))
+                options_and_outcomes = [
+                    (
+                        self._value_by_expr[p],
+                        self._outcomes_of_continuing((*remaining, self._stack_element(body))),
+                    )
                     for p, body in options
                 ]
-                return [(p * q, outcome) for p, onward in odds if p.any() for q, outcome in onward]
+                return [
+                    (p * q, outcome)
+                    for p, onward in options_and_outcomes
+                    if p.any()
+                    for q, outcome in onward
+                ]
             case node if type(node) in _WAITING:
-                return [(1.0, ((_WAITING[type(node)], number), remaining))]
+                return [(1.0, ((_WAITING[type(node)], node_number), remaining))]
             case node:
                 raise no_rule("the Markov chain", node)
 
-    def _do(self, activity: Activity) -> tuple[str, int, int]:
-        return "do", self._number[id(activity)], 0
+    def _stack_element(self, activity: Activity) -> tuple[str, int, int]:
+        return "do", self._number_by_node_id[id(activity)], 0
 
-    def _begin_step(self, word: str, number: int, remaining: Position) -> Outcomes:
-        """Begin a step in each phase that may be the first; a step without time ends at this
-        instant.
+    def _begin_step(self, action: str, node_number: int, remaining: Position) -> Outcomes:
+        """Return the positions in each phase in which a step may begin; a step without time ends at
+        this instant.
         """
-        if not self._numbers[self._nodes[number].time].any():
-            return [(1.0, (("later", number, "leave" if word == "serve" else "go"), remaining))]
+        if not self._value_by_expr[self._nodes[node_number].time].any():
+            return [
+                (1.0, (("later", node_number, "leave" if action == "serve" else "go"), remaining))
+            ]
         return [
-            (p, ((word, number, phase), remaining))
-            for phase, p in enumerate(self._times[number].start)
-            if p
+            (probability, ((action, node_number, phase), remaining))
+            for phase, probability in enumerate(self._phases_by_node[node_number].start)
+            if probability
         ]
 
     def counted_at(self, position: Position) -> Iterator[tuple[str, Any, _PartOfServer | None]]:
@@ -1817,43 +1962,47 @@ class _States:
         Each comes with None, or with a shared station, whether it counts in proportion to the
         speed of a service there (True) or to the rest of 1 (False), and the weight of the visit.
         """
-        (word, number, *_), remaining = position
-        node = self._nodes[number]
+        (action, node_number, *_), remaining = position
+        node = self._nodes[node_number]
         labels = list[tuple[str, _PartOfServer | None]]()
-        if word in ("away", "outside"):
+        if action in ("away", "outside"):
             return
-        if word == "pause":
+        if action == "pause":
             labels = [(f"{BACK_OFF_TIME}:{node.resource}", None)]
-        elif word == "ended":
+        elif action == "ended":
             labels = [(IDLE_PROCESSORS, None)]
-        elif word in ("line", "wait", "halt", "serve"):
-            name = node.counter if word == "wait" else node.resource
+        elif action in ("line", "wait", "halt", "serve"):
+            name = node.counter if action == "wait" else node.resource
             wait = self.model.held_resource(name).label(name) if node.held else f"wait:{name}"
             labels = [(wait, None)]
             yield "present", name, None
-            if word == "serve":
-                shared = _shares(self._resources[name])
+            if action == "serve":
+                is_shared = _shares(self._resources[name])
                 rates = self._resources[name].rates
                 weight = 1.0
                 if node.weight is not None:
-                    weight = float(self._numbers[node.weight].real[0])
+                    weight = float(self._value_by_expr[node.weight].real[0])
                 labels = (
                     [(node.name, (name, True, weight)), (wait, (name, False, weight))]
-                    if shared or rates
+                    if is_shared or rates
                     else [(node.name, None)]
                 )
-                yield "busy", name, (name, True, weight) if shared else None
-                attempt = self._attempt(remaining)
-                if attempt is not None and attempt.cuts and not (shared or rates):
+                yield "busy", name, (name, True, weight) if is_shared else None
+                attempt = self._attempt_of_visit(remaining)
+                if attempt is not None and attempt.cuts and not (is_shared or rates):
                     # What becomes of a service follows from its phase where its speed is always 1.
-                    of_first_group = remaining[0][1] == 0
-                    yield FATE, (number, position[0][2], remaining[-1][1], of_first_group), None
+                    is_first_group = remaining[0][1] == 0
+                    yield (
+                        FATE,
+                        (node_number, position[0][2], remaining[-1][1], is_first_group),
+                        None,
+                    )
                 if rates:
                     yield "alone", name, (name, True, weight)
         else:
-            labels = [(node.name if word == "delay" else f"{BARRIER}:{node.name}", None)]
+            labels = [(node.name if action == "delay" else f"{BARRIER}:{node.name}", None)]
         yield from (
-            ("label", *label) for label in labels if word == "ended" or remaining[0][1] == 0
+            ("label", *label) for label in labels if action == "ended" or remaining[0][1] == 0
         )
         yield from (
             (kind, lock.resource, None)
@@ -1898,17 +2047,19 @@ def _after_outcome(breaker: Breaker, state: int, has_failed: bool) -> int:
 def _with_moved_processor(
     positions: Sequence[Position], processor: int, options: Outcomes
 ) -> Outcomes:
-    """Move one processor to another position and to the end of the list, as the last to arrive."""
+    """Return the outcomes with one processor moved to a new position and to the end of the list, as
+    the last to arrive.
+    """
     return [
         (p, [*positions[:processor], *positions[processor + 1 :], new_position])
         for p, new_position in options
     ]
 
 
-def _first_processor(positions: Sequence[Position], words: Collection[str]) -> int | None:
+def _first_processor(positions: Sequence[Position], actions: Collection[str]) -> int | None:
     """Return the first processor whose position has one of some words; None without any."""
     for processor, (position, _) in enumerate(positions):
-        if position[0] in words:
+        if position[0] in actions:
             return processor
     return None
 
@@ -1916,7 +2067,7 @@ def _first_processor(positions: Sequence[Position], words: Collection[str]) -> i
 def _with_replaced_position(
     positions: Sequence[Position], processor: int, options: Outcomes
 ) -> Outcomes:
-    """Move one processor to another position, and keep the order of the list."""
+    """Return the outcomes with the position of one processor replaced, in the same order."""
     return [
         (p, [*positions[:processor], new_position, *positions[processor + 1 :]])
         for p, new_position in options
@@ -1938,8 +2089,8 @@ def _takes(model: Subject, smooth: bool) -> Acceptance:
     from slipstick_mean_value.form import exact_everywhere
 
     activity = cast(Model, model)
-    exact = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)
-    if smooth or not fits_by_kind(activity) or exact:
+    is_exact_elsewhere = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)
+    if smooth or not fits_by_kind(activity) or is_exact_elsewhere:
         return Acceptance(False, "the Markov chain is not asked")
     return Acceptance(True)
 

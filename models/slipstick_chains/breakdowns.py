@@ -71,16 +71,16 @@ def network_with_breakdowns(
     """
     classes, stations = dict(network.classes), dict(network.stations)
     for name, times in breakdowns.items():
-        breakdown, station, label = Breakdown(*times), stations[name], _label(name)
+        breakdown, station, failure_class = Breakdown(*times), stations[name], _label(name)
         is_counted = {
             "rates": bool(station.rates),
             "a capacity": station.capacity is not None,
             "a region": bool(network.region_of(name)),
-            f"a class {label}": label in network.class_names,
+            f"a class {failure_class}": failure_class in network.class_names,
         }
-        _check(name, station.discipline, is_counted)
-        classes[label] = ClosedClass(Number(float(station.servers)), breakdown.every)
-        stations[name] = _station_with_failures(station, label, breakdown.repair)
+        _check_may_break_down(name, station.discipline, is_counted)
+        classes[failure_class] = ClosedClass(Number(float(station.servers)), breakdown.every)
+        stations[name] = _station_with_failures(station, failure_class, breakdown.repair)
     amounts = {**network.amounts, **_availabilities(breakdowns)}
     return replace(network, classes=classes, stations=stations, amounts=amounts)
 
@@ -131,13 +131,13 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
     for name, times in breakdowns.items():
         breakdown, station = Breakdown(*times), resources[name]
         assert isinstance(station, Station)
-        by_state = ROUTES_BY_STATE in model.constructs
+        picks_by_state = ROUTES_BY_STATE in model.constructs
         is_counted = {
             "rates": bool(station.rates),
-            "a pick by the number present": by_state,
+            "a pick by the number present": picks_by_state,
             f"a group {_label(name)}": _label(name) in population.group_names,
         }
-        _check(name, station.discipline, is_counted)
+        _check_may_break_down(name, station.discipline, is_counted)
         ranked_stations += [name] if station.discipline == INTERRUPTED else []
         resources[name] = replace(station, discipline=INTERRUPTED)
         cycle = delay(breakdown.every, name=f"up-{name}", scv=1.0, think=True) >> service(
@@ -145,14 +145,16 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
         )
         failures.append(Group(_label(name), Number(float(station.servers)), cycle))
 
-    def later(step: Step) -> Step:
+    def step_after_failures(step: Step) -> Step:
         if step.resource not in breakdowns:
             return step
         return replace(step, rank=1 + step.rank * (step.resource in ranked_stations))
 
     rebuilt_by_id: dict[int, Activity] = {}
     groups = [
-        replace(group, cycle=map_steps(group.cycle, later, rebuilt_by_id=rebuilt_by_id))
+        replace(
+            group, cycle=map_steps(group.cycle, step_after_failures, rebuilt_by_id=rebuilt_by_id)
+        )
         for group in population.groups
     ]
     if not groups[0].name:
@@ -174,15 +176,15 @@ def _arithmetic_name(station: str) -> str:
     return re.sub("[^A-Za-z0-9]", "_", station)
 
 
-def _check(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
+def _check_may_break_down(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
     """Raise if a station cannot break down."""
     if discipline not in _RESUMED:
         raise ModelError(
             f"a breakdown interrupts a service, which is resumed later, at stations with the"
             f" discipline {' or '.join(_RESUMED)}; {name} has {discipline}"
         )
-    for trait, there in is_counted.items():
-        if there:
+    for trait, has_trait in is_counted.items():
+        if has_trait:
             raise ModelError(
                 f"{name} cannot break down with {trait}: a server in repair would count among the"
                 " customers present"

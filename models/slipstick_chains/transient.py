@@ -115,25 +115,27 @@ def transient(
     if isinstance(model, Model):
         chains = _activity_chains(model, values, most, limit, backlog)
         return _settled_columns(_columns_of_activity(*chain, times) for chain in chains)
-    compiled, arrays = _arrays(model, values)
-    space, chain = chain_at(arrays, _truncation(arrays, most, limit), limit)
-    chances = of_chain(chain, times)
+    network_layout, network_points = _layout_and_points(model, values)
+    space, chain = chain_at(network_points, _truncation(network_points, most, limit), limit)
+    probabilities_by_time = of_chain(chain, times)
     states = np.asarray(chain.states)
-    present = np.tensordot(chances, space.present(states), axes=1)
+    present = np.tensordot(probabilities_by_time, space.present(states), axes=1)
     columns: Columns = {}
-    for k, (name, station) in enumerate(model.stations.items()):
-        for label in station.visitors():
-            columns[f"queue_length[{label},{name}]"] = present[:, compiled.classes.index(label), k]
-        columns[f"queue_length[{name}]"] = present[:, :, k].sum(axis=1)
-        lengths = space.stations[k].length(states[:, space.columns(k)])
-        columns |= _probabilities(name, lengths.astype(np.float64), chances)
+    for station_index, (name, station) in enumerate(model.stations.items()):
+        for class_name in station.visitors():
+            columns[f"queue_length[{class_name},{name}]"] = present[
+                :, network_layout.classes.index(class_name), station_index
+            ]
+        columns[f"queue_length[{name}]"] = present[:, :, station_index].sum(axis=1)
+        lengths = space.stations[station_index].length(states[:, space.columns(station_index)])
+        columns |= _probabilities(name, lengths.astype(np.float64), probabilities_by_time)
     return columns
 
 
-def _probabilities(name: str, lengths: Array, chances: Array) -> Columns:
+def _probabilities(name: str, lengths: Array, probabilities_by_time: Array) -> Columns:
     """Return the probabilities of every number present at a station or resource [times]."""
     return {
-        f"probability[{name},{n}]": chances[:, lengths == n].sum(axis=1)
+        f"probability[{name},{n}]": probabilities_by_time[:, lengths == n].sum(axis=1)
         for n in range(int(lengths.max(initial=0)) + 1)
     }
 
@@ -142,11 +144,11 @@ def _columns_of_activity(
     chain: MarkovChain, present: Mapping[str, Array], times: Sequence[float]
 ) -> Columns:
     """Return expected queue lengths and probabilities by resource [times]."""
-    chances = of_chain(chain, times)
+    probabilities_by_time = of_chain(chain, times)
     columns: Columns = {}
     for name, lengths in present.items():
-        columns[f"queue_length[{name}]"] = chances @ lengths
-        columns |= _probabilities(name, lengths, chances)
+        columns[f"queue_length[{name}]"] = probabilities_by_time @ lengths
+        columns |= _probabilities(name, lengths, probabilities_by_time)
     return columns
 
 
@@ -200,14 +202,14 @@ def time_until(
         _check_station(model.resources, station)
         chains = _activity_chains(model, values, most, limit, backlog, present + 1)
         return _settled_columns(
-            {"time": np.array([_passage(chain, numbers.get(station), station, present)])}
+            {"time": np.array([_passage_time(chain, numbers.get(station), station, present)])}
             for chain, numbers in chains
         )["time"].item()
-    chain, lengths = _lengths(model, station, present, values, most, limit)
-    return _passage(chain, lengths, station, present)
+    chain, lengths = _chain_and_lengths(model, station, present, values, most, limit)
+    return _passage_time(chain, lengths, station, present)
 
 
-def _passage(chain: MarkovChain, lengths: Array | None, station: str, present: int) -> float:
+def _passage_time(chain: MarkovChain, lengths: Array | None, station: str, present: int) -> float:
     """Return the mean time until a number of customers is first present at a station [s]."""
     lengths = np.zeros(chain.size) if lengths is None else lengths
     ends = np.flatnonzero(lengths >= present if present else lengths == 0)
@@ -250,7 +252,7 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
             TRACES: any(members.trace for members in classes),
             BATCHES: has_capacity and any(members.batch > 1 for members in classes),
         }
-        patterns = frozenset(name for name, is_there in has_pattern.items() if is_there)
+        patterns = frozenset(name for name, is_present in has_pattern.items() if is_present)
     for pattern in sorted(patterns):
         raise NoAnswerError(
             f"values before the long run follow Poisson streams; {model.name} has {pattern}:"
@@ -265,7 +267,7 @@ def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNet
     return followed
 
 
-def _lengths(
+def _chain_and_lengths(
     model: QueueingNetwork,
     station: str,
     present: int,
@@ -273,13 +275,19 @@ def _lengths(
     most: int | None,
     limit: float | None,
 ) -> tuple[MarkovChain, Array]:
-    """Return the chain of a network, and the number at a station in each state [1] [states]."""
+    """Return the chain of a network, and the number of customers at a station in each state [1]
+    [states].
+    """
     _check_station(model.stations, station)
-    _, arrays = _arrays(model, values)
-    truncation = _truncation(arrays, most, limit)
-    space, chain = chain_at(arrays, None if truncation is None else truncation + present, limit)
-    k = list(model.stations).index(station)
-    lengths = space.stations[k].length(np.asarray(chain.states)[:, space.columns(k)])
+    _, network_points = _layout_and_points(model, values)
+    truncation = _truncation(network_points, most, limit)
+    space, chain = chain_at(
+        network_points, None if truncation is None else truncation + present, limit
+    )
+    station_index = list(model.stations).index(station)
+    lengths = space.stations[station_index].length(
+        np.asarray(chain.states)[:, space.columns(station_index)]
+    )
     return chain, lengths.astype(np.float64)
 
 
@@ -316,8 +324,8 @@ def _activity_chains(
 
 
 def _settled_columns(columns_by_size: Iterator[Columns]) -> Columns:
-    """Return the first columns that those of a larger chain confirm; the last where no larger one
-    follows.
+    """Return the first columns that the columns of a larger chain confirm, or else the last
+    columns.
     """
     earlier_columns = next(columns_by_size)
     for later_columns in columns_by_size:
@@ -362,14 +370,14 @@ def transient_values(
     {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3
     customers at door; at most 2 are'}
     """
-    values_found: dict[str, float | str] = {}
-    compiled = ChainFromStart(model) if isinstance(model, Model) else NetworkLayout(model)
-    read = compiled.tape.parameters
-    values = {path: value for path, value in values_given.items() if path in read}
+    value_by_name: dict[str, float | str] = {}
+    compiled_model = ChainFromStart(model) if isinstance(model, Model) else NetworkLayout(model)
+    parameters_read = compiled_model.tape.parameters
+    values = {path: value for path, value in values_given.items() if path in parameters_read}
     for name in names:
         try:
             if crossing := passage_of(name):
-                values_found[name] = time_until(model, *crossing, values)
+                value_by_name[name] = time_until(model, *crossing, values)
             elif name_and_time := transient_value_of(name):
                 steady_name, time_text = name_and_time
                 if time_text.startswith("parameters.") and time_text not in values_given:
@@ -380,10 +388,10 @@ def transient_values(
                     values,
                 )
                 # More customers than a station can have are there with probability 0.
-                values_found[name] = float(columns.get(steady_name, np.zeros(1))[0])
+                value_by_name[name] = float(columns.get(steady_name, np.zeros(1))[0])
         except (NoAnswerError, ModelError) as error:  # also of times that no phases represent
-            values_found[name] = str(error)
-    return values_found
+            value_by_name[name] = str(error)
+    return value_by_name
 
 
 def with_transient(
@@ -406,16 +414,16 @@ def with_transient(
     answered_values = {
         name: Value(value, unit_of(name), *([value] * ends)) for name, value in numbers.items()
     }
-    of_phases = isinstance(model, Model) and not all(
+    has_phase_approximation = isinstance(model, Model) and not all(
         step.scv in (0, 1) or phases_given(step) for step in model.steps
     )
-    way = (
+    method_in_words = (
         "activity, whose times are phases of their mean and scv"
-        if of_phases
+        if has_phase_approximation
         else f"{'activity' if isinstance(model, Model) else 'network'}, exactly"
     )
     notes = (
-        [f"by the Markov chain of the {way}: {', '.join(answered_values)}"]
+        [f"by the Markov chain of the {method_in_words}: {', '.join(answered_values)}"]
         if answered_values
         else []
     )
@@ -427,17 +435,17 @@ def with_transient(
     )
 
 
-def _arrays(
+def _layout_and_points(
     model: QueueingNetwork, values: Mapping[str, float] | None
 ) -> tuple[NetworkLayout, NetworkPoints]:
     known_constructs = KNOWN_OF_NETWORKS[MARKOV_CHAIN]
     refuse_unknown(model.constructs, MARKOV_CHAIN, known_constructs, KNOWN_OF_NETWORKS)
-    compiled = NetworkLayout(model)
-    _check_parameters(model, values or {}, compiled)
-    arrays = compiled.network_points(compiled.columns(values or {}))
-    if wrong := unsolvable(arrays):
-        raise NoAnswerError(wrong[0])
-    return compiled, arrays
+    network_layout = NetworkLayout(model)
+    _check_parameters(model, values or {}, network_layout)
+    network_points = network_layout.network_points(network_layout.columns(values or {}))
+    if reason_by_point := unsolvable(network_points):
+        raise NoAnswerError(reason_by_point[0])
+    return network_layout, network_points
 
 
 def _check_parameters(
@@ -451,10 +459,10 @@ def _check_parameters(
             raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")
 
 
-def _truncation(arrays: NetworkPoints, most: int | None, limit: float | None) -> int | None:
+def _truncation(network_points: NetworkPoints, most: int | None, limit: float | None) -> int | None:
     """Return the number of customers of streams that a chain must hold; None if capacities limit
     them.
     """
-    if most is not None or arrays.network.all_closed:
+    if most is not None or network_points.network.all_closed:
         return most
-    return solve_by_class(arrays, limit, BEFORE_STEADY_STATE).truncation[0] or None
+    return solve_by_class(network_points, limit, BEFORE_STEADY_STATE).truncation[0] or None

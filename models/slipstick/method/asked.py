@@ -64,7 +64,10 @@ def value_states(
     >>> from slipstick.model.system import closed_model
     >>> model = closed_model(delay(9.0) >> service("bus", 1.0, scv=1.0), processors=4)
     >>> (answer,) = compute_answers(model, {}, "mean-value")
-    >>> [state.state for state in states(model, answer, ["time", "time_quantile[0.95]"]).values()]
+    >>> [
+    ...     state.state
+    ...     for state in value_states(model, answer, ["time", "time_quantile[0.95]"]).values()
+    ... ]
     ['answered', 'needs another method']
     """
     return {value_name: _state_of_value(model, answer, value_name) for value_name in value_names}
@@ -281,7 +284,9 @@ def value_names_in_texts(
 ) -> set[str]:
     """Return the names of values, of the given kinds, that texts such as conditions mention.
 
-    >>> names_in(["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"])
+    >>> value_names_in_texts(
+    ...     ["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"]
+    ... )
     {'response_time_quantile[jobs,0.95]'}
     """
     import re

@@ -43,7 +43,7 @@ class Wait:
 def deadlock_error(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
     """Return an error that describes a deadlock in words.
 
-    >>> print(deadlock(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
+    >>> print(deadlock_error(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
     deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock
     b, held by processor 0
     """
