@@ -4,10 +4,11 @@ limits (`bottleneck`), whether methods agree (`agree`).
 
 slipstick finds this package by its entry points and imports none of it. `specs` has the keys,
 `agreement` holds methods against each other, `conditions` reads a condition and solves both sides
-of it, `trends` puts a case into a year, and `points` writes the points of a sweep to a file.
+of it, `trends` puts a case into a year, and `points` has the points of a sweep, which `command`
+writes to a file.
 """
 
-COMMANDS = {"points": "slipstick_questions.points:points"}
+COMMANDS = {"points": "slipstick_questions.command:points"}
 QUESTIONS = {
     "agree": "slipstick_questions.specs:AGREE",
     "bottleneck": "slipstick_questions.specs:BOTTLENECK",

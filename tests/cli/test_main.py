@@ -701,6 +701,10 @@ pictures: [{name: p, title: p, kind: projection, y: [time]}]
     assert loaded(command, HEAVY, tmp_path) == "[] 0"
 
 
+def test_help_reads_no_format(tmp_path: Path) -> None:
+    assert loaded(["--help"], {"pydantic", "yaml"}, tmp_path) == "[] 0"
+
+
 @pytest.mark.parametrize(
     "command",
     [
