@@ -267,6 +267,8 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
             },
         ),
         "fork": lambda: ([act(1), act(1)], {"join": pick((None, 0, 1))}),
+        "hedge": lambda: ([act(1), time()], pick(({}, {"second": act(1)}, {"name": name()}))),
+        "if_late": lambda: ([act(1)], {}),
         "send": lambda: ([act(1)], {}),
         "get": lambda: (["store", act(1)], {}),
         "put": lambda: (["store", act(1)], {}),

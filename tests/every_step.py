@@ -22,6 +22,7 @@ from slipstick.model.activity import (
     delay,
     fork,
     get,
+    hedge,
     hold,
     pick,
     pipeline,
@@ -79,6 +80,9 @@ STEPS: dict[type[Activity], Callable[[str, float], Activity]] = {
     activities.Hold: lambda name, scv: hold("door", _work(name, scv)),
     activities.EarlyReply: lambda name, scv: hold(
         "door", choose((0.5, _work(name, scv)), (0.5, reply("door") >> _served(name, scv)))
+    ),
+    activities.IfLate: lambda name, scv: hedge(
+        _served(name, scv), 1.0, delay(1.0, name=f"{name}-second", scv=scv), name=f"{name}-late"
     ),
     activities.Attempt: lambda name, scv: attempt(
         _served(name, scv), patience=Parameter("limit", TIME, 1.5), retries=1

@@ -19,6 +19,7 @@ from slipstick.model.activity import (
     choose,
     delay,
     fork,
+    hedge,
     hold,
     pick,
     repeat,
@@ -49,6 +50,7 @@ from slipstick.vocabulary import (
     EARLY_JOINS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
+    HEDGES,
     INTERRUPTIONS,
     KNOWN,
     LEAST_WORK,
@@ -177,6 +179,14 @@ def _early(body: Activity, form: str) -> Activity:
     return fork(body, side, join={WITH: 1, LIMIT: 2, WITHOUT: None}[form])
 
 
+def _hedged(body: Activity, form: str) -> Activity:
+    """Send a second request after a time, at the limit long after the first has ended."""
+    if form == WITHOUT:
+        return body
+    second = service("side", 0.3, name="second", scv=1.0)
+    return hedge(body, 0.5 if form == WITH else 60.0, second)
+
+
 @dataclass(frozen=True)
 class Use:
     """A way to use a construct in a program.
@@ -232,6 +242,7 @@ USES: Mapping[str, Use] = {
     "least work": Use(ROUTES_BY_STATE, _least_work, limited=False),
     "several permits": Use(SEVERAL_PERMITS, _several, lambda form: {"units": Permits(3)}),
     "first of two": Use(EARLY_JOINS, _early),
+    "hedge": Use(HEDGES, _hedged),
     "send": Use(
         EARLY_JOINS,
         lambda body, form: body >> send(service("side", 0.2, name="sent", scv=1.0)),

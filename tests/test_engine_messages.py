@@ -57,6 +57,7 @@ from slipstick.model.activity import (
     delay,
     fork,
     hold,
+    if_late,
     pick,
     pipeline,
     repeat,
@@ -994,6 +995,11 @@ PATTERNS = [
     bad(
         lambda: closed_model(repeat(2, reply("door")), 2),
         "a reply to door stands inside a hold of door; there is none around it",
+    ),
+    bad(
+        lambda: closed_model(fork(A, if_late(C)), 2),
+        "if_late stands in a branch of a fork with a join, and leaves its steps out when the fork"
+        " waits no longer; give the fork around it a join, such as 1",
     ),
     bad(
         lambda: closed_model(

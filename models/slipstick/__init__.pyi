@@ -17,7 +17,9 @@ from slipstick.model.activity import choose as choose
 from slipstick.model.activity import delay as delay
 from slipstick.model.activity import fork as fork
 from slipstick.model.activity import get as get
+from slipstick.model.activity import hedge as hedge
 from slipstick.model.activity import hold as hold
+from slipstick.model.activity import if_late as if_late
 from slipstick.model.activity import parallel as parallel
 from slipstick.model.activity import pick as pick
 from slipstick.model.activity import pipeline as pipeline

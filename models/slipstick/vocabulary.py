@@ -364,6 +364,7 @@ BREAKERS = "circuit breakers"
 ROUTES_BY_STATE = "routes that depend on queues"
 INTERRUPTIONS = "interrupted services"
 EARLY_JOINS = "forks that do not wait for all branches"
+HEDGES = "hedged requests"
 SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
 UNLIMITED = "infinite servers"
@@ -389,6 +390,7 @@ CONSTRUCTS = {
     INTERRUPTIONS: "stations at which arrivals interrupt services",
     SEVERAL_PERMITS: "holds that need several permits",
     EARLY_JOINS: "forks that wait for some of their branches, or for none",
+    HEDGES: "steps that are left out if their fork no longer waits for them",
     UNLIMITED: "stations at which each customer has its own server",
     RATES: "stations whose speed depends on the number of customers present",
     WEIGHTS: "shared stations whose visits have weights",
@@ -469,7 +471,7 @@ def all_methods() -> tuple[str, ...]:
 KNOWN: Mapping[str, frozenset[str]] = {
     CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED, WEIGHTS}),
     BOUNDS: frozenset(CONSTRUCTS)
-    - {ATTEMPTS, FULL_QUEUES, CUT_SERVICES, BREAKERS, ROUTES_BY_STATE, REGIONS, REPLIES},
+    - {ATTEMPTS, FULL_QUEUES, CUT_SERVICES, BREAKERS, ROUTES_BY_STATE, REGIONS, REPLIES, HEDGES},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED, SEVERAL_STREAMS}),
     MARKOV_CHAIN: frozenset(
         {

@@ -1878,6 +1878,10 @@ def step(tables: State, token: int, now: float) -> bool:
         return False
     if op == Op.PICK:
         return pick(tables, token, instruction, value, now)
+    if op == Op.WHILE_AWAITED:
+        if token_record.parent < 0:
+            token_record.pc = instruction[1]
+        return True
     if op == Op.REPLY:
         return reply(tables, token, instruction, now)
     return (

@@ -79,6 +79,7 @@ from slipstick.vocabulary import (
     EARLY_JOINS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
+    HEDGES,
     RANKS,
     REPLIES,
     ROUTES,
@@ -380,6 +381,30 @@ class EarlyReply(Activity):
     @property
     def constructs(self) -> frozenset[str]:
         return frozenset({REPLIES})
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class IfLate(Activity):
+    """Steps in a branch of a fork that are left out if the fork waits for its branches no longer,
+    such as a second request that is sent if the first is late.
+
+    Parameters
+    ----------
+    body : executed if the fork still waits
+    """
+
+    body: Activity
+
+    made_of = ("body",)
+    word = "if_late"
+    combination = Combination.IN_TURN
+    use = NOTHING
+    executions = (BY_STATE,)
+    variation = ALWAYS
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        return frozenset({HEDGES})
 
 
 LIMITED = {
@@ -878,6 +903,44 @@ def send(body: Activity) -> Activity:
     fork(delay(2.0, name='log'), join=0)
     """
     return fork(body, join=0)
+
+
+@checked(body=ACTIVITY)
+def if_late(body: Activity) -> IfLate:
+    """Return steps in a branch of a fork that are executed only if the fork still waits for its
+    branches.
+
+    Parameters
+    ----------
+    body : left out if enough other branches have ended
+
+    >>> fork(service("a", 1.0), delay(0.5) >> if_late(service("b", 1.0)), join=1).branches[1]
+    delay(0.5, name='delay') >> if_late(service('b', 1.0, name='b'))
+    """
+    return IfLate(body)
+
+
+@checked(request=ACTIVITY, late=LIKE, second=optional(ACTIVITY), name=TEXT)
+def hedge(
+    request: Activity, late: Like, second: Activity | None = None, name: str = "late"
+) -> Activity:
+    """Return a request that is sent a second time if it is late; the first answer counts, and the
+    other request continues beside the processor.
+
+    Parameters
+    ----------
+    request : first request
+    late : time after which the second request is sent if there is no answer [s]
+    second : second request; the same by default
+    name : of the time before the second request, in tables
+
+    Source: Dean and Barroso, The Tail at Scale, 2013.
+
+    >>> hedge(service("replica", 1.0), 2.0).branches[1]
+    delay(2.0, name='late', component='late') >> if_late(service('replica', 1.0, name='replica'))
+    """
+    wait_for_answer = delay(late, name=name, component="late")
+    return fork(request, wait_for_answer >> if_late(second or request), join=1)
 
 
 _OPTION = "a pair of a probability and an activity, such as (0.3, delay(1.0))"

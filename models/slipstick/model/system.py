@@ -61,7 +61,9 @@ from slipstick.model.activity import (
     WAITING,
     Attempt,
     EarlyReply,
+    Fork,
     Hold,
+    IfLate,
     Pick,
     Pipeline,
     Repeat,
@@ -94,6 +96,7 @@ from slipstick.model.steps import (
     constructs_of,
     each_once,
     fractional_part,
+    is_parallel,
     steps,
 )
 from slipstick.model.tasks import Loop, ProblemTimes, Trees, problem_times
@@ -1603,7 +1606,7 @@ class Model:
             _check_waits(self)
         if any(isinstance(node, Step) and node.think for node in nodes):
             _check_think_time(self)
-        if any(isinstance(node, EarlyReply) for node in nodes):
+        if any(isinstance(node, EarlyReply | IfLate) for node in nodes):
             _check_replies(self)
 
     @property
@@ -1961,8 +1964,8 @@ def _check_think_time(model: Model) -> None:
 
 
 def _check_replies(model: Model) -> None:
-    """Raise for replies outside of a hold, replies that may come twice, and holds whose body cannot
-    go on beside its processor.
+    """Raise for replies outside of a hold, replies that may come twice, holds whose body cannot go
+    on beside its processor, and steps that no fork stops waiting for.
     """
     body: Activity
     for body in model.bodies:
@@ -1989,10 +1992,14 @@ def _check_hold_with_reply(model: Model, node: Hold) -> None:
 
 
 def _check_replies_inside(node: Activity, enclosing: tuple[Activity, ...]) -> None:
-    """Raise for a reply that cannot stand where it does, among the nodes that enclose it."""
-    if isinstance(node, EarlyReply):
-        with note_part(node):
+    """Raise for a reply or a late step that cannot stand where it does, among the nodes that
+    enclose it.
+    """
+    with note_part(node):
+        if isinstance(node, EarlyReply):
             _check_reply(node, enclosing)
+        elif isinstance(node, IfLate):
+            _check_late(enclosing)
     for child in node.children:
         _check_replies_inside(child, (*enclosing, node))
 
@@ -2031,6 +2038,24 @@ def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
                 " execute it several times, or goes on beside its processor; put it directly into"
                 " the body of the hold, a choice, or a fork that waits for all branches"
             )
+
+
+def _check_late(enclosing: tuple[Activity, ...]) -> None:
+    """Raise for steps without a fork around them that stops waiting before all branches end."""
+    # Below these nodes another token executes the steps than the one that began.
+    begins_beside = (
+        around
+        for around in enclosing[::-1]
+        if around.unawaited_children
+        or is_parallel(around)
+        or (isinstance(around, Hold) and has_reply(around))
+    )
+    fork_around = next(begins_beside, None)
+    if not isinstance(fork_around, Fork) or fork_around.join is None:
+        raise ModelError(
+            "if_late stands in a branch of a fork with a join, and leaves its steps out when the"
+            " fork waits no longer; give the fork around it a join, such as 1"
+        )
 
 
 def has_reply(hold: Hold) -> bool:

@@ -23,6 +23,7 @@ from slipstick.model.activity import (
     EarlyReply,
     Fork,
     Hold,
+    IfLate,
     Pick,
     Pipeline,
     Repeat,
@@ -562,6 +563,10 @@ class Writer:
         """Write the reply of a hold to its customer."""
         self.builder.reply(self._resources_of_forks[::-1].index(node.resource))
 
+    def _write_late_steps(self, node: IfLate, parties: Parties) -> None:
+        """Write steps that are executed while the fork around them waits."""
+        self.builder.while_awaited(self.activity_writer(node.body, parties))
+
     def _write_sequence(self, node: Then, parties: Parties) -> None:
         """Write activities one after the other."""
         for child in node.parts:
@@ -830,6 +835,7 @@ def _own_rules() -> dict[str, Rule]:
         Repeat: Writer._write_repeat,
         Hold: Writer._write_hold,
         EarlyReply: Writer._write_reply,
+        IfLate: Writer._write_late_steps,
         Attempt: Writer._write_attempt,
         Pick: Writer._write_pick,
         WaitUnit: Writer._write_wait,

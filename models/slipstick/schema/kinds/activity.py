@@ -613,6 +613,45 @@ class SendSpec(ItemSpec):
         return activities.send(reader.body(self.send, (*loc, "send")))
 
 
+class IfLateSpec(ItemSpec):
+    """Steps in a branch of a fork that are left out if the fork no longer waits."""
+
+    if_late: list[Item] = Field(
+        description="steps that are executed only if the fork still waits for branches",
+        min_length=1,
+    )
+
+    key = "if_late"
+    node = activities.IfLate
+    use = "for steps that are left out if a fork no longer waits"
+    example = "{if_late: [{service: bus, time: 1 ms}]}"
+    make = staticmethod(activities.if_late)
+
+
+class HedgeSpec(ItemSpec):
+    """A request that is sent a second time if it is late. The first answer counts; the other
+    request continues beside the processor.
+    """
+
+    hedge: list[Item] = Field(description="steps of the request", min_length=1)
+    late: TimeOrFormula = Field(
+        description="time after which the second request is sent if there is no answer"
+    )
+    second: list[Item] | None = Field(
+        None, description="steps of the second request; the same by default", min_length=1
+    )
+
+    key = "hedge"
+    use = "for a second request if the first is late"
+    example = "{hedge: [{service: bus, time: 1 ms}], late: 5 ms}"
+    alike = ("hedged",)
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        name = reader.numbered("late")
+        field_values = reader.values.keys(self, loc, reader.listed)
+        return activities.hedge(field_values.pop("hedge"), **field_values, name=name)
+
+
 class ReplySpec(ItemSpec):
     """The point at which a processor leaves a hold early, while the rest of the body continues."""
 
@@ -1106,6 +1145,8 @@ _OWN_ITEMS: dict[str, type[ItemSpec]] = {
             AttemptSpec,
             ForkSpec,
             SendSpec,
+            IfLateSpec,
+            HedgeSpec,
             ReplySpec,
             ChooseSpec,
             PickSpec,

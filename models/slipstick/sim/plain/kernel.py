@@ -638,6 +638,12 @@ class Kernel(EventLoop):
             self.ready.append(parent)
         return False
 
+    def while_awaited(self, target: int, token: Token, now: float) -> bool:
+        """Jump to another instruction if the fork no longer waits for this branch."""
+        if token.parent is None:
+            token.pc = target
+        return True
+
     def pipeline(
         self,
         rounds: float,

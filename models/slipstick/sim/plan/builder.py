@@ -501,6 +501,12 @@ class Builder:
             self.emit(Op.JOIN, -1)
         self.patch(fork_instruction, 2)
 
+    def while_awaited(self, body: Body) -> None:
+        """Write a body that is executed if the fork still waits for the branch of it."""
+        instruction = self.emit(Op.WHILE_AWAITED, -1)
+        body()
+        self.patch(instruction, 0)
+
     def _write_unawaited_branches(self, branches: Sequence[Body]) -> None:
         """Write branches that are executed beside the customer, which does not wait for them."""
         # The customer jumps over the bodies, whose first instructions are filled in once they are

@@ -118,6 +118,7 @@ class Op(IntEnum):
     CONSULT = 40
     # breaker, register, 1 if the try has failed, draw of the time for which the breaker may open
     RECORD = 41
+    WHILE_AWAITED = 42  # target of a branch that its fork no longer waits for
 
 
 class PickRule(IntEnum):

@@ -258,6 +258,9 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
             for target in plan.targets[first_target : first_target + target_count]:
                 yield target, 1.0
             yield behind, 1.0
+        case (Op.WHILE_AWAITED, behind, *_):
+            yield following, 0.5
+            yield behind, 0.5
         case (Op.SPAWN, first_instruction, *_):
             yield first_instruction, 1.0
             yield following, 1.0
