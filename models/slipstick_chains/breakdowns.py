@@ -25,7 +25,7 @@ from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.vocabulary import ROUTES_BY_STATE
 
 INTERRUPTED = "priority-preemptive"
-_RESUMED = ("fcfs", INTERRUPTED)
+RESUMED = ("fcfs", INTERRUPTED)
 
 
 class Breakdown(NamedTuple):
@@ -168,20 +168,20 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
 
 
 def _label(station: str) -> str:
-    return f"breakdowns_{_arithmetic_name(station)}"
+    return f"breakdowns_{arithmetic_name(station)}"
 
 
-def _arithmetic_name(station: str) -> str:
+def arithmetic_name(station: str) -> str:
     """Return the name of a station as it can stand in arithmetic."""
     return re.sub("[^A-Za-z0-9]", "_", station)
 
 
 def _check_may_break_down(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
     """Raise if a station cannot break down."""
-    if discipline not in _RESUMED:
+    if discipline not in RESUMED:
         raise ModelError(
             f"a breakdown interrupts a service, which is resumed later, at stations with the"
-            f" discipline {' or '.join(_RESUMED)}; {name} has {discipline}"
+            f" discipline {' or '.join(RESUMED)}; {name} has {discipline}"
         )
     for trait, has_trait in is_counted.items():
         if has_trait:
@@ -193,6 +193,6 @@ def _check_may_break_down(name: str, discipline: str, is_counted: Mapping[str, b
 
 def _availabilities(breakdowns: Mapping[str, tuple[Expr, Expr]]) -> dict[str, Expr]:
     return {
-        f"availability_{_arithmetic_name(name)}": Breakdown(*times).availability
+        f"availability_{arithmetic_name(name)}": Breakdown(*times).availability
         for name, times in breakdowns.items()
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import cached_property, reduce
@@ -1229,6 +1229,24 @@ class BreakdownSpec(Spec):
         return times_by_key["every"], times_by_key["repair"]
 
 
+class ShiftSpec(Spec):
+    """A part of the day with the number of servers on duty."""
+
+    lasts: Annotated[Given, Quantity(TIME, least=None, above=0.0)] = Field(
+        description="duration of this part"
+    )
+    servers: int = Field(description="number of servers on duty", ge=0, le=MOST_HOLDERS)
+
+
+SCHEDULE_IN_WORDS = (
+    "parts of a day or of another period that repeats, each with the number of servers on duty, in"
+    " place of servers; a service that the end of a shift interrupts is resumed later. Only beside"
+    " arrivals, for the disciplines fcfs and priority-preemptive"
+)
+SERVERS_BY_SCHEDULE = "the schedule says how many servers there are; leave servers out"
+NOT_OF_STATION = {"breakdown": None, "schedule": None}
+"""Keys of a station that become customers of the whole model."""
+
 BREAKDOWN_IN_WORDS = (
     "failures of each server, busy or idle; an interrupted service is resumed after the repair."
     " Only for the disciplines fcfs and priority-preemptive"
@@ -1246,19 +1264,34 @@ class StationSpec(RepeatedSpec):
     )
     rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
     breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)
+    schedule: list[ShiftSpec] | None = Field(None, description=SCHEDULE_IN_WORDS, min_length=1)
 
     key = "station"
     node = system.Station
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
-        # Failures are customers of a group of their own, which the whole model gets.
-        spec_without_breakdown = self.model_copy(update={"breakdown": None})
-        return super(StationSpec, spec_without_breakdown).build(quantity_reader, loc)
+        # Failures and servers off duty are customers of their own, which the whole model gets.
+        spec_of_station = self.model_copy(update=NOT_OF_STATION)
+        return super(StationSpec, spec_of_station).build(quantity_reader, loc)
 
     def check_rules(self) -> None:
         written_keys = {"servers": self.servers != 1, "rates": self.rates is not None}
         for key, reason in contradicted_keys(self.discipline, written_keys):
             raise broken_rule(reason, key)
+        if self.schedule and written_keys["servers"]:
+            raise broken_rule(SERVERS_BY_SCHEDULE, "servers")
+
+
+def schedules_of(
+    specs: Mapping[str, Any], copy_names: Callable[[str], Iterable[str]]
+) -> dict[str, list[tuple[float, int]]]:
+    """Return the durations [s] and numbers of servers of each station with a schedule."""
+    return {
+        copy_name: [(shift.lasts.value, shift.servers) for shift in spec.schedule]
+        for name, spec in specs.items()
+        if getattr(spec, "schedule", None)
+        for copy_name in copy_names(name)
+    }
 
 
 class LockSpec(RepeatedSpec):
@@ -1946,6 +1979,8 @@ class ActivityReader:
             )
             if breakdowns := self._breakdown_times():
                 built_model = FUNCTIONS["activity with breakdowns"](built_model, breakdowns)
+            if schedules := schedules_of(self._spec.resources, self._copy_names):
+                built_model = FUNCTIONS["activity with schedules"](built_model, schedules)
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
             self.values.report_problem(self._loc_of_part(error.about), str(error))

@@ -19,9 +19,14 @@ from slipstick.model.network import unknown_class_message, unknown_station_messa
 from slipstick.schema.arrivals import StreamSpec, pattern_data
 from slipstick.schema.kinds.activity import (
     BREAKDOWN_IN_WORDS,
+    NOT_OF_STATION,
+    SCHEDULE_IN_WORDS,
+    SERVERS_BY_SCHEDULE,
     BreakdownSpec,
     Probability,
+    ShiftSpec,
     Word,
+    schedules_of,
 )
 from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
 from slipstick.schema.kinds.distribution import (
@@ -182,6 +187,7 @@ class QueueSpec(Spec):
     )
 
     breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)
+    schedule: list[ShiftSpec] | None = Field(None, description=SCHEDULE_IN_WORDS, min_length=1)
 
     @property
     def distributions(self) -> dict[str, TimeDistribution]:
@@ -208,6 +214,8 @@ class QueueSpec(Spec):
         for name in self.distributions:
             if name in self.scv:
                 refuse_scv("scv", name)
+        if self.schedule and self.servers != ONE:
+            raise broken_rule(SERVERS_BY_SCHEDULE, "servers")
 
 
 class ChainSpec(MembersSpec):
@@ -326,6 +334,8 @@ class QueueingNetworkSpec(ModelFileSpec):
         try:
             network = networks.QueueingNetwork(name, **network_parts, left_out=self.losses)
             network = self._with_breakdowns(network, quantity_reader)
+            if schedules := schedules_of(self.stations, lambda name: (name,)):
+                network = FUNCTIONS["network with schedules"](network, schedules)
         except ModelFaultsError as error:
             for fault in error.faults:
                 quantity_reader.report_problem(fault.path, fault.message, fault.key)
@@ -370,7 +380,7 @@ class QueueingNetworkSpec(ModelFileSpec):
             "stations": {
                 name: networks.NetworkStation(
                     **quantity_reader.field_values(
-                        station.model_copy(update={"breakdown": None}), ("stations", name)
+                        station.model_copy(update=NOT_OF_STATION), ("stations", name)
                     ),
                     distribution=station.distributions,
                 )

@@ -1,0 +1,305 @@
+"""Stations whose number of servers follows a schedule, such as the staff over a day, written as
+customers that take servers from all others while these are off duty.
+
+A server that is off duty is a customer of the first rank, who is served for as long as the server
+is away and never waits. A service that the end of a shift interrupts is resumed where it stopped,
+as soon as a server is free. Streams without a profile get one of a single rate, so that a
+simulation covers whole periods of the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from slipstick.errors import ModelError
+from slipstick.expression.nodes import RATE, TIME, Expr, Number
+from slipstick.model.activity import Step, delay, mapped, service
+from slipstick.model.amounts import answer_value
+from slipstick.model.network import (
+    CustomerClass,
+    NetworkStation,
+    OpenClass,
+    QueueingNetwork,
+)
+from slipstick.model.steps import Activity
+from slipstick.model.system import (
+    POISSON,
+    ArrivalPattern,
+    ClosedPopulation,
+    Group,
+    Model,
+    OpenPopulation,
+    Station,
+    StreamsPopulation,
+)
+from slipstick.profiles import Profile, period_of
+from slipstick.vocabulary import ROUTES_BY_STATE
+from slipstick_chains.breakdowns import INTERRUPTED, RESUMED, arithmetic_name
+
+Schedule = Sequence[tuple[float, int]]
+"""The parts of a period: how long each lasts [s], and the number of servers on duty [1]."""
+
+
+def absences_of(schedule: Schedule) -> list[tuple[float, float]]:
+    """Return when in a period each server goes off duty, and for how long [s]; the first servers
+    are on duty the longest.
+
+    >>> absences_of([(8.0, 1), (4.0, 2), (12.0, 0)])
+    [(12.0, 12.0), (0, 8.0), (12.0, 12.0)]
+    """
+    absences = []
+    for server in range(max(count for _, count in schedule)):
+        start = length = 0.0
+        for duration, count in schedule:
+            if count <= server:
+                length += duration
+                continue
+            if length:
+                absences.append((start, length))
+            start, length = start + length + duration, 0.0
+        if length:
+            absences.append((start, length))
+    return absences
+
+
+def network_with_schedules(
+    network: QueueingNetwork, schedules: Mapping[str, Schedule]
+) -> QueueingNetwork:
+    """Return a network with an open class ``off_STATION_NUMBER`` for each time that a server is off
+    duty, of which a customer comes once a period, and amounts of the servers on duty.
+
+    Parameters
+    ----------
+    network : with at least one open class
+    schedules : by station, the parts of a period
+
+    Raises
+    ------
+    ModelError : a schedule has no part with a server; arrivals do not fit it; or a station has
+        another discipline than fcfs and priority-preemptive, rates, a capacity or a region
+
+    >>> from slipstick.model.network import network, open_class, station
+    >>> desk = network({"calls": open_class(0.5)}, {"desk": station(service={"calls": 1.0})})
+    >>> network_with_schedules(desk, {"desk": [(8.0, 1), (16.0, 0)]}).class_names
+    ('calls', 'off_desk_1')
+    """
+    period = _common_period(schedules)
+    customers = [*network.classes.values(), *(chain.members for chain in network.chains.values())]
+    if not any(isinstance(members, OpenClass) for members in customers):
+        raise ModelError(_NO_STREAM)
+    classes = {name: _stream(name, members, period) for name, members in network.classes.items()}
+    chains = {
+        name: replace(chain, members=_stream(name, chain.members, period))
+        for name, chain in network.chains.items()
+    }
+    stations, ways_to_work = dict(network.stations), dict[str, NetworkStation]()
+    amounts = dict(network.amounts)
+    for name, schedule in schedules.items():
+        station = stations[name]
+        is_counted = {
+            "rates": bool(station.rates),
+            "a capacity": station.capacity is not None,
+            "a region": bool(network.region_of(name)),
+        }
+        _check(name, station.discipline, is_counted)
+        station = _with_ranks(station, max(count for _, count in schedule))
+        for number, (start, length) in enumerate(absences_of(schedule), 1):
+            label = f"off_{arithmetic_name(name)}_{number}"
+            classes[label] = OpenClass(Number(1 / period, RATE), trace=(period,))
+            constant = {label: Number(0.0)}
+            # A class visits its stations in the order written.
+            ways_to_work[f"on_{label[4:]}"] = NetworkStation(
+                "is", service={label: Number(start, TIME)}, scv=constant
+            )
+            station = replace(
+                station,
+                service={**station.service, label: Number(length, TIME)},
+                scv={**station.scv, **constant},
+                priority={**station.priority, label: 0},
+            )
+        stations[name] = station
+        amounts |= _amounts(name, schedule)
+    return replace(
+        network,
+        classes=classes,
+        chains=chains,
+        stations={**ways_to_work, **stations},
+        amounts=amounts,
+    )
+
+
+def _with_ranks(station: NetworkStation, servers: int) -> NetworkStation:
+    """Return a station at which the first rank is free."""
+    has_ranks = station.discipline == INTERRUPTED
+    ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
+    return replace(station, discipline=INTERRUPTED, servers=servers, priority=ranks)
+
+
+def _stream(name: str, members: CustomerClass, period: float) -> CustomerClass:
+    """Return customers, with a profile of the period if they arrive."""
+    if not isinstance(members, OpenClass):
+        return members
+    _check_pattern(name, members.profile, members.bursty or bool(members.trace), period)
+    return replace(members, profile=members.profile or ((period, 1.0),))
+
+
+def model_with_schedules(model: Model, schedules: Mapping[str, Schedule]) -> Model:
+    """Return a model with a stream ``off_STATION_NUMBER`` for each time that a server is off duty,
+    of which a customer comes once a period, and amounts of the servers on duty.
+
+    Parameters
+    ----------
+    model : with at least one stream of customers
+    schedules : by station, the parts of a period
+
+    Raises
+    ------
+    ModelError : a schedule has no part with a server; arrivals do not fit it; a station has another
+        discipline than fcfs and priority-preemptive, or rates; or branches are chosen by the number
+        present, among which servers off duty would count
+
+    >>> from slipstick.model.system import open_model
+    >>> desk = open_model(service("desk", 1.0, scv=1.0), 0.2)
+    >>> model = model_with_schedules(desk, {"desk": [(8.0, 1), (16.0, 0)]})
+    >>> [group.name for group in model.population.groups]
+    ['customers', 'off_desk_1']
+    """
+    period = _common_period(schedules)
+    groups = _groups(model, period)
+    resources, amounts = dict(model.resources), dict(model.amounts)
+    ranked_stations = []
+    off_duty = []
+    once_a_period = replace(POISSON, trace=(period,))
+    for name, schedule in schedules.items():
+        station = resources[name]
+        assert isinstance(station, Station)
+        is_counted = {
+            "rates": bool(station.rates),
+            "a pick by the number present": ROUTES_BY_STATE in model.constructs,
+        }
+        _check(name, station.discipline, is_counted)
+        ranked_stations += [name] if station.discipline == INTERRUPTED else []
+        servers = max(count for _, count in schedule)
+        resources[name] = replace(station, discipline=INTERRUPTED, servers=servers)
+        for number, (start, length) in enumerate(absences_of(schedule), 1):
+            label = f"off_{arithmetic_name(name)}_{number}"
+            cycle = delay(start, name=f"on-{label[4:]}") >> service(name, length, name=label)
+            off_duty.append(
+                Group(label, Number(0.0), cycle, Number(1 / period, RATE), once_a_period)
+            )
+        amounts |= _amounts(name, schedule)
+
+    def later(step: Step) -> Step:
+        if step.resource not in schedules:
+            return step
+        return replace(step, rank=1 + step.rank * (step.resource in ranked_stations))
+
+    rebuilt_by_id: dict[int, Activity] = {}
+    later_groups = [
+        replace(group, cycle=mapped(group.cycle, later, rebuilt_by_id=rebuilt_by_id))
+        for group in groups
+    ]
+    kind = StreamsPopulation if later_groups[0].arrivals is not None else ClosedPopulation
+    return replace(
+        model,
+        population=kind((*later_groups, *off_duty)),
+        resources=resources,
+        amounts=amounts,
+    )
+
+
+def _groups(model: Model, period: float) -> list[Group]:
+    """Return the groups of a model, whose streams have a profile of the period."""
+    population = model.population
+    if isinstance(population, OpenPopulation):
+        stream = Group(
+            "customers", Number(0.0), population.cycle, population.rate, population.pattern
+        )
+        groups = [stream]
+    elif isinstance(population, ClosedPopulation | StreamsPopulation):
+        groups = list(population.groups)
+    else:
+        groups = []
+    if not any(group.arrivals is not None for group in groups):
+        raise ModelError(_NO_STREAM)
+    return [_group_with_profile(group, period) for group in groups]
+
+
+_NO_STREAM = (
+    "a schedule of servers needs customers that arrive, whose response times are means over whole"
+    " periods; write arrivals, or compare the parts of the period one by one"
+)
+
+
+def _group_with_profile(group: Group, period: float) -> Group:
+    """Return a group, with a profile of the period if its customers arrive."""
+    if group.arrivals is None:
+        return group
+    pattern = group.pattern
+    has_other_pattern = replace(pattern, profile=(), batch=1) != POISSON
+    _check_pattern(group.name, pattern.profile, has_other_pattern, period)
+    return replace(group, pattern=_with_profile(pattern, period))
+
+
+def _with_profile(pattern: ArrivalPattern, period: float) -> ArrivalPattern:
+    return pattern if pattern.profile else replace(pattern, profile=((period, 1.0),))
+
+
+def _common_period(schedules: Mapping[str, Schedule]) -> float:
+    """Return the period of all schedules [s]; raises if it is not the same, or if one has no
+    server.
+    """
+    periods = {name: period_of(tuple(schedule)) for name, schedule in schedules.items()}
+    for name, schedule in schedules.items():
+        if not any(count for _, count in schedule):
+            raise ModelError(f"the schedule of {name} has no part with a server; give it one")
+    if len(set(periods.values())) > 1:
+        lasts = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
+        raise ModelError(f"all schedules of servers last equally long, but {lasts}")
+    return next(iter(periods.values()))
+
+
+def _check_pattern(name: str, profile: Profile, has_other_pattern: bool, period: float) -> None:
+    """Raise if the arrivals of a stream do not repeat with a schedule."""
+    if has_other_pattern:
+        raise ModelError(
+            f"beside a schedule of servers, customers arrive as Poisson or by a profile; {name} has"
+            " another pattern"
+        )
+    if profile and abs(period_of(profile) - period) > 1e-9 * period:
+        raise ModelError(
+            f"the profile of {name} lasts {period_of(profile):g} s and the schedule of servers"
+            f" {period:g} s; give both the same period"
+        )
+
+
+def _check(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
+    """Raise if the servers of a station cannot follow a schedule."""
+    if discipline not in RESUMED:
+        raise ModelError(
+            "the end of a shift interrupts a service, which is resumed later, at stations with the"
+            f" discipline {' or '.join(RESUMED)}; {name} has {discipline}"
+        )
+    for trait, is_there in is_counted.items():
+        if is_there:
+            raise ModelError(
+                f"{name} cannot have a schedule with {trait}: a server off duty would count among"
+                " the customers present"
+            )
+
+
+def _amounts(name: str, schedule: Schedule) -> dict[str, Expr]:
+    """Return the mean number of servers on duty, the part of their time in which they serve, and
+    the mean number of customers present.
+    """
+    period = period_of(tuple(schedule))
+    servers = max(count for _, count in schedule)
+    on_duty = sum(duration * count for duration, count in schedule) / period
+    busy = servers * answer_value(f"utilization[{name}]") - (servers - on_duty)
+    return {
+        f"on_duty_{arithmetic_name(name)}": Number(on_duty),
+        f"busy_{arithmetic_name(name)}": busy / on_duty,
+        f"customers_{arithmetic_name(name)}": answer_value(f"queue_length[{name}]")
+        - (servers - on_duty),
+    }

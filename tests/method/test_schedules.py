@@ -1,0 +1,246 @@
+"""Servers by a schedule: against the differential equations of the queue, in both kinds of model
+and by both kernels, and with a schedule of one part against the station without it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from slipstick import (
+    Answer,
+    Model,
+    QueueingNetwork,
+    Simulation,
+    Station,
+    delay,
+    dump,
+    grouped_model,
+    load,
+    network,
+    open_class,
+    open_model,
+    pick,
+    service,
+    solve,
+    station,
+)
+from slipstick.errors import ModelError, NoAnswerError, SpecError
+from slipstick.expression.nodes import RATE, Parameter
+from slipstick.late import Array
+from slipstick.model.system import ArrivalPattern
+from slipstick_chains.schedules import model_with_schedules, network_with_schedules
+
+PROFILE = ((20.0, 0.5), (10.0, 1.2))
+SCHEDULE = ((10.0, 1), (15.0, 2), (5.0, 0))
+SHIFTS = ((0.0, 1), (10.0, 2), (25.0, 0))
+"""When each part of the schedule begins, and its servers."""
+
+MOST = 120
+"""Customers of the differential equations; more are there with a probability below 1e-9."""
+
+SETTINGS = Simulation(seed=5, precision=0.01, events=2_000_000)
+
+
+def shop(schedule: tuple[tuple[float, int], ...] = SCHEDULE) -> QueueingNetwork:
+    rate = sum(duration * rate for duration, rate in PROFILE) / 30.0
+    desk = network(
+        {"web": open_class(rate, profile=PROFILE)}, {"desk": station(service={"web": 1.0})}
+    )
+    return network_with_schedules(desk, {"desk": schedule})
+
+
+def visits(schedule: tuple[tuple[float, int], ...] = SCHEDULE) -> Model:
+    rate = sum(duration * rate for duration, rate in PROFILE) / 30.0
+    desk = open_model(
+        service("desk", 1.0, scv=1.0),
+        Parameter("population.arrivals", RATE, rate),
+        pattern=ArrivalPattern(profile=PROFILE),
+    )
+    return model_with_schedules(desk, {"desk": schedule})
+
+
+def mean_of_a_period(profile: tuple[tuple[float, float], ...] = PROFILE) -> float:
+    """Compute the mean number present over a period, by matrix exponentials of each part."""
+    marks = sorted({0.0, 10.0, 20.0, 25.0, 30.0})
+    step, size = 0.25, MOST + 1
+    matrices = []
+    for start, end in pairwise(marks):
+        rates = [piece for at, piece in zip((0.0, 20.0), profile, strict=True) if at <= start]
+        servers = [count for at, count in SHIFTS if at <= start]
+        generator = np.zeros((size, size))
+        for present in range(size):
+            if present < MOST:
+                generator[present, present + 1] = rates[-1][1]
+            if present:
+                generator[present, present - 1] = min(present, servers[-1])
+        generator -= np.diag(generator.sum(axis=1))
+        matrices += [expm(generator * step)] * round((end - start) / step)
+    chances = np.linalg.matrix_power(np.linalg.multi_dot(matrices), 400)[0]
+    lengths = []
+    for matrix in matrices:
+        following: Array = chances @ matrix
+        lengths.append((chances + following) @ np.arange(size) / 2)
+        chances = following
+    return float(np.mean(lengths))
+
+
+def is_near(answer: Answer, name: str, truth: float) -> bool:
+    value = answer.values[name]
+    assert value.value is not None
+    assert value.high is not None
+    assert value.high - value.value < 0.08 * value.value
+    return abs(value.value - truth) <= 2 * (value.high - value.value)
+
+
+@pytest.fixture(scope="module")
+def length() -> float:
+    return mean_of_a_period()
+
+
+@pytest.mark.parametrize("kernel", ["plain", "compiled"])
+def test_a_network_follows_the_equations(length: float, kernel: str) -> None:
+    events = 60_000 if kernel == "plain" else 2_000_000
+    settings = Simulation(seed=5, precision=0.01, events=events, kernel=kernel)
+    answer = solve(shop(), simulation=settings)
+    assert is_near(answer, "queue_length[web,desk]", length)
+    # Little's law over whole periods: the mean rate of arrivals is 22 customers in 30 s.
+    assert is_near(answer, "response_time[web]", length * 30 / 22)
+    assert is_near(answer, "amount[customers_desk]", length)
+    assert is_near(answer, "amount[busy_desk]", 22 / 40)
+    assert answer["amount[on_duty_desk]"] == pytest.approx(40 / 30)
+
+
+def test_an_activity_follows_them_too(length: float) -> None:
+    answer = solve(visits(), simulation=SETTINGS)
+    assert is_near(answer, "time[customers]", length * 30 / 22)
+    assert is_near(answer, "amount[customers_desk]", length)
+    assert is_near(answer, "amount[busy_desk]", 22 / 40)
+
+
+def test_the_first_rank_does_not_see_the_others(length: float) -> None:
+    """At a station that interrupts, customers of the first rank are served as if alone."""
+    first = service("desk", 1.0, scv=1.0, rank=3)
+    later = service("desk", 0.5, name="later", scv=1.0, rank=4)
+    model = grouped_model(
+        {
+            "first": (Parameter("many", RATE, 22 / 30), first, ArrivalPattern(profile=PROFILE)),
+            "later": (Parameter("few", RATE, 0.2), later),
+        },
+        resources={"desk": Station(1, "priority-preemptive")},
+    )
+    answer = solve(model_with_schedules(model, {"desk": SCHEDULE}), simulation=SETTINGS)
+    assert is_near(answer, "time[first]", length * 30 / 22)
+
+
+def test_a_schedule_of_one_part_is_the_station_without_it() -> None:
+    scheduled = solve(shop(((30.0, 2),)), simulation=SETTINGS)
+    plain = network(
+        {"web": open_class(22 / 30, profile=PROFILE)},
+        {"desk": station(service={"web": 1.0}, servers=2)},
+    )
+    unscheduled = solve(plain, simulation=SETTINGS)
+    name = "response_time[web]"
+    assert scheduled[name] == pytest.approx(unscheduled[name], rel=0.02)
+
+
+def test_a_load_beyond_the_servers_on_duty_is_refused() -> None:
+    with pytest.raises(NoAnswerError, match="station desk is saturated"):
+        solve(shop(((20.0, 1), (10.0, 0))))
+    with pytest.raises(NoAnswerError, match="station desk is saturated"):
+        solve(visits(((20.0, 1), (10.0, 0))))
+
+
+def test_processors_beside_a_stream_use_servers_by_a_schedule() -> None:
+    """Processors that are served elsewhere change nothing for the stream."""
+    model = grouped_model(
+        {
+            "workers": (2, delay(3.0, name="think", scv=1.0) >> service("other", 1.0, scv=1.0)),
+            "visits": (
+                Parameter("rate", RATE, 22 / 30),
+                service("desk", 1.0, scv=1.0),
+                ArrivalPattern(profile=PROFILE),
+            ),
+        }
+    )
+    scheduled = solve(model_with_schedules(model, {"desk": SCHEDULE}), simulation=SETTINGS)
+    alone = solve(visits(), simulation=SETTINGS)
+    assert scheduled["time[visits]"] == pytest.approx(alone["time[customers]"], rel=0.05)
+
+
+NETWORK = """
+queueing-network: 1
+classes: {calls: {arrivals: 1 /min}}
+stations:
+  desk:
+    service: {calls: 30 s}
+    schedule: [{lasts: 8 h, servers: 1}, {lasts: 16 h, servers: 2}]
+"""
+ACTIVITY = """
+activity: 1
+population: {arrivals: 1 /min}
+resources:
+  desk: {schedule: [{lasts: 8 h, servers: 1}, {lasts: 16 h, servers: 2}]}
+cycle: [{service: desk, time: 30 s}]
+"""
+FITS = "give both the same period"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "message"),
+    [
+        (NETWORK, "30 s}", "30 s}\n    servers: 2", "the schedule says how many servers there are"),
+        (ACTIVITY, "{schedule", "{servers: 2, schedule", "the schedule says how many servers"),
+        (NETWORK, "arrivals: 1 /min", "population: 3", "needs customers that arrive"),
+        (ACTIVITY, "arrivals: 1 /min", "processors: 3", "needs customers that arrive"),
+        (NETWORK, "calls: 30 s}", "calls: 30 s}\n    discipline: ps", "desk has ps"),
+        (ACTIVITY, "{schedule", "{discipline: ps, schedule", "desk has ps"),
+        (NETWORK, "calls: 30 s}", "calls: 30 s}\n    capacity: 9", "with a capacity"),
+        (NETWORK, "arrivals: 1", "profile: [{lasts: 9 h, rate: 1 /s}], arrivals: 1", FITS),
+        (ACTIVITY, "arrivals: 1", "profile: [{lasts: 9 h, rate: 1 /s}], arrivals: 1", FITS),
+        (ACTIVITY, "arrivals: 1 /min", "arrivals: 1 /min, arrivals_scv: 2", "another pattern"),
+        (NETWORK, "servers: 1}, {lasts: 16 h, servers: 2}", "servers: 0}", "no part with a server"),
+        (NETWORK, "servers: 1}", "servers: -1}", "servers"),
+        (NETWORK, "lasts: 8 h", "lasts: 0 h", "must be more than 0 s"),
+    ],
+)
+def test_what_a_schedule_cannot_be_is_refused_by_name(
+    tmp_path: Path, text: str, old: str, new: str, message: str
+) -> None:
+    assert old in text
+    path = tmp_path / "model.yaml"
+    path.write_text(text)
+    load(str(path))
+    path.write_text(text.replace(old, new))
+    with pytest.raises(SpecError, match=message):
+        load(str(path))
+
+
+def test_schedules_of_two_stations_have_one_period() -> None:
+    both = network(
+        {"web": open_class(0.1)},
+        {"desk": station(service={"web": 1.0}), "till": station(service={"web": 1.0})},
+    )
+    with pytest.raises(ModelError, match="all schedules of servers last equally long"):
+        network_with_schedules(both, {"desk": ((8.0, 1),), "till": ((9.0, 1),)})
+
+
+def test_branches_chosen_by_the_number_present_are_refused() -> None:
+    model = open_model(pick(service("left", 1.0), service("right", 1.0)), 0.5)
+    with pytest.raises(ModelError, match="with a pick by the number present"):
+        model_with_schedules(model, {"left": SCHEDULE})
+
+
+def test_a_file_that_is_written_again_has_the_same_answer(tmp_path: Path) -> None:
+    path = tmp_path / "model.yaml"
+    path.write_text(ACTIVITY)
+    model = load(str(path))
+    assert isinstance(model, Model)
+    written = tmp_path / "again.yaml"
+    written.write_text(dump(model))
+    settings = Simulation(seed=1, events=20_000)
+    assert solve(written, simulation=settings).values == solve(model, simulation=settings).values
