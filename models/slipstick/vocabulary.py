@@ -364,7 +364,7 @@ BREAKERS = "circuit breakers"
 ROUTES_BY_STATE = "routes that depend on queues"
 INTERRUPTIONS = "interrupted services"
 EARLY_JOINS = "forks that do not wait for all branches"
-HEDGES = "hedged requests"
+HEDGES = "backup requests"
 SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
 UNLIMITED = "infinite servers"
@@ -390,7 +390,7 @@ CONSTRUCTS = {
     INTERRUPTIONS: "stations at which arrivals interrupt services",
     SEVERAL_PERMITS: "holds that need several permits",
     EARLY_JOINS: "forks that wait for some of their branches, or for none",
-    HEDGES: "steps that are left out if their fork no longer waits for them",
+    HEDGES: "steps of hedged requests that are left out if their fork no longer waits",
     UNLIMITED: "stations at which each customer has its own server",
     RATES: "stations whose speed depends on the number of customers present",
     WEIGHTS: "shared stations whose visits have weights",

@@ -37,11 +37,11 @@ from slipstick.profiles import Profile, period_of
 from slipstick.vocabulary import ROUTES_BY_STATE
 from slipstick_chains.breakdowns import INTERRUPTED, RESUMED, arithmetic_name
 
-Schedule = Sequence[tuple[float, int]]
+ServersByTime = Sequence[tuple[float, int]]
 """The parts of a period: how long each lasts [s], and the number of servers on duty [1]."""
 
 
-def absences_of(schedule: Schedule) -> list[tuple[float, float]]:
+def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
     """Return when in a period each server goes off duty, and for how long [s]; the first servers
     are on duty the longest.
 
@@ -64,7 +64,7 @@ def absences_of(schedule: Schedule) -> list[tuple[float, float]]:
 
 
 def network_with_schedules(
-    network: QueueingNetwork, schedules: Mapping[str, Schedule]
+    network: QueueingNetwork, schedules: Mapping[str, ServersByTime]
 ) -> QueueingNetwork:
     """Return a network with an open class ``off_STATION_NUMBER`` for each time that a server is off
     duty, of which a customer comes once a period, and amounts of the servers on duty.
@@ -144,7 +144,7 @@ def _stream(name: str, members: CustomerClass, period: float) -> CustomerClass:
     return replace(members, profile=members.profile or ((period, 1.0),))
 
 
-def model_with_schedules(model: Model, schedules: Mapping[str, Schedule]) -> Model:
+def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -> Model:
     """Return a model with a stream ``off_STATION_NUMBER`` for each time that a server is off duty,
     of which a customer comes once a period, and amounts of the servers on duty.
 
@@ -246,7 +246,7 @@ def _with_profile(pattern: ArrivalPattern, period: float) -> ArrivalPattern:
     return pattern if pattern.profile else replace(pattern, profile=((period, 1.0),))
 
 
-def _common_period(schedules: Mapping[str, Schedule]) -> float:
+def _common_period(schedules: Mapping[str, ServersByTime]) -> float:
     """Return the period of all schedules [s]; raises if it is not the same, or if one has no
     server.
     """
@@ -289,7 +289,7 @@ def _check(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
             )
 
 
-def _amounts(name: str, schedule: Schedule) -> dict[str, Expr]:
+def _amounts(name: str, schedule: ServersByTime) -> dict[str, Expr]:
     """Return the mean number of servers on duty, the part of their time in which they serve, and
     the mean number of customers present.
     """

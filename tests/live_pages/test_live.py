@@ -74,6 +74,7 @@ EVERYTHING: list[Expr] = [
 WITHOUT_FORM = {
     "connection-pool": "attempts with a time limit",
     "early-reply": "early replies",
+    "hedged-reads": "backup requests",
     "replicated-store": "forks that do not wait for all branches",
     "retrying-service": "attempts with a time limit",
 }

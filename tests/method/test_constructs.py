@@ -26,6 +26,7 @@ from slipstick.model.activity import (
     choose,
     delay,
     fork,
+    hedge,
     hold,
     pick,
     repeat,
@@ -58,6 +59,7 @@ from slipstick.vocabulary import (
     EARLY_JOINS,
     FULL_QUEUES,
     GEOMETRIC_COUNT,
+    HEDGES,
     INTERRUPTIONS,
     KNOWN,
     MARKOV_CHAIN,
@@ -207,6 +209,14 @@ def _weighted(weight: float | None) -> Model:
     return grouped_model(groups, resources={"disk": Station(1, "ps")})
 
 
+def _hedged(late: float | None) -> Model:
+    """Make a model whose requests are sent again if late; those sent once have no bound of time."""
+    request = service("cpu", 0.5, name="request", scv=1.0)
+    if late is not None:
+        request = hedge(request, late, service("other", 0.5, name="again", scv=1.0))
+    return closed_model(delay(3.0, name="work", scv=1.0) >> request, 2)
+
+
 def _joined(join: int | None) -> Model:
     branches = [service(name, 0.6, scv=1.0) for name in ("left", "middle", "right")]
     return closed_model(thinks(1.0) >> fork(*branches, join=join), 2)
@@ -288,6 +298,7 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
     ),
     WEIGHTS: lambda: Example(_weighted(0.25), _weighted(1.0), _weighted(None)),
     EARLY_JOINS: lambda: Example(_joined(2), _joined(3), _joined(None)),
+    HEDGES: lambda: Example(_hedged(1.0), _hedged(60.0), _hedged(None)),
     PROFILES: lambda: _arriving(
         ArrivalPattern(profile=((20.0, 1.0), (10.0, 4.0))),
         ArrivalPattern(profile=((20.0, 2.0), (10.0, 2.0))),

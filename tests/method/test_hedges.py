@@ -21,6 +21,7 @@ from slipstick.model.activity import (
     hedge,
     hold,
     if_late,
+    pick,
     pipeline,
     reply,
     service,
@@ -150,7 +151,7 @@ def test_late_steps_need_a_fork_that_stops_waiting(body: Activity) -> None:
 @pytest.mark.parametrize("method", ["bounds", "mean-value", "markov-chain", "closed-form"])
 def test_other_methods_refuse_hedges_by_name(method: str) -> None:
     model = closed_model(THINK >> hedge(TO_LEFT, 1.0, TO_RIGHT), 1, resources=pair("is"))
-    with pytest.raises(NoAnswerError, match=r"hedged requests|forks that do not wait"):
+    with pytest.raises(NoAnswerError, match="backup requests"):
         solve(model, method=method)
 
 
@@ -170,11 +171,23 @@ cycle:
     (first, late), (_, own_late) = (each.bodies[0].children[1].children for each in (same, own))
     assert late.children[1] == if_late(first)
     assert own_late.children[1].children[0].uses == ("right",)
-    (tmp_path / "again.yaml").write_text(dump(own))
-    assert read_model(tmp_path / "again.yaml").population == own.population
+    written = tmp_path / "again.yaml"
+    written.write_text(dump(own))
+    settings = Simulation(seed=3, events=20_000)
+    assert solve(written, simulation=settings).values == solve(own, simulation=settings).values
 
 
 def read_model(path: Path) -> Model:
     model = load(str(path))
     assert isinstance(model, Model)
     return model
+
+
+def test_reads_of_two_replicas_in_turn_are_hedged_at_the_other_one() -> None:
+    """A pick begins at the first station of the first request; both replicas have equal loads."""
+    late, rate = 4.0, 0.8
+    ways = [hedge(TO_LEFT, late, TO_RIGHT, "left-late"), hedge(TO_RIGHT, late, TO_LEFT, "late")]
+    answer = simulated(open_model(pick(*ways, by="in-turn"), rate, resources=pair("fcfs")))
+    assert answer["utilization[left]"] == pytest.approx(answer["utilization[right]"], rel=0.02)
+    # First requests take half of each server, the second ones the rest.
+    assert answer["utilization[left]"] == pytest.approx(0.45, abs=0.04)

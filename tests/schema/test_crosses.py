@@ -174,6 +174,8 @@ def activities(step: str) -> Iterator[Document]:
         {**each, **NEEDED.get(step, {})}
         for _, each in steps_of.with_each_key(ACTIVITY["$defs"][step])
     ]
+    if step == "IfLateSpec":
+        cycles = [{"fork": [[WORK], [cycle]], "join": 1} for cycle in cycles]
     # Some steps need one more key than their schema requires, or another machine.
     station = {"servers": 1}
     machines = (MACHINE, *names_of_kind("machine"))

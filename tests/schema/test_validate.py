@@ -36,6 +36,8 @@ def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Pa
     other = others.get(kind, "{delay: 1 s}")
     if kind == "reply":
         example = f"{{hold: server, body: [{other}, {example}]}}"
+    if kind == "if_late":
+        example = f"{{fork: [[{other}], [{example}]], join: 1}}"
     text = f"activity: 1\npopulation: {{processors: 8}}\n{head}cycle:\n  - {other}\n  - {example}\n"
     assert valid(tmp_path, text) == "activity"
 

@@ -590,6 +590,8 @@ def _first_resource(activity: Activity) -> str:
     """Return the resource at which an activity begins; empty if it begins without one."""
     if isinstance(activity, Then) and activity.parts:
         return _first_resource(activity.parts[0])
+    if isinstance(activity, Fork):
+        return _first_resource(activity.branches[0])
     if isinstance(activity, Attempt):
         return activity.resource
     return next(iter(activity.uses), "") if isinstance(activity, Step | Hold) else ""

@@ -657,11 +657,11 @@ def kinds(spec: type[ItemSpec]) -> set[str]:
 
 SHOWING = (
     *("tour", "buffer-and-monitor", "task-pool", "connection-pool", "replicated-store"),
-    "early-reply",
+    *("early-reply", "hedged-reads"),
 )
 
 
-def test_six_shipped_activities_show_every_step_that_needs_no_machine() -> None:
+def test_seven_shipped_activities_show_every_step_that_needs_no_machine() -> None:
     shown: set[str] = set()
     for name in SHOWING:
         text = (ACTIVITIES / f"{name}.yaml").read_text()

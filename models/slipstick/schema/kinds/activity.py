@@ -647,9 +647,13 @@ class HedgeSpec(ItemSpec):
     alike = ("hedged",)
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        name = reader.numbered("late")
         field_values = reader.values.keys(self, loc, reader.listed)
-        return activities.hedge(field_values.pop("hedge"), **field_values, name=name)
+        name = reader.numbered("late")
+        hedged = activities.hedge(field_values.pop("hedge"), **field_values, name=name)
+        wait_for_answer = hedged.children[1].children[0]
+        assert isinstance(wait_for_answer, activities.Step)
+        reader.add_step(wait_for_answer, loc)
+        return hedged
 
 
 class ReplySpec(ItemSpec):
