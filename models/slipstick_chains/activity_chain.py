@@ -50,6 +50,7 @@ from slipstick.model.steps import (
 from slipstick.model.system import (
     BARRIER,
     IDLE_PROCESSORS,
+    ArrivalPattern,
     Breaker,
     ClosedPopulation,
     Lock,
@@ -80,6 +81,7 @@ from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     ACTIVITY,
     BACK_OFF_TIME,
+    BURSTS,
     DISCIPLINES,
     GIVEN_UP_TIME,
     IN_TURN,
@@ -135,6 +137,9 @@ REFUSED, PASSED_AT, FAILED_AT = "refused by ", "passed at ", "failed at "
 GIVEN_UP_AT = "given up at "
 """Begin the names of what happens as a circuit breaker refuses a try, as a try ends well, is
 abandoned or turned away, and as an attempt is given up; no resource has a blank in its name."""
+
+BURST = "burst of "
+"""Begins the name of a counter that is 1 while a stream is in a burst."""
 
 MOST_CALLS_KEPT = 12
 """Tries of which a state holds how each has ended: 2^12 ways. Of failures in a row their number is
@@ -263,7 +268,7 @@ class ActivityChain(ActivityForm):
 class ChainFromStart(ActivityChain):
     """An activity whose chain is followed from its start, so that streams may come to it."""
 
-    added_constructs = frozenset({STREAMS, SEVERAL_STREAMS})
+    added_constructs = frozenset({STREAMS, SEVERAL_STREAMS, BURSTS})
 
 
 class _Unfit(NamedTuple):
@@ -405,12 +410,15 @@ class _FollowedArrivals(NamedTuple):
 
     Parameters
     ----------
-    rate : of the arrivals [1/s] [points]
+    rate : of the arrivals; with bursts, between bursts [1/s] [points]
     backlog : customers that begin at time 0 [1]
+    bursts : rate of arrivals in a burst, and rates at which bursts begin and end; empty without
+        bursts. The first burst begins after time 0 [1/s] [points]
     """
 
     rate: Any
     backlog: int
+    bursts: tuple[Any, ...] = ()
 
 
 def chain_from_start(
@@ -469,9 +477,12 @@ def _cycles_and_streams(
     the streams by the numbers of their groups.
     """
     population = model.population
-    group_rows = [(group.cycle, group.arrivals, group.processors) for group in population.groups]
+    group_rows = [
+        (group.cycle, group.arrivals, group.processors, group.pattern)
+        for group in population.groups
+    ]
     if isinstance(population, OpenPopulation):
-        group_rows = [(population.cycle, population.rate, population.rate)]
+        group_rows = [(population.cycle, population.rate, population.rate, population.pattern)]
     if not group_rows or population.finite:
         raise NoAnswerError(
             f"values before the steady state need processors that repeat a cycle, or streams, and"
@@ -479,13 +490,29 @@ def _cycles_and_streams(
         )
     cycles = list[tuple[Activity, int]]()
     streams = dict[int, _FollowedArrivals]()
-    for cycle, arrivals, processors in group_rows:
+    for cycle, arrivals, processors, pattern in group_rows:
         if arrivals is None:
             cycles.append((cycle, round(value_by_expr[processors][0].real)))
             continue
-        streams[len(cycles)] = _FollowedArrivals(value_by_expr[arrivals], backlog)
+        bursts = _bursts(pattern, value_by_expr)
+        streams[len(cycles)] = _FollowedArrivals(value_by_expr[arrivals], backlog, bursts)
         cycles.append((cycle, most))
     return cycles, streams
+
+
+def _bursts(pattern: ArrivalPattern, value_by_expr: Mapping[Expr, Array]) -> tuple[Any, ...]:
+    """Return the rate of arrivals in a burst, and the rates at which bursts begin and end; empty
+    without bursts [1/s] [points].
+    """
+    if pattern.quiet_time is None or pattern.burst_time is None:
+        return ()
+    quiet_time = value_by_expr[pattern.quiet_time]
+    burst_time = value_by_expr[pattern.burst_time]
+    if not (quiet_time.all() and burst_time.all()):
+        raise NoAnswerError("bursts, and the times between them, last longer than 0 s")
+    rate_expr = pattern.burst_arrivals
+    rate = np.zeros(1) if rate_expr is None else value_by_expr[rate_expr]
+    return rate, 1 / quiet_time, 1 / burst_time
 
 
 def fits_by_kind(model: Model) -> bool:
@@ -818,8 +845,10 @@ class _States:
             for name, resource in model.resources.items()
             if isinstance(resource, Breaker)
         }
-        self.first_units = [*model.counters.values(), *(0 for _ in self.breakers)]
-        self._unit_names = [*model.counters, *self.breakers]
+        # 1 while the stream is in a burst.
+        bursts = [BURST + str(kind) for kind, stream in self._streams.items() if stream.bursts]
+        self.first_units = [*model.counters.values(), *(0 for _ in (*self.breakers, *bursts))]
+        self._unit_names = [*model.counters, *self.breakers, *bursts]
         self.event_names: list[int | str] = [*range(len(cycles)), *model.resources, *model.counters]
         self.event_names += [REFUSED + name for name in self.breakers]
         attempted_resources = dict.fromkeys(
@@ -1036,15 +1065,22 @@ class _States:
     def _arrival_transitions(
         self, positions: Sequence[Position], units: Sequence[int]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the transitions in which a customer of a stream arrives; a stream at the limit of
-        followed customers has none.
+        """Yield the transitions in which a burst begins or ends, or a customer of a stream arrives;
+        a stream at the limit of followed customers has no arrivals.
         """
         for kind, stream in self._streams.items():
-            if _position_outside(kind) in positions and stream.rate.any():
+            rate = stream.rate
+            if stream.bursts:
+                rate_in_burst, *rates_of_change = stream.bursts
+                in_burst = units[self._unit_names.index(BURST + str(kind))]
+                units_then = self._with_breaker_state(units, BURST + str(kind), 1 - in_burst)
+                yield rates_of_change[in_burst], positions, units_then, ()
+                rate = rate_in_burst if in_burst else rate
+            if _position_outside(kind) in positions and rate.any():
                 start_outcomes = [(1.0, (("start", kind, 0), ()))]
                 place = positions.index(_position_outside(kind))
                 yield from self._transitions_to_lasting_states(
-                    stream.rate, _with_replaced_position(positions, place, start_outcomes), units
+                    rate, _with_replaced_position(positions, place, start_outcomes), units
                 )
 
     def _rate_and_outcomes_of_phase(

@@ -33,7 +33,6 @@ from slipstick.model.system import Model
 from slipstick.queueing.markov.chain import MarkovChain, mean_times
 from slipstick.vocabulary import (
     BATCHES,
-    BURSTS,
     KNOWN_OF_NETWORKS,
     MARKOV_CHAIN,
     PROFILES,
@@ -79,8 +78,8 @@ def transient(
     Parameters
     ----------
     model : a network, or an activity of processors that repeat a cycle and of streams with Poisson
-        arrivals. A time whose scv is not 1 is represented by phases with the same mean and scv
-    times : times after the start [s]
+        arrivals or bursts, of which the first begins after time 0. A time whose scv is not 1 is
+        represented by phases with the same mean and scv
     values : parameters that differ from those of the model, in base units
     most : maximum number of arriving customers in the chain, for stations without a capacity. By
         default it is so large that a larger one would not change the values
@@ -227,7 +226,6 @@ def _check_station(names: Collection[str], station: str) -> None:
 
 _WAYS_OUT: Mapping[str, str] = {
     BATCHES: "give a backlog, or ask for values of the long run",
-    BURSTS: "the chain of a network follows bursts, from a start without a backlog",
     PROFILES: "simulate a profile whose last part has rate 0, so that each period is one peak from"
     " an empty system",
     RENEWALS: "leave their scv out",
@@ -237,9 +235,7 @@ _WAYS_OUT: Mapping[str, str] = {
 
 
 def _refuse_patterns(model: QueueingNetwork | Model) -> None:
-    """Raise if customers of an activity do not arrive as Poisson, or those of a network by a
-    pattern that its chain does not follow.
-    """
+    """Raise if customers arrive by a pattern that the chain does not follow."""
     if isinstance(model, Model):
         patterns = model.population.constructs & _WAYS_OUT.keys()
     else:
@@ -255,7 +251,8 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
         patterns = frozenset(name for name, is_present in has_pattern.items() if is_present)
     for pattern in sorted(patterns):
         raise NoAnswerError(
-            f"values before the long run follow Poisson streams; {model.name} has {pattern}:"
+            f"values before the long run follow Poisson streams and bursts; {model.name} has"
+            f" {pattern}:"
             f" {_WAYS_OUT[pattern]}"
         )
 

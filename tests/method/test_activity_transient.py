@@ -31,7 +31,7 @@ from slipstick import (
 )
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
-from slipstick.expression.nodes import RATE
+from slipstick.expression.nodes import RATE, TIME
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import ArrivalPattern
 
@@ -188,6 +188,43 @@ def test_a_network_with_a_backlog_drains_like_births_and_deaths() -> None:
     assert found == pytest.approx([4.0, mean], rel=1e-6)
 
 
+def in_bursts(duration: float, rate: float = 0.1, rate_in_bursts: float = 2.0) -> Model:
+    """Make a queue to which customers come in bursts as long as the times between them."""
+    burst_time, quiet_time = (Parameter(name, TIME, duration) for name in ("burst", "quiet"))
+    pattern = ArrivalPattern(
+        1.0, 1, Parameter("in-bursts", RATE, rate_in_bursts), burst_time, quiet_time
+    )
+    visit = service("disk", 1.0, scv=1.0)
+    return open_model(visit, Parameter("rate", RATE, rate), pattern=pattern)
+
+
+def test_bursts_at_an_activity_are_those_of_a_network() -> None:
+    by_bursts = in_bursts(3.0, rate_in_bursts=1.5)
+    same = network(
+        {"a": open_class(0.1, burst_arrivals=1.5, burst_time=3.0, quiet_time=3.0)},
+        {"disk": at_disk("a")},
+    )
+    times = [0.0, 1.0, 6.0]
+    lengths = transient(by_bursts, times)["queue_length[disk]"]
+    assert lengths == pytest.approx(transient(same, times)["queue_length[disk]"], rel=1e-6)
+    filled = time_until(by_bursts, "disk", 4)
+    assert filled == pytest.approx(time_until(same, "disk", 4), rel=1e-6)
+    # A network with a backlog is followed as an activity.
+    drained = time_until(by_bursts, "disk", 0, backlog=6)
+    assert time_until(same, "disk", 0, backlog=6) == pytest.approx(drained, rel=1e-6)
+
+
+def test_short_bursts_are_a_poisson_stream_of_their_mean_rate() -> None:
+    drained = time_until(in_bursts(0.001, 0.0, 1.2), "disk", 0, backlog=3)
+    assert drained == pytest.approx(3 / (1 - 0.6), rel=2e-3)
+
+
+def test_bursts_that_last_no_time_are_refused() -> None:
+    with pytest.raises(NoAnswerError) as refused:
+        transient(in_bursts(0.0), [1.0])
+    assert str(refused.value) == "bursts, and the times between them, last longer than 0 s"
+
+
 def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> None:
     bursts = open_model(
         service("disk", 1.0, scv=1.0),
@@ -196,24 +233,24 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
     )
     single = open_model(service("disk", 1.0, scv=1.0), STREAM)
     no_profile = (
-        "values before the long run follow Poisson streams; model has arrival profiles: "
+        "values before the long run follow Poisson streams and bursts; "
+        "model has arrival profiles: "
         "simulate a profile whose last part has rate 0, so that each period is one peak from "
         "an empty system"
     )
-    no_bursts = (
-        "values before the long run follow Poisson streams; network has bursts: the chain of a"
-        " network follows bursts, from a start without a backlog"
-    )
     no_batches = (
-        "values before the long run follow Poisson streams; network has batches: give a backlog, or"
+        "values before the long run follow Poisson streams and bursts; "
+        "network has batches: give a backlog, or"
         " ask for values of the long run"
     )
     no_trace = (
-        "values before the long run follow Poisson streams; network has recorded arrivals: ask for"
+        "values before the long run follow Poisson streams and bursts; "
+        "network has recorded arrivals: ask for"
         " values of the long run, by simulation"
     )
     no_spread = (
-        "values before the long run follow Poisson streams; model has arrivals that are not "
+        "values before the long run follow Poisson streams and bursts; "
+        "model has arrivals that are not "
         "Poisson: leave their scv out"
     )
     regular = open_model(service("disk", 1.0, scv=1.0), STREAM, pattern=ArrivalPattern(0.0))
@@ -224,12 +261,6 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
         (lambda: transient(bursts, [1.0]), no_profile),
         (lambda: transient(WORKERS, [1.0], backlog=2), no_streams),
         (lambda: transient(USERS, [1.0], backlog=2), closed),
-        (
-            lambda: time_until(
-                arriving(burst_arrivals=2.0, burst_time=1.0, quiet_time=4.0), "disk", 0, backlog=3
-            ),
-            no_bursts,
-        ),
         (lambda: time_until(arriving(batch=2), "disk", 2), no_batches),
         (lambda: transient(arriving(trace=[1.0, 3.0]), [1.0]), no_trace),
         (lambda: transient(regular, [1.0]), no_spread),

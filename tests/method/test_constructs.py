@@ -211,7 +211,7 @@ def _weighted(weight: float | None) -> Model:
 
 def _hedged(late: float | None) -> Model:
     """Make a model whose requests are sent again if late; those sent once have no bound of time."""
-    request = service("cpu", 0.5, name="request", scv=1.0)
+    request: Activity = service("cpu", 0.5, name="request", scv=1.0)
     if late is not None:
         request = hedge(request, late, service("other", 0.5, name="again", scv=1.0))
     return closed_model(delay(3.0, name="work", scv=1.0) >> request, 2)
