@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import RATE, TIME, Expr, Number
-from slipstick.model.activity import Step, delay, mapped, service
+from slipstick.model.activity import Step, delay, map_steps, service
 from slipstick.model.amounts import answer_value
 from slipstick.model.network import (
     CustomerClass,
@@ -197,7 +197,7 @@ def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -
 
     rebuilt_by_id: dict[int, Activity] = {}
     later_groups = [
-        replace(group, cycle=mapped(group.cycle, later, rebuilt_by_id=rebuilt_by_id))
+        replace(group, cycle=map_steps(group.cycle, later, rebuilt_by_id=rebuilt_by_id))
         for group in groups
     ]
     kind = StreamsPopulation if later_groups[0].arrivals is not None else ClosedPopulation

@@ -80,6 +80,7 @@ def transient(
     model : a network, or an activity of processors that repeat a cycle and of streams with Poisson
         arrivals or bursts, of which the first begins after time 0. A time whose scv is not 1 is
         represented by phases with the same mean and scv
+    times : times after the start [s]
     values : parameters that differ from those of the model, in base units
     most : maximum number of arriving customers in the chain, for stations without a capacity. By
         default it is so large that a larger one would not change the values

@@ -647,7 +647,7 @@ class HedgeSpec(ItemSpec):
     alike = ("hedged",)
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        field_values = reader.values.keys(self, loc, reader.listed)
+        field_values = reader.values.field_values(self, loc, reader.build_list)
         name = reader.numbered("late")
         hedged = activities.hedge(field_values.pop("hedge"), **field_values, name=name)
         wait_for_answer = hedged.children[1].children[0]
