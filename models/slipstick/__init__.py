@@ -30,7 +30,7 @@ FUNCTIONS = {
 __version__ = "0.1.0"
 
 
-def _public() -> dict[str, str]:
+def _module_by_public_name() -> dict[str, str]:
     """Return the module of each public name, from the stub, whose lines are ``from MODULE import
     NAME as NAME``.
     """
@@ -41,11 +41,11 @@ def _public() -> dict[str, str]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_public()})
+    return sorted({*globals(), *_module_by_public_name()})
 
 
 def __getattr__(name: str) -> object:
-    module_by_name = _public()
+    module_by_name = _module_by_public_name()
     if name == "__all__":
         return list(module_by_name)
     if name not in module_by_name:

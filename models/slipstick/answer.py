@@ -295,17 +295,17 @@ class DeferredShares(Mapping[str, Mapping[str, float]]):
         self._context = copy_context()
 
     @cached_property
-    def _computed(self) -> Mapping[str, Mapping[str, float]]:
+    def _computed_shares(self) -> Mapping[str, Mapping[str, float]]:
         return self._context.run(self._compute)
 
     def __getitem__(self, name: str) -> Mapping[str, float]:
-        return self._computed[name]
+        return self._computed_shares[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._computed)
+        return iter(self._computed_shares)
 
     def __len__(self) -> int:
-        return len(self._computed)
+        return len(self._computed_shares)
 
     def __repr__(self) -> str:
         return repr(dict(self))

@@ -310,10 +310,12 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
         if isinstance(target, type):
             # Its own attribute, of a class that may be frozen.
             type.__setattr__(
-                target, "__init__", _checked(vars(target)["__init__"], target.__qualname__, kinds)
+                target,
+                "__init__",
+                _with_converted_arguments(vars(target)["__init__"], target.__qualname__, kinds),
             )
             return target
-        checked_function: Any = _checked(target, target.__qualname__, kinds)
+        checked_function: Any = _with_converted_arguments(target, target.__qualname__, kinds)
         return checked_function  # type: ignore[no-any-return]
 
     return decorate
@@ -349,7 +351,7 @@ def _mismatch_error(
     return None
 
 
-def _checked(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> Any:
+def _with_converted_arguments(function: Any, callable_name: str, kinds: Mapping[str, Kind]) -> Any:
     """Return a function that first converts its arguments by their kinds."""
     function_code = function.__code__
     positional_names = function_code.co_varnames[: function_code.co_argcount]

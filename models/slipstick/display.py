@@ -55,7 +55,7 @@ def html_table(
         _html_row("th", column_titles),
         *(_html_row("td", cells) for cells in _first_rows(rows, len(column_titles), most_rows)),
     ]
-    return f"<table><caption>{_escaped(title)}</caption>{''.join(lines)}</table>"
+    return f"<table><caption>{_escaped_for_html(title)}</caption>{''.join(lines)}</table>"
 
 
 def _first_rows(
@@ -71,10 +71,10 @@ def _first_rows(
 
 def _html_row(tag: str, cells: Sequence[object]) -> str:
     """Return one row of an HTML table, with all cells in the same tag."""
-    return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag}>{_escaped_for_html(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
-def _escaped(cell: object) -> str:
+def _escaped_for_html(cell: object) -> str:
     from html import (
         escape,
     )  # its list of entities takes time to import, and few commands write HTML

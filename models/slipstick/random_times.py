@@ -151,7 +151,8 @@ def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
     variance.
     """
     if len(options) == 1:
-        return options[0][1]
+        ((_, only_time),) = options
+        return only_time
     mean = added(probability * time.mean for probability, time in options)
     mean_square = added(
         probability * (time.variance + time.mean * time.mean) for probability, time in options
@@ -553,7 +554,7 @@ class JointlyNormalTimes:
         self.mean: dict[int, Array] = {}
         self._covariance: MomentRows = {}
         self._fourth_cumulants: MomentRows = {}
-        self._next = 0
+        self._next_number = 0
         self._zero = np.zeros(1)
 
     def variance(self, time_number: int) -> Array:
@@ -566,17 +567,17 @@ class JointlyNormalTimes:
         """
         own_moments = time.variance, fourth_cumulant(time)
         if number_before is None:
-            return self._add(time.mean, *((own_moment, {}) for own_moment in own_moments))
+            return self._add_time(time.mean, *((own_moment, {}) for own_moment in own_moments))
         moment_rows = (self._covariance[number_before], self._fourth_cumulants[number_before])
         moments_of_end = [
             (moment_row.get(number_before, self._zero) + own_moment, moment_row)
             for moment_row, own_moment in zip(moment_rows, own_moments, strict=True)
         ]
-        return self._add(self.mean[number_before] + time.mean, *moments_of_end)
+        return self._add_time(self.mean[number_before] + time.mean, *moments_of_end)
 
     def add_maximum(self, first_number: int, second_number: int) -> int:
         """Add the maximum of two times; return its number."""
-        mean, variance, probability_a = self._maximum(first_number, second_number)
+        mean, variance, probability_a = self._maximum_moments(first_number, second_number)
         moments_with_times = [
             {
                 other_number: moment_rows[first_number].get(other_number, self._zero)
@@ -592,9 +593,11 @@ class JointlyNormalTimes:
             for time in (first_number, second_number)
         )
         cumulant = cumulant_a * probability_a + cumulant_b * (1 - probability_a)
-        return self._add(mean, (variance, moments_with_times[0]), (cumulant, moments_with_times[1]))
+        return self._add_time(
+            mean, (variance, moments_with_times[0]), (cumulant, moments_with_times[1])
+        )
 
-    def _maximum(self, first_number: int, second_number: int) -> tuple[Array, Array, Array]:
+    def _maximum_moments(self, first_number: int, second_number: int) -> tuple[Array, Array, Array]:
         """Return mean and variance of the maximum, and the probability that the first time is the
         larger.
         """
@@ -692,12 +695,12 @@ class JointlyNormalTimes:
             for moment_rows in (self._covariance, self._fourth_cumulants)
         )
 
-    def _add(self, mean: Array, *moments: tuple[Array, Mapping[int, Array]]) -> int:
+    def _add_time(self, mean: Array, *moments: tuple[Array, Mapping[int, Array]]) -> int:
         """Add a time by its mean, variance and fourth cumulant, with its covariances and joint
         fourth cumulants with earlier times; return the number of the time.
         """
-        new_number = self._next
-        self._next += 1
+        new_number = self._next_number
+        self._next_number += 1
         self.mean[new_number] = mean
         for moment_rows, (own_moment, moment_by_time) in zip(
             (self._covariance, self._fourth_cumulants), moments, strict=True

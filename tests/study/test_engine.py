@@ -93,7 +93,9 @@ def test_the_key_of_a_block_is_of_its_content() -> None:
     assert one.key == same.key
     assert one.solvable is not same.solvable
     assert (
-        len({one.key, other.key, replace(one, wanted=("time",)).key, replace(one, count=2).key})
+        len(
+            {one.key, other.key, replace(one, value_names=("time",)).key, replace(one, count=2).key}
+        )
         == 4
     )
     simulated = replace(one.solvable, simulation=replace(one.solvable.simulation, seed=1))

@@ -297,7 +297,7 @@ class _FormulaReader:
         allow_times: bool,
         answers: bool = False,
     ) -> None:
-        self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
+        self._tokens = _split_into_tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
         self._name_pattern = _ANSWER_NAME if answers else _NAME
         self._current_token = next(self._tokens)
         self._expr_by_name = names
@@ -371,7 +371,7 @@ class _FormulaReader:
             return None
         if dimension != TIME:
             return None
-        self._next()
+        self._take_token()
         return _ParsedPart(Number(value, dimension))
 
     def _parse_signed(self, depth: int) -> _ParsedPart:
@@ -408,7 +408,7 @@ class _FormulaReader:
 
     def _parse_atom(self, depth: int) -> _ParsedPart:
         """Parse a number, a name, a call or a formula in parentheses."""
-        token = self._next()
+        token = self._take_token()
         if token.kind == "number":
             return self._constant_of_number(token)
         if token.kind == "name" or (token.kind == "call" and token.text not in _FUNCTIONS):
@@ -426,7 +426,7 @@ class _FormulaReader:
 
     def _parse_call(self, function_token: _FormulaToken, depth: int) -> _ParsedPart:
         """Parse the arguments of a function, and apply the function."""
-        opening_bracket = self._next()
+        opening_bracket = self._take_token()
         inner_depth = _check_limit(_NESTING, depth + 1, function_token)
         operands = [self.parse_sum(inner_depth)] if self._current_token.text != ")" else []
         while operands and self.accept(","):
@@ -504,9 +504,9 @@ class _FormulaReader:
 
     def accept(self, *texts: str) -> _FormulaToken | None:
         """Consume the next token if it is one of the given texts; return it, else None."""
-        return self._next() if self._current_token.text in texts else None
+        return self._take_token() if self._current_token.text in texts else None
 
-    def _next(self) -> _FormulaToken:
+    def _take_token(self) -> _FormulaToken:
         token = self._current_token
         self._current_token = next(self._tokens, token)  # the end is followed by itself
         return token
@@ -539,7 +539,7 @@ class _FormulaReader:
             raise FormulaError(str(error), operator_token.column) from None
 
 
-def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
+def _split_into_tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
     """Split a formula into tokens; raise for a character outside of ASCII."""
     _check_limit(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
     if foreign_character := re.search(r"[^\t\n -~]", text):

@@ -457,14 +457,14 @@ def maximum(*operands: Like) -> Expr:
     """Build the maximum of operands, whose derivative belongs to the first operand that attains
     it.
     """
-    return _extreme("max", max, operands)
+    return _maximum_or_minimum("max", max, operands)
 
 
 def minimum(*operands: Like) -> Expr:
     """Build the minimum of operands, whose derivative belongs to the first operand that attains
     it.
     """
-    return _extreme("min", min, operands)
+    return _maximum_or_minimum("min", min, operands)
 
 
 def ceil(operand: Like) -> Expr:
@@ -619,7 +619,7 @@ def _rebuild_node(
     )
 
 
-def _extreme(
+def _maximum_or_minimum(
     operator: str, function: Callable[[Iterable[float]], float], values_or_exprs: Iterable[Like]
 ) -> Expr:
     """Build the maximum or the minimum of operands; constants are combined at once."""

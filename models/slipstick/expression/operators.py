@@ -55,7 +55,7 @@ _COTH_SLOPE_COEFFICIENTS = tuple(
 )
 
 
-def _pow(operands: Sequence[Array], out: Array) -> None:
+def _evaluate_power(operands: Sequence[Array], out: Array) -> None:
     # Of one length, because NumPy takes a short cut, with other last bits, where one exponent holds
     # for all.
     base, exponent = (
@@ -74,7 +74,7 @@ def _pow_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> lis
     ]
 
 
-def _exprel(operands: Sequence[Array], out: Array) -> None:
+def _evaluate_relative_exponential(operands: Sequence[Array], out: Array) -> None:
     np.divide(np.expm1(operands[0]), operands[0], out=out)
     # At x = 0 the quotient is 0 / 0.
     np.copyto(out, 1.0, where=operands[0] == 0.0)
@@ -162,7 +162,7 @@ def _elementwise(numpy_name: str) -> Evaluation:
     return lambda operands, out: getattr(np, numpy_name)(operands[0], out=out)
 
 
-def _select(operands: Sequence[Array], out: Array) -> None:
+def _evaluate_choice(operands: Sequence[Array], out: Array) -> None:
     """Evaluate a choice by range: `below` where operand <= limit, else `above`."""
     operand, limit, below, above = operands
     takes_below = operand <= limit
@@ -174,17 +174,17 @@ def _ceil_log(operands: Sequence[Array], out: Array) -> None:
     """Evaluate ceil(log_radix(count)) exactly."""
     counts, radices = operands
     if len(radices) == 1:
-        _levels(counts, float(radices[0]), out)
+        _count_levels(counts, float(radices[0]), out)
         return
     counts = np.broadcast_to(counts, out.shape)
     for radix in np.unique(radices):
         has_radix = radices == radix
         levels_of_radix = np.empty(int(np.count_nonzero(has_radix)))
-        _levels(counts[has_radix], float(radix), levels_of_radix)
+        _count_levels(counts[has_radix], float(radix), levels_of_radix)
         out[has_radix] = levels_of_radix
 
 
-def _levels(counts: Array, radix: float, out: Array) -> None:
+def _count_levels(counts: Array, radix: float, out: Array) -> None:
     """Compute ceil(log_radix(count)) into `out`: a guess by logarithms, corrected by one where a
     comparison with the powers shows it wrong.
     """
@@ -220,7 +220,7 @@ def _leaves_by_level(radix: float) -> Array:
     return np.array([*leaf_counts, np.inf])
 
 
-def _power(operands: Sequence[Array], out: Array) -> None:
+def _evaluate_whole_power(operands: Sequence[Array], out: Array) -> None:
     """Evaluate a power with a whole exponent, by multiplication."""
     # Multiplying keeps one point and the same point in a sweep equal to the last bit; np.power does
     # not.
@@ -305,12 +305,12 @@ OPERATORS: dict[str, Operator] = {
         _elementwise("sqrt"), lambda operands, value, adjoint: [adjoint / (2.0 * value)]
     ),
     "ceil_log": Operator(_ceil_log, lambda operands, value, adjoint: [None, None]),
-    "power": Operator(_power, _power_adjoint),
-    "select": Operator(_select, _select_adjoint),
+    "power": Operator(_evaluate_whole_power, _power_adjoint),
+    "select": Operator(_evaluate_choice, _select_adjoint),
     "exp": Operator(_elementwise("exp"), lambda operands, value, adjoint: [adjoint * value]),
     "log": Operator(_elementwise("log"), lambda operands, value, adjoint: [adjoint / operands[0]]),
-    "pow": Operator(_pow, _pow_adjoint),
-    "exprel": Operator(_exprel, _exprel_adjoint),
+    "pow": Operator(_evaluate_power, _pow_adjoint),
+    "exprel": Operator(_evaluate_relative_exponential, _exprel_adjoint),
     "geometric_sum": Operator(_geometric_sum, _geometric_sum_adjoint),
     "geometric_mean": Operator(_geometric_mean, _geometric_mean_adjoint),
     "erlang_b": Operator(erlang_b, erlang_b_adjoint),

@@ -116,14 +116,14 @@ def upright(name: str) -> str:
     return r"\mathrm{" + name.replace("_", r"\_") + "}"
 
 
-def _terms(expr: Any) -> tuple[Any, ...]:
+def _summands(expr: Any) -> tuple[Any, ...]:
     """Return the terms of an expression that is a sum, which needs no parentheses inside another
     sum.
     """
     return tuple(expr.args) if expr.is_Add else (expr,)
 
 
-def _piecewise(operand: Any, limit: Any, below: Any, above: Any) -> Any:
+def _choice_by_range(operand: Any, limit: Any, below: Any, above: Any) -> Any:
     # Piecewise itself would solve a condition with another range in it, which may never end.
     lower_range = (below, sympy.Le(operand, limit, evaluate=False))
     upper_range = (above, sympy.true)
@@ -135,8 +135,8 @@ def _piecewise(operand: Any, limit: Any, below: Any, above: Any) -> Any:
 
 
 _CONVERSIONS: dict[str, Callable[..., Any]] = {
-    "sum": lambda *args: sympy.Add(*(term for arg in args for term in _terms(arg))),
-    "difference": lambda a, b: sympy.Add(*_terms(a), sympy.Mul(-1, b)),
+    "sum": lambda *args: sympy.Add(*(term for arg in args for term in _summands(arg))),
+    "difference": lambda a, b: sympy.Add(*_summands(a), sympy.Mul(-1, b)),
     "product": lambda *args: sympy.Mul(
         *sorted(args, key=lambda arg: not arg.is_Number)
     ),  # 2 a, not a 2
@@ -149,7 +149,7 @@ _CONVERSIONS: dict[str, Callable[..., Any]] = {
     "log2": lambda x: sympy.log(x) / sympy.log(2),
     "sqrt": lambda x: sympy.sqrt(x),
     "ceil_log": lambda x, radix: sympy.ceiling(sympy.log(x) / sympy.log(radix), evaluate=False),
-    "select": _piecewise,
+    "select": _choice_by_range,
     "exp": lambda x: sympy.exp(x),
     "exprel": lambda x: (sympy.exp(x) - 1) / x,
     "log": lambda x: sympy.log(x),

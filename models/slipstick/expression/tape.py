@@ -121,7 +121,7 @@ class Tape:
         self._register_by_key: dict[tuple[str, object, tuple[int, ...]], int] = {}
         register_by_node: dict[int, int] = {}
         for node in nodes:
-            register_by_node[id(node)] = self._record(node, register_by_node)
+            register_by_node[id(node)] = self._register_of(node, register_by_node)
         self._output_registers = [register_by_node[id(output)] for output in outputs]
         # Trees are kept so that no id above is reused while this object lives.
         self._trees = tuple(outputs)
@@ -182,7 +182,7 @@ class Tape:
         varying_registers = self._varying_registers(input_registers)
         registers = dict(input_registers)
         with np.errstate(all="ignore"):
-            self._execute(
+            self._run_instructions(
                 registers,
                 [
                     instruction
@@ -205,7 +205,7 @@ class Tape:
         value_by_register = self._inputs_as_arrays(values)
         point_count = _point_count(value_by_register)
         with np.errstate(all="ignore"):
-            self._execute(value_by_register, self._instructions, point_count)
+            self._run_instructions(value_by_register, self._instructions, point_count)
             adjoint_by_register = self._adjoints(
                 value_by_register, self._output_registers[output], point_count
             )
@@ -276,7 +276,7 @@ class Tape:
         # What does not vary along the points is computed once, outside the chunks.
         varying_registers = self._varying_registers(input_registers)
         with np.errstate(all="ignore"):
-            self._execute(
+            self._run_instructions(
                 input_registers,
                 [
                     instruction
@@ -300,7 +300,7 @@ class Tape:
                 for register, column in input_registers.items()
             }
             with np.errstate(all="ignore"):
-                self._execute(registers, varying_instructions, chunk_size)
+                self._run_instructions(registers, varying_instructions, chunk_size)
                 # Derivatives are seldom NaN: every term is tested only where one of them is.
                 adjoint_by_register = self._adjoints(
                     registers, output_register, chunk_size, followed_registers, check_terms=False
@@ -336,10 +336,10 @@ class Tape:
                 dependent_registers.add(instruction.out)
         return needed_instructions, dependent_registers
 
-    def _record(self, node: Expr, register_by_node: Mapping[int, int]) -> int:
+    def _register_of(self, node: Expr, register_by_node: Mapping[int, int]) -> int:
         """Return the register of a node; equal nodes share one."""
         operand_registers = tuple(register_by_node[id(operand)] for operand in operands(node))
-        operator, own_value = _signature(node)
+        operator, own_value = _operator_and_own_value(node)
         node_key = (operator, own_value, operand_registers)
         if node_key not in self._register_by_key:
             register = self._register_by_key[node_key] = len(self._register_by_key)
@@ -387,7 +387,7 @@ class Tape:
                 varying_registers.add(instruction.out)
         return varying_registers
 
-    def _execute(
+    def _run_instructions(
         self, registers: dict[int, Array], instructions: Sequence[Instruction], point_count: int
     ) -> None:
         """Execute instructions, with a new array for each result."""
@@ -514,7 +514,7 @@ class Tape:
         return adjoint_by_register
 
 
-def _signature(node: Expr) -> tuple[str, object]:
+def _operator_and_own_value(node: Expr) -> tuple[str, object]:
     """Return what distinguishes a node beside its operands: its operator, and its own value or
     name.
     """

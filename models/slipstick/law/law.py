@@ -132,7 +132,7 @@ class Law:
         return right_side
 
     @cached_property
-    def _nodes(self) -> tuple[Expr, ...]:
+    def _right_side_nodes(self) -> tuple[Expr, ...]:
         return tuple(walk(self.right))
 
     @cached_property
@@ -168,7 +168,7 @@ class Law:
         self._check_names(values)
         # Conditions of expressions cannot be checked before they have values.
         if any(isinstance(value, Expr) for value in values.values()):
-            return substitute_in_walk(self._nodes, values)
+            return substitute_in_walk(self._right_side_nodes, values)
         if any(map(_is_sympy_expression, values.values())):
             from slipstick.expression.symbolic import sympy, to_sympy
 

@@ -97,7 +97,8 @@ def _inexpressible_traits(network: QueueingNetwork) -> Iterator[str]:
     """Yield each trait of a network that activities cannot express, in words."""
     for route in network.routing:
         if route.by:
-            yield f"customers of {route.source[0]} at {route.source[1]} choose a route by the state"
+            class_name, station = route.source
+            yield f"customers of {class_name} at {station} choose a route by the state"
     for name, chain in network.chains.items():
         yield from _inexpressible_traits_of_chain(network, name, chain)
     if network.amounts:
@@ -137,7 +138,8 @@ def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Ac
 
     routes: list[tuple[Any, Any, Expr]] = []
     for route in network.routing:
-        if route.source[0] in chain.classes and route.probability != Number(0.0):
+        source_class, _ = route.source
+        if source_class in chain.classes and route.probability != Number(0.0):
             leaves = route.target is None or (is_closed and route.target == chain.reference)
             source = START if is_closed and route.source == chain.reference else route.source
             routes.append((source, END if leaves else route.target, route.probability))

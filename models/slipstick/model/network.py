@@ -1058,10 +1058,11 @@ class _Inspection:
                 )
                 yield Fault((*path, "stations"), message)
         for index, route in enumerate(self._network.routing):
-            chain = self._network.chains.get(self._chain_by_class.get(route.source[0], ""))
+            source_class, source_station = route.source
+            chain = self._network.chains.get(self._chain_by_class.get(source_class, ""))
             if chain is None or not isinstance(chain.members, ClosedClass):
                 continue
-            source_region = region_by_station.get(route.source[1], "")
+            source_region = region_by_station.get(source_station, "")
             ends_cycle = route.target == chain.reference
             if (
                 ends_cycle
@@ -1069,21 +1070,21 @@ class _Inspection:
                 and source_region == region_by_station.get(chain.reference[1])
             ):
                 message = (
-                    f"a cycle of {self._chain_by_class[route.source[0]]} would end inside the"
+                    f"a cycle of {self._chain_by_class[source_class]} would end inside the"
                     f" region {source_region}; choose a reference outside of it"
                 )
                 yield Fault(("routing", index, "to"), message)
 
     def _route_faults(self, route: Route, index: int) -> Iterator[Fault]:
         route_path = ("routing", index)
+        source_class, _ = route.source
         for key, class_and_station in (("from", route.source), ("to", route.target)):
             if class_and_station is None:
-                chain = self._network.chains.get(self._chain_by_class.get(route.source[0], ""))
+                chain = self._network.chains.get(self._chain_by_class.get(source_class, ""))
                 if chain is not None and not isinstance(chain.members, OpenClass):
                     yield Fault(
                         (*route_path, key),
-                        f"customers of {route.source[0]} never leave; out is for chains of"
-                        " arrivals",
+                        f"customers of {source_class} never leave; out is for chains of arrivals",
                     )
                 continue
             class_name, station = class_and_station
@@ -1111,9 +1112,8 @@ class _Inspection:
             if class_and_station is not None
         }
         if len(chain_names - {None}) > 1:
-            message = (
-                f"{route.source[0]} and {(route.target or route.source)[0]} are in different chains"
-            )
+            target_class, _ = route.target or route.source
+            message = f"{source_class} and {target_class} are in different chains"
             yield Fault((*route_path, "to"), message)
         known_probability = _known_value(route.probability)
         if known_probability is not None and not 0 <= known_probability <= 1:
@@ -1163,7 +1163,8 @@ class _Inspection:
         for index, route in enumerate(self._network.routing):
             first_route = first_route_by_source.setdefault(route.source, route)
             path = ("routing", index)
-            source_in_words = f"{route.source[1]} as {route.source[0]}"
+            source_class, source_station = route.source
+            source_in_words = f"{source_station} as {source_class}"
             if route.by != first_route.by:
                 rules = " and ".join(rule or "probability" for rule in (first_route.by, route.by))
                 message = f"the routes out of {source_in_words} are selected by {rules}; give one"
@@ -1179,11 +1180,12 @@ class _Inspection:
         """Return why a rule cannot compare the target of a route with others; empty if it can."""
         if route.target is None:
             return "leads to a station, not out"
-        target = self._network.stations[route.target[1]]
+        _, target_name = route.target
+        target = self._network.stations[target_name]
         if DISCIPLINES[target.discipline].delay:
-            return f"compares numbers of customers, and at {route.target[1]} none waits"
+            return f"compares numbers of customers, and at {target_name} none waits"
         if route.by == LEAST_WORK and target.rates:
-            return f"needs servers of one speed, and {route.target[1]} has rates"
+            return f"needs servers of one speed, and {target_name} has rates"
         if self._network.blocks:
             return "is not covered in a network with stations that block"
         return ""
@@ -1231,21 +1233,23 @@ class _Inspection:
         for index, (source, target) in enumerate(
             (route.source, route.target) for route in self._network.routing
         ):
-            if self._chain_by_class[source[0]] != chain_name:
+            source_class, source_station = source
+            if self._chain_by_class[source_class] != chain_name:
                 continue
             if source not in reached_places:
                 message = (
-                    f"no route leads from the reference of {chain_name} to {source[1]} as"
-                    f" {source[0]}"
+                    f"no route leads from the reference of {chain_name} to {source_station} as"
+                    f" {source_class}"
                 )
                 yield Fault(("routing", index, "from"), message)
             elif target is not None and target not in returning_places:
                 message_end = (
                     "never leaves" if cycle_end is None else "never comes back to the reference"
                 )
+                target_class, target_station = target
                 yield Fault(
                     ("routing", index, "to"),
-                    f"a customer at {target[1]} as {target[0]} {message_end}",
+                    f"a customer at {target_station} as {target_class} {message_end}",
                 )
 
 

@@ -199,12 +199,12 @@ class ModelPart:
     @property
     def children(self) -> tuple[Activity, ...]:
         """The activities directly inside it, in the order written."""
-        return tuple(self._collect(Activity, [])) if self.made_of else ()
+        return tuple(self._append_members(Activity, [])) if self.made_of else ()
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
         """The numbers of the part itself, without those of its children."""
-        return tuple(self._collect(Expr, []))
+        return tuple(self._append_members(Expr, []))
 
     def rebuilt(self, children: Iterable[Activity]) -> Self:
         """Return a copy with other children, which replace its own in their order."""
@@ -216,7 +216,7 @@ class ModelPart:
             **{name: _with_children(getattr(self, name), new_children) for name in self.made_of},
         )
 
-    def _collect(self, member_type: type[Any], members: list[Any]) -> list[Any]:
+    def _append_members(self, member_type: type[Any], members: list[Any]) -> list[Any]:
         for name in self.made_of:
             _collect_members(getattr(self, name), member_type, members)
         return members
@@ -230,7 +230,7 @@ def _collect_members(field_value: object, member_type: type[Any], members: list[
         for member in field_value:
             _collect_members(member, member_type, members)
     elif isinstance(field_value, ModelPart) and not isinstance(field_value, Activity):
-        field_value._collect(member_type, members)
+        field_value._append_members(member_type, members)
 
 
 def _with_children(field_value: Any, children: Iterator[Activity]) -> Any:

@@ -246,7 +246,7 @@ class MachineOperations:
         # Ranks may vary along a sweep, so the choice is an expression: probability 1 of the one or
         # the other.
         fits_in_node = select(ranks, node.processors, 1, 0)
-        inside_node = self._renamed("node")._allowed_algorithms(
+        inside_node = self._with_step_prefix("node")._allowed_algorithms(
             replace(task, algorithm=BEST) if algorithm == LEVELS else task, "node"
         )
         return choose(
@@ -266,7 +266,7 @@ class MachineOperations:
         # An algorithm that ignores nodes makes all ranks of a node send through its adapters in
         # every round.
         messages_at_once = maximum(1, _messages_of_adapter(node, task.ranks))
-        flat_algorithms = self._renamed("network")._allowed_algorithms(
+        flat_algorithms = self._with_step_prefix("network")._allowed_algorithms(
             task, "network", messages_at_once
         )
         if task.algorithm != BEST or node.collectives == FLAT:
@@ -304,7 +304,7 @@ class MachineOperations:
             for candidate in _algorithms_of(task.operation)
             if candidate.name == rule.algorithm
         )
-        renamed_operations = self._renamed(f"{rule.algorithm}-{rule.up_to or 'long'}")
+        renamed_operations = self._with_step_prefix(f"{rule.algorithm}-{rule.up_to or 'long'}")
         rounds, sent_bytes, combined_bytes = algorithm.figures(task.ranks, task.size)
         round_count = as_expr(rounds)
         message_size = sent_bytes / maximum(1, round_count)
@@ -339,7 +339,7 @@ class MachineOperations:
         """
         outside = minimum(rounds, maximum(0, ranks - node.processors))
         adapters = minimum(node.processors, node.adapters)
-        between_steps = self._renamed("between")._message_steps(
+        between_steps = self._with_step_prefix("between")._message_steps(
             size, "network", node.processors / adapters
         )
         messages_inside = _messages_inside(node)
@@ -347,7 +347,9 @@ class MachineOperations:
             memory_time = node.network.wire_per_byte
             adapter_time = self.machine.network.wire_per_byte / adapters
             messages_inside = messages_inside * (memory_time / (memory_time + adapter_time))
-        inside_steps = self._renamed("inside")._message_steps(size, "node", messages_inside)
+        inside_steps = self._with_step_prefix("inside")._message_steps(
+            size, "node", messages_inside
+        )
         between_activity = repeat(outside, then(*between_steps))
         return between_activity >> repeat(rounds - outside, then(*inside_steps))
 
@@ -368,10 +370,10 @@ class MachineOperations:
         # Ranks beyond a power of two may cost a node more rounds than they cost all.
         between_rounds = maximum(0, as_expr(all_rounds) - inside_rounds)
         between_bytes = maximum(0 * all_bytes, all_bytes - inside_bytes)
-        inside_steps = self._renamed("inside")._message_steps(
+        inside_steps = self._with_step_prefix("inside")._message_steps(
             inside_bytes / maximum(1, inside_rounds), "node", _messages_inside(node)
         )
-        between_steps = self._renamed("between")._message_steps(
+        between_steps = self._with_step_prefix("between")._message_steps(
             between_bytes / maximum(1, between_rounds),
             "network",
             node.processors / minimum(node.processors, node.adapters),
@@ -392,8 +394,10 @@ class MachineOperations:
 
         Source: Baccelli, Cohen, Olsder and Quadrat, Synchronization and Linearity, 1992, chapter 3.
         """
-        inside_steps = self._renamed("inside")._message_steps(size, "node", _messages_inside(node))
-        between_steps = self._renamed("between")._message_steps(size, "network")
+        inside_steps = self._with_step_prefix("inside")._message_steps(
+            size, "node", _messages_inside(node)
+        )
+        between_steps = self._with_step_prefix("between")._message_steps(size, "network")
         inside_time, between_time = (
             total((step.time for step in steps), TIME) for steps in (inside_steps, between_steps)
         )
@@ -402,8 +406,8 @@ class MachineOperations:
             (1 - between_part, then(*inside_steps)), (between_part, then(*between_steps))
         )
         mean_time = (1 - between_part) * inside_time + between_part * between_time
-        link_step = self._renamed("link")._wire_step(self.machine.network, size, None)
-        return _longest(
+        link_step = self._with_step_prefix("link")._wire_step(self.machine.network, size, None)
+        return _longer_of_two(
             TimedActivity(mean_link, mean_time), TimedActivity(link_step, link_step.time)
         ).activity
 
@@ -419,8 +423,8 @@ class MachineOperations:
         collectives compares them with measured times.
         """
         task_without_bytes = replace(task, size=0 * task.size)
-        with_bytes = self._renamed("levels")
-        without_bytes = self._renamed("fill")
+        with_bytes = self._with_step_prefix("levels")
+        without_bytes = self._with_step_prefix("fill")
         overlaps = []
         for inside_operations, between_operations in (
             (with_bytes, without_bytes),
@@ -438,7 +442,7 @@ class MachineOperations:
                     inside_nodes.time + between_nodes.time,
                 )
             )
-        return _longest(*overlaps)
+        return _longer_of_two(*overlaps)
 
     def _part_inside_nodes(self, task: Collective, node: Node) -> TimedActivity:
         """Return the part of a collective operation inside the nodes."""
@@ -453,7 +457,7 @@ class MachineOperations:
             return _fastest(self._allowed_algorithms(node_task, "node"))
         steps_and_times = [
             _fastest(
-                self._renamed(operation)._allowed_algorithms(
+                self._with_step_prefix(operation)._allowed_algorithms(
                     replace(node_task, operation=operation), "node"
                 )
             )
@@ -465,7 +469,7 @@ class MachineOperations:
             then(*(step for step, _ in steps_and_times)),
             total((time for _, time in steps_and_times), TIME),
         )
-        in_switch = self._renamed("allreduce")._allowed_algorithms(
+        in_switch = self._with_step_prefix("allreduce")._allowed_algorithms(
             node_task, "node", in_switch=True
         )
         return _fastest([halves_in_turn, *in_switch])
@@ -476,7 +480,7 @@ class MachineOperations:
         """
         node_processors = node.processors
         node_count = ceil(task.ranks / node.processors)
-        operations = self._renamed("between")
+        operations = self._with_step_prefix("between")
         if task.operation == "alltoall":
             pairwise_task = replace(task, algorithm="pairwise")
             return _fastest(
@@ -491,7 +495,7 @@ class MachineOperations:
             )
         )
 
-    def _renamed(self, name: str) -> MachineOperations:
+    def _with_step_prefix(self, name: str) -> MachineOperations:
         """Return the same operations with a further part of the names of their steps."""
         return replace(self, name=f"{self.name}.{name}")
 
@@ -551,7 +555,7 @@ class MachineOperations:
         if not protocols:
             return [self._algorithm_activity(algorithm, task, placement, messages_at_once)]
         return [
-            self._renamed(protocol.name)._ring_by_protocol(
+            self._with_step_prefix(protocol.name)._ring_by_protocol(
                 protocol, algorithm, task, placement, messages_at_once
             )
             for protocol in protocols
@@ -601,7 +605,7 @@ class MachineOperations:
         messages_at_once: Expr | None,
     ) -> TimedActivity:
         """Return an algorithm as an activity with its time."""
-        operations = self._renamed(algorithm.name)
+        operations = self._with_step_prefix(algorithm.name)
         messages, moved_bytes, combined_bytes = algorithm.figures(task.ranks, task.size)
         rounds = as_expr(messages)
         if algorithm.in_switch:
@@ -752,7 +756,7 @@ def _fastest(candidates: list[TimedActivity]) -> TimedActivity:
     )
 
 
-def _longest(first: TimedActivity, second: TimedActivity) -> TimedActivity:
+def _longer_of_two(first: TimedActivity, second: TimedActivity) -> TimedActivity:
     """Return the longer of two overlapping activities; the shorter one adds no time."""
     first_is_shorter = select(first.time, second.time, 1, 0)
     return TimedActivity(

@@ -172,7 +172,7 @@ def _answer_text(answer: Answer, most_rows_by_part: tuple[int, int, int, int | N
         None,
         None,
     )
-    blocks = [_heading(answer)]
+    blocks = [_heading_line(answer)]
     if answer.failed is None:
         blocks = ["\n".join([*_answer_lines(answer), blocks[0]])]
         text_by_title = {
@@ -257,7 +257,7 @@ def sweep_text(sweep: Sweep) -> str:
     # The ends of an interval stand behind its value.
     interval_columns = {f"{end}[{name}]" for name in sweep.columns for end in ("low", "high")}
     column_names = sorted(
-        (name for name in sweep.columns if name not in interval_columns), key=_importance
+        (name for name in sweep.columns if name not in interval_columns), key=_importance_rank
     )
     from slipstick.results.question import sweep_table  # a single answer has no need of it
 
@@ -346,7 +346,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     asked_names = [
         name for name, asked_value in answer.asked.items() if asked_value.state == ANSWERED
     ]
-    ranked_names = sorted(answer.named_values, key=_importance)
+    ranked_names = sorted(answer.named_values, key=_importance_rank)
     usual_names = [
         name
         for name in ranked_names
@@ -391,7 +391,7 @@ def _interval_remark(answer: Answer) -> str:
     return "; some values have an interval" if has_interval else ""
 
 
-def _heading(answer: Answer) -> str:
+def _heading_line(answer: Answer) -> str:
     if answer.failed is not None:
         heading_line = f"{answer.model} by {answer.method}: no answer: {answer.refusal}"
     # Only simulations have converged or not.
@@ -497,7 +497,7 @@ def _first_rows(
 def _value_table(answer: Answer, most_rows: int | None) -> str:
     value_names = sorted(
         (name for name, value in answer.named_values.items() if not _station_match(name, value)),
-        key=_importance,
+        key=_importance_rank,
     )
     rows = _merge_rows(
         [name, _amount_text(answer.values[name])]
@@ -605,7 +605,7 @@ def _station_table(answer: Answer, most_rows: int | None) -> str:
     return _first_rows(titles, rows, range(2, len(titles)), most_rows)
 
 
-def _importance(name: str) -> int:
+def _importance_rank(name: str) -> int:
     """Return the sort key of a value by its name: the most important first."""
     value_kind = name.partition("[")[0]
     return _FIRST_KINDS.index(value_kind) if value_kind in _FIRST_KINDS else len(_FIRST_KINDS)

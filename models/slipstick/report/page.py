@@ -345,16 +345,18 @@ def _without_claims(block_text: str, known_claims: str) -> str:
     for block in block_text.split("\n\n"):
         lines = block.split("\n")
         other_lines = [
-            line for line in lines if not line.startswith("- ") or _claim(line) not in known_claims
+            line
+            for line in lines
+            if not line.startswith("- ") or _claim_of_item(line) not in known_claims
         ]
         blocks += ["\n".join(other_lines)] * bool(other_lines)
     return "\n\n".join(blocks)
 
 
-def _claim(line: str) -> str:
+def _claim_of_item(line: str) -> str:
     """Return the claim of a list item without its marks and in lower case.
 
-    >>> _claim("- warning: It is full.")
+    >>> _claim_of_item("- warning: It is full.")
     'it is full'
     """
     return line.removeprefix("- ").removeprefix("warning: ").rstrip(".").casefold()

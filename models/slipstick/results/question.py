@@ -71,9 +71,9 @@ class ResultColumn:
         """Return the value in a row with its unit and interval; the number is None where the cell
         is empty.
         """
-        low, high = (_finite(end[row]) for end in self.ends) if self.ends else (None, None)
+        low, high = (_finite_or_none(end[row]) for end in self.ends) if self.ends else (None, None)
         unit = self.unit if isinstance(self.unit, str) else self.unit[row]
-        return Value(_finite(self.cells[row]), unit, low, high)
+        return Value(_finite_or_none(self.cells[row]), unit, low, high)
 
     def file_columns(self) -> Iterator[tuple[str, Sequence[Cell] | Array]]:
         """Yield the columns of results.csv for this column: the cells, and the ends of intervals if
@@ -84,12 +84,12 @@ class ResultColumn:
             yield "unit", self.unit
         # Two columns of empty ends for each value would treble the width of the file.
         for end, cells in zip(("low", "high"), self.ends or (), strict=False):
-            end_cells = [_finite(cell) for cell in cells]
+            end_cells = [_finite_or_none(cell) for cell in cells]
             if any(end is not None for end in end_cells):
                 yield f"{end} {self.head}", end_cells
 
 
-def _finite(cell: Cell) -> float | None:
+def _finite_or_none(cell: Cell) -> float | None:
     """Return a finite number as a Python float; None for text, missing values and infinite ends of
     intervals.
     """

@@ -427,11 +427,12 @@ class Words:
     def condition(self, text: str) -> str:
         """Return a condition on answers as a clause."""
         clauses = [
-            self._clause(clause.strip()) for clause in re.split(r"(?<!\s)\s++and\s+", text.strip())
+            self._comparison_clause(clause.strip())
+            for clause in re.split(r"(?<!\s)\s++and\s+", text.strip())
         ]
         return " and ".join(clauses)
 
-    def _clause(self, text: str) -> str:
+    def _comparison_clause(self, text: str) -> str:
         """Return one comparison of a condition as a clause."""
         # A single comparison with a number can be written with its unit or in percent; longer
         # conditions are replaced term by term.

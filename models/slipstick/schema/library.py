@@ -100,7 +100,9 @@ def names_of_kind(spec_kind: str) -> list[str]:
     """List the names of all specs of a kind, sorted; the user's own specs are among them, and take
     precedence when a name is looked up.
     """
-    file_stems = {path.stem for folder in _folders(spec_kind) for path in folder.glob("*.yaml")}
+    file_stems = {
+        path.stem for folder in _folders_of_kind(spec_kind) for path in folder.glob("*.yaml")
+    }
     return sorted(file_stems)
 
 
@@ -224,7 +226,7 @@ def _catalogue_path(spec_kind: str, reference: str) -> Path | None:
     return next(
         (
             candidate_path
-            for folder in _folders(spec_kind)
+            for folder in _folders_of_kind(spec_kind)
             if (candidate_path := folder / f"{name}.yaml").is_file()
         ),
         None,
@@ -252,7 +254,7 @@ def kinds_with_name(reference: str) -> list[str]:
     ]
 
 
-def _folders(spec_kind: str) -> list[Path]:
+def _folders_of_kind(spec_kind: str) -> list[Path]:
     own_folder = Path("specs") / KINDS[spec_kind].folder
     shipped_folder = catalogue_folder() / KINDS[spec_kind].folder
     # At the root of a checkout both are the same folder, which would list each name twice.
@@ -363,7 +365,7 @@ class Library:
         ------
         SpecError : all problems found
         """
-        folder_of_file = self._folder(at_mark)
+        folder_of_file = self._folder_of_file(at_mark)
         if not extending_paths and (
             loaded_tree := self._loaded.get((spec_kind, reference, folder_of_file))
         ):
@@ -383,7 +385,7 @@ class Library:
             message = f"there is no file {short(reference)}{nearest_file(file_path)}"
         if message:
             raise mark.error(message, at_path)
-        tree = self._read(file_path)
+        tree = self._read_once(file_path)
         _refuse_other_kind(spec_kind, tree)
         resolved_tree = self._resolve_file(spec_kind, tree, (*extending_paths, file_path))
         if not extending_paths:  # what is read by way of `extends` is not whole
@@ -394,10 +396,10 @@ class Library:
         """Return the kind of the file that a spec names at a place; empty if there is no such file,
         or it has no kind.
         """
-        file_path = find("", reference, self._folder(at_mark))
+        file_path = find("", reference, self._folder_of_file(at_mark))
         try:
             return (
-                kind_of(self._read(file_path))
+                kind_of(self._read_once(file_path))
                 if file_path.is_file() or str(file_path) == STANDARD_INPUT
                 else ""
             )
@@ -412,7 +414,7 @@ class Library:
         ------
         SpecError : all problems found
         """
-        tree = self._read(path)
+        tree = self._read_once(path)
         spec_kind = kind_of(tree)
         return spec_kind, self._resolve_file(spec_kind, tree, (path,))
 
@@ -505,7 +507,7 @@ class Library:
         ------
         SpecError : there is no such file
         """
-        path = (self._folder(mark) or Path()) / reference
+        path = (self._folder_of_file(mark) or Path()) / reference
         if not path.is_file():
             message = f"there is no file of measurements {short(reference)}; check its name"
             raise mark.error(message, "data")
@@ -528,7 +530,7 @@ class Library:
         result: T = self._computed_values[key][0]
         return result
 
-    def _read(self, path: Path) -> Table:
+    def _read_once(self, path: Path) -> Table:
         """Read a file at the first call; record its hash, its folder and its stated source."""
         if path not in self._trees:
             read_file_at = _read_shipped if path.is_relative_to(catalogue_folder()) else read_file
@@ -539,7 +541,7 @@ class Library:
             self.keep_hash(path)
         return self._trees[path]
 
-    def _folder(self, mark: Mark | None) -> Path | None:
+    def _folder_of_file(self, mark: Mark | None) -> Path | None:
         """Return the folder of the file that contains a place, from which relative paths start;
         None if the place is in no file.
         """

@@ -72,7 +72,7 @@ def problems_in(
             continue
         place, is_key = _loc_of_error(model, node, detail)
         problems.append(
-            problem(node, place, _message(model, paths_by_key, detail, place), key=is_key)
+            problem(node, place, _message_of_error(model, paths_by_key, detail, place), key=is_key)
         )
     return problems
 
@@ -103,13 +103,13 @@ def _loc_of_error(model: type[BaseModel], node: Node, validation_error: Any) -> 
     context = validation_error.get("ctx", {})
     path = (*_path_in_file(model, validation_error["loc"]), *context.get("at", ()))
     if error_type == "union_tag_invalid":
-        return (*path, _discriminator(context)), False
+        return (*path, _discriminating_key(context)), False
     if error_type in ("item", "union_tag_not_found"):
         nearest_keys = _nearest_key(
             node_at(node, path),
             tuple(_alternatives_at(model, validation_error["loc"]))
             if error_type == "item"
-            else (_discriminator(context),),
+            else (_discriminating_key(context),),
         )
         return (*path, *nearest_keys), bool(nearest_keys)
     return path, error_type == "extra_forbidden" or validation_error["loc"][-1:] == (
@@ -129,12 +129,12 @@ def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
     ][:1]
 
 
-def _discriminator(details: dict[str, Any]) -> str:
+def _discriminating_key(details: dict[str, Any]) -> str:
     """Return the key whose value tells which kind of table it is."""
     return str(details["discriminator"]).strip("'")
 
 
-def _message(
+def _message_of_error(
     spec_class: type[BaseModel],
     paths_by_key: Mapping[str, Sequence[str]],
     validation_error: Any,
@@ -162,7 +162,7 @@ def _message(
     if error_type == "literal_error":
         return _expected_words_message(wrong_value, details)
     if error_type == "union_tag_not_found":
-        key = _discriminator(details)
+        key = _discriminating_key(details)
         suggestion = did_you_mean(str(reported_location[-1]), [key])
         return f"key {key!r} is missing" + (suggestion if "did you mean" in suggestion else "")
     if error_type == "union_tag_invalid":

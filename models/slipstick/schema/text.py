@@ -600,6 +600,13 @@ def _syntax_message(error_text: str) -> tuple[bool, str]:
     )
 
 
+class _OpenNode(NamedTuple):
+    """A table or a list that has not ended: where it begins, and whether brackets enclose it."""
+
+    begin: Mark
+    has_brackets: bool
+
+
 class _TreeReader:
     """Parses one text into a tree and collects its problems; `path` and `last_mark` are the current
     place.
@@ -610,9 +617,7 @@ class _TreeReader:
         self.file = file
         self.events: Iterator[Any] = iter(())
         self.problems: list[Problem] = []
-        self.open_nodes: list[
-            tuple[Mark, bool]
-        ] = []  # what has not ended: where it begins, and whether brackets enclose it
+        self.open_nodes: list[_OpenNode] = []
         self.path: list[str | int] = []
         self.last_mark = Mark(file, 1, 1)
         self.value_count = 0
@@ -667,11 +672,11 @@ class _TreeReader:
             "node content" in error_text
             and found_text == "''"
             and self.open_nodes
-            and self.open_nodes[-1][1]
+            and self.open_nodes[-1].has_brackets
         ):
             error_text, context_and_error_marks[0] = (
                 "',' or ']'",
-                self.open_nodes[-1][0],
+                self.open_nodes[-1].begin,
             )  # the bracket is what to mend, not the end
         at_block_start, message = _syntax_message(error_text)
         end_text = (
@@ -724,7 +729,7 @@ class _TreeReader:
             self.stop(
                 mark, f"nested more than {MOST_NESTED} deep; name the parts and use less depth"
             )
-        self.open_nodes.append((mark, bool(event.flow_style)))
+        self.open_nodes.append(_OpenNode(mark, bool(event.flow_style)))
         nested_node = (
             self.read_table(mark)
             if isinstance(event, yaml.MappingStartEvent)
@@ -767,7 +772,7 @@ class _TreeReader:
     def read_scalar(self, event: Any, mark: Mark, is_key: bool, key_mark: Mark | None) -> Scalar:
         style = event.style
         text = event.value
-        if style or (self.open_nodes and self.open_nodes[-1][1]):
+        if style or (self.open_nodes and self.open_nodes[-1].has_brackets):
             self.check_portable(event)
         if is_key:
             return Scalar(text, text, mark, bool(style))

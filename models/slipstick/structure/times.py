@@ -43,13 +43,13 @@ def time(
     NoAnswerError : the activity has a kind of step without such a time
     """
     if time_by_node is None:
-        return _time(activity, model, books_labels, None)
+        return _compute_time(activity, model, books_labels, None)
     if id(activity) not in time_by_node:
-        time_by_node[id(activity)] = _time(activity, model, books_labels, time_by_node)
+        time_by_node[id(activity)] = _compute_time(activity, model, books_labels, time_by_node)
     return time_by_node[id(activity)]
 
 
-def _time(
+def _compute_time(
     activity: Activity, model: Model, books_labels: bool, time_by_node: dict[int, Expr] | None
 ) -> Expr:
     """Compute the time of one pass, as `time` does, without looking it up in `time_by_node` [s]."""

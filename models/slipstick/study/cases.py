@@ -170,7 +170,9 @@ class _RangeReader:
             return self._spaced_values(start, end, self.spec.count)
         if self.spec.factor is not None:
             factor = float(self.spec.factor)
-            step_count = self._whole_steps(math.log(self._ratio(start, end)) / math.log(factor))
+            step_count = self._whole_steps(
+                math.log(self._ratio_of_ends(start, end)) / math.log(factor)
+            )
             # By powers of the factor, not by repeated products, in which rounding would add up.
             return [start * factor**k for k in range(step_count + 1)]
         step, step_unit = self._parse_end(self.spec.step, "step")
@@ -182,7 +184,7 @@ class _RangeReader:
 
     def _spaced_values(self, start: float, end: float, count: int) -> list[float]:
         if self.spec.spacing == "geometric":
-            ratio = self._ratio(start, end)
+            ratio = self._ratio_of_ends(start, end)
             inner_values = [start * ratio ** (k / (count - 1)) for k in range(1, count - 1)]
         else:
             step = (end - start) / (count - 1)
@@ -190,7 +192,7 @@ class _RangeReader:
         # The ends are as written: the last would miss its value by rounding.
         return [start, *inner_values, end]
 
-    def _ratio(self, start: float, end: float) -> float:
+    def _ratio_of_ends(self, start: float, end: float) -> float:
         if not (start > 0 and end > 0):
             raise self._error_at_key("", "a geometric range needs positive ends")
         self._check_width(end / start)

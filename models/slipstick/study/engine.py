@@ -308,7 +308,7 @@ class Engine:
                     for _ in range(min(group_size, len(waiting_block_numbers)))
                 ]
                 group_blocks = [blocks[block_number] for block_number in block_numbers_of_group]
-                group_by_future[self._submit(executor, group_blocks)] = block_numbers_of_group
+                group_by_future[self._submit_group(executor, group_blocks)] = block_numbers_of_group
             for future in wait(group_by_future, return_when=FIRST_COMPLETED).done:
                 block_numbers_of_group = group_by_future.pop(future)
                 self._futures.discard(future)
@@ -332,7 +332,7 @@ class Engine:
                 # What a group did not come to is next, in its order.
                 waiting_block_numbers.extendleft(reversed(block_numbers_of_group[len(results) :]))
 
-    def _submit(self, executor: Executor, group_blocks: Sequence[Block]) -> Future[Any]:
+    def _submit_group(self, executor: Executor, group_blocks: Sequence[Block]) -> Future[Any]:
         """Hand a group of blocks to a worker."""
         turn_seconds = 0.0 if self.on == THREADS else TURN_SECONDS
         future = executor.submit(

@@ -147,8 +147,8 @@ class Evaluator:
                 self.solvable,
                 {path: array[rows] for path, array in model_values.items()},
                 len(rows),
-                wanted=sorted_names,
-                reasons=reasons,
+                value_names=sorted_names,
+                with_reasons=reasons,
             )
             for rows in row_blocks
         )
@@ -312,7 +312,7 @@ def with_overheads(
     """
     if not {OVERHEAD, REDUCTION} & set(wanted_values):
         return dict(cases)
-    overhead_of_base = _overhead(cases[base]) if base in cases else None
+    overhead_of_base = _overhead_with_interval(cases[base]) if base in cases else None
     return {
         # The base is not compared with itself.
         name: _with_overhead(answer, overhead_of_base if name != base else None)
@@ -320,7 +320,7 @@ def with_overheads(
     }
 
 
-def _overhead(answer: Answer) -> Value | None:
+def _overhead_with_interval(answer: Answer) -> Value | None:
     """Return the overhead of an answer with its interval, computed as `overhead` does; None without
     an account.
     """
@@ -348,7 +348,7 @@ def _overhead(answer: Answer) -> Value | None:
 
 
 def _with_overhead(answer: Answer, base_overhead: Value | None) -> Answer:
-    own_overhead = _overhead(answer)
+    own_overhead = _overhead_with_interval(answer)
     if own_overhead is None:
         return answer
     values = {**answer.values, OVERHEAD: own_overhead}

@@ -115,12 +115,13 @@ class PointBlock:
     solvable : the model, and how it is solved
     values : of what is varied, by path, in base units [points]
     count : of points
-    asked : `COLUMNS`, `BRIEF` or `WHOLE`
-    wanted : the columns to give; with `every`, columns to compute besides the usual ones; None: the
-        usual ones
-    every : give all columns
-    answers : give the whole answer of each point as well
-    reasons : give the reason of each point without an answer; of a single point it is always given
+    result_kind : `COLUMNS`, `BRIEF` or `WHOLE`
+    value_names : the columns to give; with `with_all_columns`, columns to compute besides the usual
+        ones; None: the usual ones
+    with_all_columns : give all columns
+    with_answers : give the whole answer of each point as well
+    with_reasons : give the reason of each point without an answer; of a single point it is always
+        given
     axis_values : of the axes, for values before the steady state, which may be at a time that an
         axis varies [points]
     """
@@ -128,11 +129,11 @@ class PointBlock:
     solvable: SolvableModel
     values: Mapping[str, Array]
     count: int
-    asked: str = COLUMNS
-    wanted: tuple[str, ...] | None = None
-    every: bool = False
-    answers: bool = False
-    reasons: bool = False
+    result_kind: str = COLUMNS
+    value_names: tuple[str, ...] | None = None
+    with_all_columns: bool = False
+    with_answers: bool = False
+    with_reasons: bool = False
     axis_values: Mapping[str, Array] = field(default_factory=dict)
 
     @property
@@ -140,11 +141,11 @@ class PointBlock:
         """A hash of everything that the results depend on."""
         request = (
             self.count,
-            self.asked,
-            self.wanted,
-            self.every,
-            self.answers,
-            self.reasons,
+            self.result_kind,
+            self.value_names,
+            self.with_all_columns,
+            self.with_answers,
+            self.with_reasons,
             dict(given_limits()),
         )
         return sha256(
@@ -220,7 +221,11 @@ class SolvedBlock(PointTable):
             return cls(failed={0: reason})
         methods = [block.solvable.method or "none"] * block.count
         failed_answer = Answer(getattr(block.solvable.model, "name", ""), methods[0], failed=reason)
-        answers = (failed_answer,) * block.count if block.asked == WHOLE or block.answers else ()
+        answers = (
+            (failed_answer,) * block.count
+            if block.result_kind == WHOLE or block.with_answers
+            else ()
+        )
         failed = dict.fromkeys(range(block.count), reason)
         return cls({}, Provenance(methods, [False] * block.count), failed, answers=answers)
 
@@ -248,10 +253,12 @@ def solve_block(block: Block) -> SolvedBlock:
         if replication_result.stopped == "interrupted":
             raise KeyboardInterrupt
         return SolvedBlock(run=replication_result)
-    if block.asked == WHOLE:
-        return _whole_answers(block.solvable, block.wanted or ())
+    if block.result_kind == WHOLE:
+        return _whole_answers(block.solvable, block.value_names or ())
     form = block.solvable.form
-    points = form.brief_points(block.values) if block.asked == BRIEF else form.points(block.values)
+    points = (
+        form.brief_points(block.values) if block.result_kind == BRIEF else form.points(block.values)
+    )
     # An interrupted solve must not be stored as a result.
     if points.interrupted:
         raise KeyboardInterrupt
@@ -260,26 +267,26 @@ def solve_block(block: Block) -> SolvedBlock:
         name: np.broadcast_to(values, (block.count,))
         for name, values in points.columns().items()
     }
-    if block.asked == BRIEF:
+    if block.result_kind == BRIEF:
         columns = {form.quantity: columns[form.quantity]}
         return SolvedBlock(columns, points.provenance(block.count))
     columns |= _derived_columns(block, points, columns)
-    if block.wanted is not None and not block.every:
+    if block.value_names is not None and not block.with_all_columns:
         columns = {
             name: column
             for name, column in columns.items()
-            if name in block.wanted or name == form.quantity
+            if name in block.value_names or name == form.quantity
         }
     reason_by_index: dict[int, str] = {}
     # Reasons are computed point by point, which many points cannot afford.
-    if block.reasons or block.count == 1:
+    if block.with_reasons or block.count == 1:
         quantity_column = columns.get(form.quantity, np.full(block.count, np.nan))
         for index in np.flatnonzero(~np.isfinite(quantity_column)).tolist():
             answer = points.answer(index if len(points) > 1 else 0, shares=False)
             reason_by_index[index] = answer.failed or "no answer"
     # A single limit holds for all points of the block.
     limits = {key: limit * (block.count // len(limit)) for key, limit in points.limits().items()}
-    indices = range(block.count if block.answers else 0)
+    indices = range(block.count if block.with_answers else 0)
     answers = tuple(points.answer(index if len(points) > 1 else 0) for index in indices)
     return SolvedBlock(columns, points.provenance(block.count), reason_by_index, limits, answers)
 
@@ -304,12 +311,12 @@ def _derived_columns(
     from slipstick.method.names import names_of
 
     model = block.solvable.model
-    value_names = block.wanted or ()
+    value_names = block.value_names or ()
     added_columns: dict[str, Array] = {}
     if (
         isinstance(model, Model)
         and "time" in columns
-        and (not block.every or OVERHEAD in value_names)
+        and (not block.with_all_columns or OVERHEAD in value_names)
     ):
         added_columns |= overhead(columns, model.useful)
     single_point_names = [

@@ -481,7 +481,7 @@ def _solve_study(study: PreparedStudy, with_answers: bool, progress: Progress) -
         resolved=inputs_by_case,
         versions=versions(),
         notes=tuple(dict.fromkeys(_run_notes(study, answers, sweeps))),
-        timelines=_timelines(study),
+        timelines=_timelines_of_pictures(study),
         answer=tuple(spec.answer),
         words=words_of(study.context, answers),
         spec=spec,
@@ -614,7 +614,7 @@ def _without_titles(value: Any) -> Any:
     }
 
 
-def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
+def _timelines_of_pictures(study: PreparedStudy) -> dict[str, Timeline]:
     timelines = {}
     for spec in study.spec.pictures:
         if isinstance(spec, TimelineSpec):

@@ -535,8 +535,8 @@ def _group_blocks(
         len(rows),
         COLUMNS,
         tuple(value_names),
-        every=True,
-        answers=as_answers,
+        with_all_columns=True,
+        with_answers=as_answers,
     )
     if (
         list(value_names) == [form.quantity]
@@ -545,7 +545,7 @@ def _group_blocks(
         and all(len(indices) > 1 for indices in index_blocks)
     ):
         # Many points are solved for the time alone: many times faster than asking for everything.
-        whole_group = replace(whole_group, asked=BRIEF)
+        whole_group = replace(whole_group, result_kind=BRIEF)
     for indices in index_blocks:
         values = {path: column[indices] for path, column in group.values.items()}
         axis_values = _axis_values(plan, rows[indices], value_names)

@@ -946,7 +946,7 @@ class QuantityReader:
         expr = self._parse_formula(formula, loc, self._expr_by_name, COUNT)
         if expr is None:
             return 1
-        number = _evaluate(expr)
+        number = _value_of_expression(expr)
         # These parameters become numbers: the structure of the model cannot follow them in a sweep.
         self.shaping |= {
             parameter.name: Number(_value_of(parameter), parameter.dimension)
@@ -1258,7 +1258,7 @@ def _value_of(parameter: Parameter) -> float:
     return parameter.value
 
 
-def _evaluate(value: Expr) -> float:
+def _value_of_expression(value: Expr) -> float:
     """Evaluate an expression at the values of its parameters."""
     if isinstance(value, Number | Parameter):
         return value.value if isinstance(value, Number) else _value_of(value)
