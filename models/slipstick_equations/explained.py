@@ -9,7 +9,7 @@ from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.schema.inputs import Settings, build, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text import plain
+from slipstick.schema.text import plain_data
 from slipstick.structure.contention import Contention
 from slipstick_equations.equations import Explanation
 from slipstick_equations.symbols import solved_in_symbols
@@ -22,7 +22,7 @@ def explained(settings: Settings) -> Explanation:
     ------
     SpecError : something is wrong with the settings
     """
-    name = str(plain(settings["model"]))
+    name = str(plain_data(settings["model"]))
     if name.startswith("law/"):
         # A law is explained by its symbols; they need no values.
         name = resolve({"model": settings["model"]}, Library()).name

@@ -293,10 +293,10 @@ def _write_answers(
     use_by_queue = {}
     if with_account:
         queue_names = [queue.name for queue in unlumped_recursion.queues]
-        booked_times = lumping.account(
+        booked_times = lumping.divide_account(
             recursion.account(solved_population), unlumped_recursion.labels
         )
-        use_by_queue = lumping.uses(recursion.uses(solved_population), queue_names)
+        use_by_queue = lumping.copy_uses(recursion.uses(solved_population), queue_names)
     first_cycle = solved_population.state.first
     table.fill_in(
         solved_population.points,

@@ -26,7 +26,7 @@ from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.schema.inputs import Settings, resolve_once
-from slipstick.schema.text import Node, Scalar, canonical, node_at, plain, split
+from slipstick.schema.text import Node, Scalar, canonical, node_at, plain_data, split_path
 from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, read_question
@@ -336,9 +336,9 @@ class _DrawnInput:
         """
         inputs = resolve_once(self.study.cases[case], self.study.library)
         if not self.spec.instead:
-            own_node = node_at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+            own_node = node_at(inputs.tree, split_path(canonical(inputs.tree, self.spec.path)))
             return self._default(case) if own_node is None else own_node
-        own_node = node_at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+        own_node = node_at(inputs.tree, split_path(canonical(inputs.tree, self.spec.path)))
         text = own_node.text if isinstance(own_node, Scalar) else None
         if text not in self.spec.instead or level is None:
             return None
@@ -378,7 +378,7 @@ class _DrawnInput:
 
     def replaces(self, case: str, level: float) -> bool:
         """Return whether a level replaces the file that the case names."""
-        return str(plain(self.node(case, level))) != self._text_by_case[case]
+        return str(plain_data(self.node(case, level))) != self._text_by_case[case]
 
     @cached_property
     def _text_by_case(self) -> dict[str, str]:
@@ -386,14 +386,14 @@ class _DrawnInput:
         text_by_case = {}
         for case in self.cases:
             inputs = resolve_once(self.study.cases[case], self.study.library)
-            node = node_at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+            node = node_at(inputs.tree, split_path(canonical(inputs.tree, self.spec.path)))
             text_by_case[case] = node.text if isinstance(node, Scalar) else ""
         return text_by_case
 
     def level_text(self, level: float) -> str:
         """Return a level as text for a reader."""
         if self.spec.values:
-            return str(plain(self.study.node_of(self._value_place(int(level)))))
+            return str(plain_data(self.study.node_of(self._value_place(int(level)))))
         assert self.spec.first is not None
         return quantity(level, str(self.spec.first.dimension))
 
@@ -499,7 +499,7 @@ class _AtDraws:
             path = drawn_input.spec.path
             level = draw[drawn_input.name]
             if path in files:
-                present_file = str(plain(files[path]))
+                present_file = str(plain_data(files[path]))
                 node = drawn_input.replacement_of(present_file, level)
                 if node is None and drawn_input.replaces(case, level):
                     return None
@@ -514,7 +514,7 @@ class _AtDraws:
         values: dict[str, float] = {}
         nodes = self._files(case, draw)
         assert nodes is not None
-        key = [(path, str(plain(node))) for path, node in nodes.items()]
+        key = [(path, str(plain_data(node))) for path, node in nodes.items()]
         for drawn_input in self.inputs:
             if (
                 drawn_input.name not in draw
@@ -652,7 +652,7 @@ class _AtDraws:
             for case, settings in self.study.cases.items():
                 nodes = self._drawn_nodes(case, draw)
                 cases[case] = {**settings, **nodes}
-                marks += [(case, path, str(plain(node))) for path, node in nodes.items()]
+                marks += [(case, path, str(plain_data(node))) for path, node in nodes.items()]
             cache_key = (key, name if isinstance(spec, Mapping) else "", tuple(marks))
             if cache_key not in self.solved_questions:
                 spec_without_pictures = self.study.spec.model_copy(update={"pictures": []})

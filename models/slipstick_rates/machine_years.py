@@ -158,7 +158,9 @@ def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:
         raise node.mark.error(message, "machine.trend")
     kind_node = node_at(base, ["processors", "kind"])
     kind = str(kind_node.value) if isinstance(kind_node, Scalar) else CORE
-    return library.once(("trend", id(file), kind), lambda: trend_of(spec, name, kind), (file, base))
+    return library.compute_once(
+        ("trend", id(file), kind), lambda: trend_of(spec, name, kind), (file, base)
+    )
 
 
 def _gains_by_path(

@@ -13,7 +13,7 @@ from slipstick.late import Array, np
 from slipstick.report.formatting import percent, quantity
 from slipstick.results.words import NO_WORDS, Words, as_words
 from slipstick.schema.library import TECHNOLOGY
-from slipstick.schema.text import Node, plain
+from slipstick.schema.text import Node, plain_data
 from slipstick.study.evaluator import Evaluator
 from slipstick_questions.trends import TrendedCase, year
 from slipstick_rates.trend import PROCESSORS, Draws
@@ -189,7 +189,7 @@ def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
     """
     hardware = ("machine", TECHNOLOGY)
     return frozenset(
-        (path, repr(plain(node)))
+        (path, repr(plain_data(node)))
         for path, node in settings.items()
         if path.partition(".")[0] not in hardware
         and not (path.startswith("parameters.") and path not in case.form.parameters)

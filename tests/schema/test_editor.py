@@ -15,7 +15,7 @@ import pytest
 from slipstick.errors import UnknownNameError
 from slipstick.schema.kinds.quantity import problems_of
 from slipstick.schema.library import KINDS, editor_schema, spec_model
-from slipstick.schema.text import Node, plain, read_text
+from slipstick.schema.text import Node, plain_data, read_text
 from tests.mutations import SHIPPED
 from tests.specs import DESIGN, MACHINE, NETWORK, activity, line, study
 
@@ -37,7 +37,7 @@ def tree(text: str) -> Node:
 def test_every_shipped_spec_is_valid_in_an_editor(folder: str) -> None:
     for name, text in SHIPPED.items():
         if name.startswith(f"{folder}/"):
-            problems = list(validator(KIND[folder]).iter_errors(plain(tree(text))))
+            problems = list(validator(KIND[folder]).iter_errors(plain_data(tree(text))))
             assert problems == [], name
 
 
@@ -76,7 +76,7 @@ def test_every_shipped_spec_is_valid_in_an_editor(folder: str) -> None:
     ],
 )
 def test_every_way_of_writing_is_valid_in_an_editor(kind: str, text: str) -> None:
-    validator(kind).validate(plain(tree(text)))
+    validator(kind).validate(plain_data(tree(text)))
 
 
 WRONG = [
@@ -129,7 +129,7 @@ WRONG = [
 @pytest.mark.parametrize(("kind", "text"), WRONG)
 def test_what_the_loader_refuses_an_editor_underlines(kind: str, text: str) -> None:
     assert problems_of(spec_model(kind), tree(text))
-    assert not validator(kind).is_valid(plain(tree(text)))
+    assert not validator(kind).is_valid(plain_data(tree(text)))
 
 
 def undescribed(schema: Any, path: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from slipstick.errors import SpecError, did_you_mean
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import MOST_EXTENDED, Library, find, names_of_kind
-from slipstick.schema.text import Table, node_at, plain, value_mark
+from slipstick.schema.text import Table, node_at, plain_data, value_mark
 from tests.specs import MACHINE, NETWORK, line, refused, valid
 
 
@@ -213,7 +213,7 @@ def test_what_extends_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("machine: 1\nextends: base.yaml\n")
     _, tree = Library().open(tmp_path / "x.yaml")
     assert node_at(tree, "extends") is None
-    assert plain(tree) == plain(Library().open(tmp_path / "base.yaml")[1])
+    assert plain_data(tree) == plain_data(Library().open(tmp_path / "base.yaml")[1])
 
 
 def test_what_is_made_of_a_tree_is_made_once() -> None:
@@ -224,7 +224,7 @@ def test_what_is_made_of_a_tree_is_made_once() -> None:
         made[id(tree)] += 1
         return object()
 
-    found = [library.once(id(tree), partial(make, tree), tree) for tree in trees]
+    found = [library.compute_once(id(tree), partial(make, tree), tree) for tree in trees]
     assert set(made.values()) == {1}
     assert found[0] is found[2] is not found[1]
 

@@ -28,7 +28,7 @@ from slipstick.model.steps import (
 from slipstick.model.system import Model, Station, closed_model, no_rule_for_population
 from slipstick.structure.contention import Contention
 from slipstick.structure.lumping import lump_alike_resources
-from slipstick.structure.times import time
+from slipstick.structure.times import time_of_pass
 from slipstick.structure.visits import Places, queues_of, visit_trees
 from slipstick.structure.work import most_at_once
 
@@ -109,7 +109,7 @@ def lumping(activity: Activity) -> None:
 
 REFUSED: list[tuple[Callable[[], object], tuple[str, str]]] = [
     (
-        lambda: time(Passing(WORK), model(WORK)),
+        lambda: time_of_pass(Passing(WORK), model(WORK)),
         ("the time without contention", "passing"),
     ),
     (
@@ -152,7 +152,7 @@ def test_who_waits_at_a_meeting_follows_from_its_use() -> None:
 
 def test_executions_that_depend_on_the_state_are_left_to_methods_with_states() -> None:
     with pytest.raises(NoAnswerError) as caught:
-        time(ByQueue(WORK), model(WORK))
+        time_of_pass(ByQueue(WORK), model(WORK))
     assert str(caught.value) == (
         "how often steps of the kind by-queue execute their parts depends on the state of the"
         " system, which only markov-chain and simulation follow"

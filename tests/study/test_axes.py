@@ -73,7 +73,7 @@ def test_quantities_are_in_base_units_whatever_they_are_written_in(tmp_path: Pat
 def test_names_are_values_too(tmp_path: Path) -> None:
     found = axis(tmp_path, "[atm-oc3, {extends: atm-oc3, adapter: 1 us}]", "machine.network")
     assert (found.has_names, found.values[0]) == (True, "atm-oc3")
-    assert found.values[1] == "{'extends': 'atm-oc3', 'adapter': '1 us'}"
+    assert found.values[1] == "{extends: atm-oc3, adapter: 1 us}"
     assert axis(tmp_path, "[rs6000-43p-atm]", "machine").values == ("rs6000-43p-atm",)
 
 

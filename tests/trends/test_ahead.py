@@ -18,7 +18,7 @@ from slipstick.results.words import Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library
-from slipstick.schema.text import Table, plain, read_value
+from slipstick.schema.text import Table, plain_data, read_value
 from slipstick.study.check import check_file
 from slipstick_pictures.pictures import figure_of
 from slipstick_questions.trends import year
@@ -134,7 +134,7 @@ def test_a_quantity_of_another_year_says_that_it_is_a_guess_or_of_a_weak_series(
     Path("mixed.yaml").write_text(MIXED)
     tree = read_value("{base: machine.yaml, year: 2024, trend: mixed.yaml}", "machine")
     assert isinstance(tree, Table)
-    made: Any = plain(machine_of_a_year(tree, Library()))
+    made: Any = plain_data(machine_of_a_year(tree, Library()))
     taken = "that of 2020, taken to 2024 along mixed"
     assert made["processors"]["flops"]["source"] == taken
     assert "assumed" not in made["processors"]["flops"]

@@ -24,7 +24,7 @@ from slipstick.model.system import (
 )
 from slipstick.structure.contention import ComputedCounts, Saturation, without_values_at
 from slipstick.structure.deadlocks import Deadlocks
-from slipstick.structure.times import time
+from slipstick.structure.times import time_of_pass
 from slipstick.structure.work import demands, held_times
 from slipstick.vocabulary import (
     ANY_SERVICE,
@@ -241,14 +241,14 @@ def _lower_bounds(model: Model) -> dict[str, Expr]:
             for phase in population.phases
         ]
         return {SPAN: total(phase_bounds, TIME)}
-    return {SPAN: population.time(lambda body: time(body, model, books_labels=False))}
+    return {SPAN: population.time(lambda body: time_of_pass(body, model, books_labels=False))}
 
 
 def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
     """Return the lower bounds on the time of a cycle, by cause: one pass without contention, and
     the work of all processors at each resource.
     """
-    bound_by_cause = {SPAN: time(cycle, model, books_labels=False)}
+    bound_by_cause = {SPAN: time_of_pass(cycle, model, books_labels=False)}
     nodes = list(steps(cycle))
     resources_used = dict.fromkeys(
         resource_name for node in nodes if node.use == SERVED for resource_name in node.uses
@@ -316,7 +316,7 @@ def _upper_bound(model: Model) -> Expr | None:
         TIME,
     )
     return (
-        time(first_cycle, model, books_labels=False)
+        time_of_pass(first_cycle, model, books_labels=False)
         + (total(model.population.counts) - 1) * work_at_queues
     )
 

@@ -87,7 +87,7 @@ from slipstick.model.system import (
 )
 from slipstick.structure.contention import ComputedCounts, Contention, Saturation, without_values_at
 from slipstick.structure.deadlocks import Deadlocks
-from slipstick.structure.times import time
+from slipstick.structure.times import time_of_pass
 from slipstick.structure.work import ParallelWork, demands
 from slipstick.vocabulary import CLOSED_FORM, KNOWN, refuse_unknown
 
@@ -150,7 +150,7 @@ class ClosedForm(CompiledModel):
         self._group_expressions = _group_expressions(model)
         self._parallel_work = ParallelWork(model)
         self._span_by_pipeline = {
-            name: time(pipeline, model, books_labels=False)
+            name: time_of_pass(pipeline, model, books_labels=False)
             for name, pipeline in self._parallel_work.pipelines.items()
         }
         stage_times = [
@@ -403,7 +403,7 @@ def _use_without_waiting(
 def whole_time(model: Model) -> Expr:
     """Return the time of a cycle, or of all phases or supersteps together [s]."""
     times_by_node: dict[int, Expr] = {}
-    return model.population.time(lambda body: time(body, model, time_by_node=times_by_node))
+    return model.population.time(lambda body: time_of_pass(body, model, time_by_node=times_by_node))
 
 
 def _account_time(model: Model) -> Expr:
@@ -418,14 +418,14 @@ def _account_time(model: Model) -> Expr:
     part_times: list[Expr] = []
     for phase in model.population.phases:
         busy_fraction = phase.processors / processors
-        part_times.append(phase.repeat * (busy_fraction * time(phase.cycle, model)))
+        part_times.append(phase.repeat * (busy_fraction * time_of_pass(phase.cycle, model)))
         if phase.processors != processors:
             # The same time again, its steps unlabelled, so that idle processors book nothing else.
             part_times.append(
                 Booked(
                     IDLE_PROCESSORS,
                     phase.repeat
-                    * ((1 - busy_fraction) * time(phase.cycle, model, books_labels=False)),
+                    * ((1 - busy_fraction) * time_of_pass(phase.cycle, model, books_labels=False)),
                 )
             )
     return total(part_times, TIME)
@@ -439,13 +439,17 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
     unbooked_times: dict[int, Expr] = {}
     superstep_times: list[Expr] = []
     for superstep in population.supersteps:
-        line_times = [time(body, model, False, unbooked_times) for body in superstep.bodies]
+        line_times = [time_of_pass(body, model, False, unbooked_times) for body in superstep.bodies]
         # The superstep lasts as long as its longest line; the other lines are idle for the rest.
         longest = maximum(*line_times)
-        booked_line_times = (time(body, model, True, booked_times) for body in superstep.bodies)
+        booked_line_times = (
+            time_of_pass(body, model, True, booked_times) for body in superstep.bodies
+        )
         idle_times = (Booked(IDLE_PROCESSORS, longest - line_time) for line_time in line_times)
         mean_time = total([*booked_line_times, *idle_times], TIME) / len(line_times)
-        superstep_times.append(superstep.repeat * (mean_time + time(superstep.barrier, model)))
+        superstep_times.append(
+            superstep.repeat * (mean_time + time_of_pass(superstep.barrier, model))
+        )
     return total(superstep_times, TIME)
 
 
@@ -465,7 +469,7 @@ def _group_expressions(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Ex
     """
     return {
         group.name: (
-            time(group.cycle, model, books_labels=False),
+            time_of_pass(group.cycle, model, books_labels=False),
             group.processors,
             _demand_by_station(group.cycle, model),
         )
@@ -486,7 +490,7 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
         # Items that differ have no common time at a stage.
         if pipeline.identical and serial_stages:
             times_by_pipeline[pipeline.name] = {
-                stage.name: time(stage.bodies[0], model, books_labels=False)
+                stage.name: time_of_pass(stage.bodies[0], model, books_labels=False)
                 for stage in serial_stages
             }
     return times_by_pipeline

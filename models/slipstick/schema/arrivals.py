@@ -38,7 +38,7 @@ from slipstick.schema.text import (
     Table,
     from_plain,
     node_at,
-    plain,
+    plain_data,
     replace,
 )
 
@@ -132,7 +132,9 @@ def with_samples(tree: Node, library: SpecFiles) -> Node:
         if not isinstance(samples_node, Table) or not isinstance(file_node, Scalar):
             continue
         value_by_key = {
-            key: plain(entry.node) for key, entry in samples_node.entries.items() if key != "mean"
+            key: plain_data(entry.node)
+            for key, entry in samples_node.entries.items()
+            if key != "mean"
         }
         if (
             not all(isinstance(text, str) for text in value_by_key.values())

@@ -68,13 +68,13 @@ from slipstick.schema.text import (
     Table,
     canonical,
     from_plain,
-    join,
+    join_path,
     leaves,
     node_at,
     node_text,
-    plain,
+    plain_data,
     problem,
-    split,
+    split_path,
 )
 from slipstick.schema.text import replace as replaced
 from slipstick.schema.uncertain import UncertainValues, separate_uncertain
@@ -280,14 +280,14 @@ class Inputs:
         """The checked inputs, as an object of the pydantic model `form`; raises SpecError with all
         problems. Its fields depend on the model, so that its type is not known statically.
         """
-        return validate(self.form, self.tree, self.library.once)
+        return validate(self.form, self.tree, self.library.compute_once)
 
     def given_quantity(self, path: str) -> Given | None:
         """Return the checked quantity at a path, its default included; None for a value that is not
         a number.
         """
         canonical_path = canonical(self.tree, path)
-        section = split(canonical_path)[0]
+        section = split_path(canonical_path)[0]
         section_values = chain(
             described_values(getattr(self.checked_spec, section, None), section),
             _default_inputs(self, {}).values(),
@@ -306,7 +306,7 @@ class Inputs:
         different sections and no rule covers several sections.
         """
         sections, other_sections = (
-            {split(path)[0] for path in side_paths} for side_paths in (paths, other_paths)
+            {split_path(path)[0] for path in side_paths} for side_paths in (paths, other_paths)
         )
         # Where `check_rules` is not overridden, no rule covers several sections.
         return (
@@ -326,7 +326,7 @@ class Inputs:
 
     def _text_of_key(self, key: str) -> str:
         node = node_at(self.tree, [key])
-        return str(plain(node)) if node is not None else ""
+        return str(plain_data(node)) if node is not None else ""
 
     def with_value(self, path: str, value_node: Node) -> Inputs:
         """Return a copy of the inputs with another value at a path; it is checked when it is
@@ -625,7 +625,7 @@ def refuse_mistyped(key: str, settings: Settings) -> None:
 def _with_values(tree: Table, value_settings: Settings, library: Library) -> Table:
     """Return a tree of inputs with values set at their paths."""
     # The whole before its parts, in whatever order they come: a network, then its adapter.
-    for path, node in sorted(value_settings.items(), key=lambda item: len(split(item[0]))):
+    for path, node in sorted(value_settings.items(), key=lambda item: len(split_path(item[0]))):
         _refuse_other_year(tree, path, node)
         tree = _tree_with_value(tree, path, node, library)
     return tree
@@ -635,7 +635,7 @@ def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library)
     """Return a tree of inputs with a value set at a path. A new network or node of the machine may
     be the name of one, or extend one, which is then read.
     """
-    keys = split(path)
+    keys = split_path(path)
     if not keys:
         raise input_problem(
             value_node, path, "a value needs a path, such as machine.network.adapter"
@@ -676,7 +676,7 @@ def _refuse_other_year(tree: Table, path: str, value_node: Node) -> None:
     quantity of it.
     """
     year_node = node_at(tree, ["machine", "year"]) if path == "machine.year" else None
-    if isinstance(year_node, Scalar) and plain(year_node) != plain(value_node):
+    if isinstance(year_node, Scalar) and plain_data(year_node) != plain_data(value_node):
         raise input_problem(
             value_node,
             path,
@@ -873,7 +873,7 @@ def build_once(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
     SpecError : everything that is wrong, each at its line
     """
     inputs = resolve_once(settings, library)
-    return inputs, library.once(("model", id(inputs)), lambda: build(inputs), inputs)
+    return inputs, library.compute_once(("model", id(inputs)), lambda: build(inputs), inputs)
 
 
 def resolve_once(settings: Settings, library: Library) -> Inputs:
@@ -885,7 +885,9 @@ def resolve_once(settings: Settings, library: Library) -> Inputs:
     settings_key = tuple(
         (path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()
     )
-    return library.once(("inputs", settings_key), lambda: resolve(settings, library), settings)
+    return library.compute_once(
+        ("inputs", settings_key), lambda: resolve(settings, library), settings
+    )
 
 
 def build(inputs: Inputs) -> BuiltModel:
@@ -944,7 +946,7 @@ def _shape_of_program(
     """Return a function that builds the shape of a program's model, which models that differ in
     numbers alone share, and a sample of the model, if the program can build a part of it.
     """
-    compute_once = inputs.library.once
+    compute_once = inputs.library.compute_once
     value_by_path = {path: value.given.value for path, value in described.items()}
     shaping_key = _shaping_key(inputs, described)
     build_shape = cache(
@@ -1107,7 +1109,7 @@ def _shaping_key(inputs: Inputs, paths: Collection[str]) -> Hashable:
     sections = (
         (key, entry.node) for key, entry in inputs.tree.entries.items() if key != TECHNOLOGY
     )
-    compute_once = inputs.library.once
+    compute_once = inputs.library.compute_once
     section_keys = tuple(
         compute_once(("words", key, id(node)), partial(_text_inputs, node, key, paths), node)
         for key, node in sections
@@ -1120,7 +1122,8 @@ def _text_inputs(node: Node, key: str, paths: Collection[str]) -> Hashable:
     and sources.
     """
     split_leaves = (
-        (path, leaf.value, *path.rpartition(".")[::2]) for path, leaf in leaves(node, join([key]))
+        (path, leaf.value, *path.rpartition(".")[::2])
+        for path, leaf in leaves(node, join_path([key]))
     )
     return tuple(
         (path, value)
@@ -1197,7 +1200,7 @@ def _described_entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedVa
             _described_by_path, inputs, section, name, field_info.description or ""
         )
         described |= (
-            inputs.library.once(("entries", name, id(section)), describe_section, section)
+            inputs.library.compute_once(("entries", name, id(section)), describe_section, section)
             if isinstance(section, BaseModel)
             else describe_section()
         )
@@ -1234,7 +1237,7 @@ def _parameters_by_path(
             parameter_by_path |= parameters_of({path: value})
         except ModelError:
             message = f"the path {short(path)} is too long; use shorter names, or nest less"
-            problems.append(problem(inputs.tree, split(path), message))
+            problems.append(problem(inputs.tree, split_path(path), message))
     if problems:
         raise SpecError(problems)
     return parameter_by_path

@@ -32,7 +32,7 @@ from slipstick.schema.text import (
     Scalar,
     Table,
     file_text,
-    join,
+    join_path,
     merge,
     nearest_file,
     node_at,
@@ -447,7 +447,7 @@ class Library:
                     replace(
                         tree_with_base,
                         path,
-                        self.load(referenced_kind, node.value, node.mark, join(path)),
+                        self.load(referenced_kind, node.value, node.mark, join_path(path)),
                     )
                 )
             elif isinstance(node, Table):
@@ -513,7 +513,9 @@ class Library:
             raise mark.error(message, "data")
         return path
 
-    def once(self, key: Hashable, compute: Callable[[], T], held_object: object = None) -> T:
+    def compute_once(
+        self, key: Hashable, compute: Callable[[], T], held_object: object = None
+    ) -> T:
         """Return the value of `compute` under a key; it is computed at the first call only.
 
         Parameters

@@ -171,7 +171,9 @@ def load_data(data_kind: str, reference: str, mark: Mark, library: Library) -> P
     """
     tree = library.load(data_kind, reference, mark, data_kind)
     spec: Any = spec_model(data_kind, tree)
-    return library.once(id(tree), lambda: cast(ProgramData, validate(spec, tree).data), tree)
+    return library.compute_once(
+        id(tree), lambda: cast(ProgramData, validate(spec, tree).data), tree
+    )
 
 
 def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:

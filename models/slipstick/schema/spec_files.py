@@ -36,7 +36,9 @@ class SpecFiles(Protocol):
     def resolve(self, spec_kind: str, tree: Table) -> Table:
         """Replace the references inside a spec by what they name."""
 
-    def once(self, key: Hashable, compute: Callable[[], T], held_object: object = None) -> T:
+    def compute_once(
+        self, key: Hashable, compute: Callable[[], T], held_object: object = None
+    ) -> T:
         """Return the value of `compute` under a key, computed at the first call only."""
 
 

@@ -53,7 +53,7 @@ class Mark(NamedTuple):
             self.file,
             self.line,
             self.column,
-            path if isinstance(path, str) else join(path),
+            path if isinstance(path, str) else join_path(path),
             message,
         )
 
@@ -112,12 +112,12 @@ _SYNONYMS = {"bandwidth": "per_byte"}
 _ITEM_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
-def split(path: str) -> tuple[str, ...]:
+def split_path(path: str) -> tuple[str, ...]:
     """Split a dotted path into its keys.
 
-    >>> split("stations.cpu.demand")
+    >>> split_path("stations.cpu.demand")
     ('stations', 'cpu', 'demand')
-    >>> split('ssd."disk.demand"')
+    >>> split_path('ssd."disk.demand"')
     ('ssd', 'disk.demand')
     """
     # Most paths have no quotes, and are split without the pattern.
@@ -136,28 +136,28 @@ def split(path: str) -> tuple[str, ...]:
     return tuple(path_parts)
 
 
-def join(keys: Sequence[str | int]) -> str:
-    """Build a dotted path from keys; `split` is its inverse.
+def join_path(keys: Sequence[str | int]) -> str:
+    """Build a dotted path from keys; `split_path` is its inverse.
 
-    >>> join(["ssd", "disk.demand"])
+    >>> join_path(["ssd", "disk.demand"])
     'ssd."disk.demand"'
     """
     return ".".join(_quoted_key(str(path_part)) for path_part in keys)
 
 
-def plain(node: Node) -> object:
+def plain_data(node: Node) -> object:
     """Return the values of a tree as dicts, lists and scalars.
 
-    >>> plain(from_plain({"cpu": {"servers": 2}}, Mark("web.yaml", 1, 1)))
+    >>> plain_data(from_plain({"cpu": {"servers": 2}}, Mark("web.yaml", 1, 1)))
     {'cpu': {'servers': 2}}
     """
     match node:
         case Scalar():
             return node.value
         case Listing():
-            return [plain(item) for item in node.items]
+            return [plain_data(item) for item in node.items]
         case Table():
-            return {key: plain(entry.node) for key, entry in node.entries.items()}
+            return {key: plain_data(entry.node) for key, entry in node.entries.items()}
 
 
 class _Dumper(yaml.SafeDumper):
@@ -177,7 +177,11 @@ def node_text(node: Node) -> str:
     if isinstance(node, Scalar):
         return node.text
     text = yaml.dump(
-        plain(node), Dumper=_Dumper, default_flow_style=True, sort_keys=False, width=float("inf")
+        plain_data(node),
+        Dumper=_Dumper,
+        default_flow_style=True,
+        sort_keys=False,
+        width=float("inf"),
     )
     return str(text).rstrip("\n")
 
@@ -244,7 +248,7 @@ def canonical(node: Node, path: NodePath) -> str:
             )
         child = _child_entry(node, path_part)
         node = child.node if child else Scalar(None, "", node.mark, quoted=False)
-    return join(path_parts)
+    return join_path(path_parts)
 
 
 def key_mark(node: Node, path: NodePath) -> Mark:
@@ -280,7 +284,7 @@ def replace(root: Node, path: NodePath, new_node: Node) -> Node:
     Raises UnknownNameError when the path has no parent there, or is an item that does not exist.
 
     >>> tree = from_plain({"cpu": {"servers": 1}}, Mark("web.yaml", 1, 1))
-    >>> plain(replace(tree, "cpu.servers", from_plain(2, Mark("--set", 1, 1))))
+    >>> plain_data(replace(tree, "cpu.servers", from_plain(2, Mark("--set", 1, 1))))
     {'cpu': {'servers': 2}}
     >>> replace(tree, "cpx.servers", tree)
     Traceback (most recent call last):
@@ -309,7 +313,9 @@ def merge(base: Node, changes: Node) -> Node:
     What both have is marked where the changes are.
 
     >>> here = Mark("here", 1, 1)
-    >>> plain(merge(from_plain({"a": {"x": 1, "y": 2}}, here), from_plain({"a": {"y": [3]}}, here)))
+    >>> plain_data(
+    ...     merge(from_plain({"a": {"x": 1, "y": 2}}, here), from_plain({"a": {"y": [3]}}, here))
+    ... )
     {'a': {'x': 1, 'y': [3]}}
     """
     if not (isinstance(base, Table) and isinstance(changes, Table)):
@@ -351,7 +357,7 @@ def leaves(node: Node, parent_path: str = "") -> Iterator[tuple[str, Scalar]]:
 
 
 def _path_parts(path: NodePath) -> Sequence[str | int]:
-    return split(path) if isinstance(path, str) else path
+    return split_path(path) if isinstance(path, str) else path
 
 
 @lru_cache(maxsize=4096)
@@ -899,8 +905,8 @@ def read_text(text: str, file: str) -> Node:
 
     Raises SpecError with all problems found.
 
-    >>> from slipstick.schema.text import plain
-    >>> plain(read_text("stations: {cpu: {servers: 0x2, demand: 5 ms}}", "web.yaml"))
+    >>> from slipstick.schema.text import plain_data
+    >>> plain_data(read_text("stations: {cpu: {servers: 0x2, demand: 5 ms}}", "web.yaml"))
     {'stations': {'cpu': {'servers': 2, 'demand': '5 ms'}}}
     >>> read_text("servers: 017", "web.yaml")
     Traceback (most recent call last):

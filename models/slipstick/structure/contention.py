@@ -49,7 +49,13 @@ from slipstick.model.steps import (
     steps,
 )
 from slipstick.model.system import Model, SuperstepPopulation, is_processor
-from slipstick.structure.work import demands, held_times, largest, most_at_once, total_work
+from slipstick.structure.work import (
+    demands,
+    held_times,
+    maximum_of_distinct,
+    most_at_once,
+    total_work,
+)
 
 MOST_NAMED = 3
 """Pipelines up to which notes name them one by one."""
@@ -422,9 +428,9 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
             further_processors = (
                 processors_present - 1 if {"other", "each-other"} & set(resource_names) else 0.0
             )
-            return largest(body_requests) + further_processors
+            return maximum_of_distinct(body_requests) + further_processors
         # An upper bound: all processors may be in the body with the most requests at the same time.
-        return largest(body_requests) * processors_present
+        return maximum_of_distinct(body_requests) * processors_present
 
     return {resource_name: requests_at(resource_name) for resource_name in resource_names}
 

@@ -50,7 +50,7 @@ class LumpedActivities:
     copies_by_label: dict[str, tuple[str, ...]] = field(default_factory=dict)
     options_by_probability: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
 
-    def account(
+    def divide_account(
         self, booked_by_label: Mapping[str, Array], listed_labels: Sequence[str]
     ) -> dict[str, Array]:
         """Divide the time booked to each label equally among the labels that it stands for, and
@@ -64,7 +64,7 @@ class LumpedActivities:
                 ) + label_time / len(own_labels)
         return {label: time_by_label[label] for label in listed_labels}
 
-    def uses(
+    def copy_uses(
         self, lumped_uses: Mapping[str, Array], listed_names: Sequence[str]
     ) -> dict[str, Array]:
         """Copy the use of each queue to all queues that it stands for, in the order of

@@ -20,7 +20,7 @@ RULE = "the time without contention"
 """What messages call this rule."""
 
 
-def time(
+def time_of_pass(
     activity: Activity,
     model: Model,
     books_labels: bool = True,
@@ -52,13 +52,15 @@ def time(
 def _compute_time(
     activity: Activity, model: Model, books_labels: bool, time_by_node: dict[int, Expr] | None
 ) -> Expr:
-    """Compute the time of one pass, as `time` does, without looking it up in `time_by_node` [s]."""
+    """Compute the time of one pass, as `time_of_pass` does, without looking it up in `time_by_node`
+    [s].
+    """
     own_seconds = own_time(activity, model, books_labels)
     match activity.combination:
         case Combination.IN_TURN:
             # What goes on beside the processor adds no time to it.
             child_times = (
-                executions * time(child, model, books_labels, time_by_node)
+                executions * time_of_pass(child, model, books_labels, time_by_node)
                 for executions, child in activity.weighted_children
                 if child not in activity.unawaited_children
             )
@@ -67,7 +69,7 @@ def _compute_time(
             # The mean of the first few of several random times may be below each of their means, so
             # that nothing is known of it here: no time of it is counted.
             branch_times = [
-                time(child, model, books_labels, time_by_node)
+                time_of_pass(child, model, books_labels, time_by_node)
                 for _, child in activity.weighted_children
                 if child not in activity.unawaited_children
             ]
@@ -107,7 +109,7 @@ def _pipeline_time(pipeline: Pipeline, model: Model, books_labels: bool) -> Expr
     """
     if not pipeline.identical:
         return _time_of_uneven_items(pipeline, model, books_labels)
-    stage_times = [time(stage.bodies[0], model, books_labels) for stage in pipeline.stages]
+    stage_times = [time_of_pass(stage.bodies[0], model, books_labels) for stage in pipeline.stages]
     serial_times = [
         stage_time
         for stage_time, stage in zip(stage_times, pipeline.stages, strict=True)
@@ -141,7 +143,7 @@ def _time_of_uneven_items(pipeline: Pipeline, model: Model, books_labels: bool) 
                 maximum(previous_ends[stage_index], stage_end) if waits_for_previous else stage_end
             )
             body = stage.bodies[item_index % len(stage.bodies)]
-            stage_end = total([start_time, time(body, model, books_labels)], TIME)
+            stage_end = total([start_time, time_of_pass(body, model, books_labels)], TIME)
             stage_ends.append(stage_end)
         previous_ends = stage_ends
         finish_times.append(stage_end)

@@ -32,7 +32,7 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
-from slipstick.structure.times import time
+from slipstick.structure.times import time_of_pass
 from slipstick.vocabulary import REPLIES
 
 PROCESSORS, NOWHERE = "own", ""
@@ -145,7 +145,7 @@ def _held_time(node: Activity, lock_name: str, model: Model, least: bool) -> Exp
         [_least_time(node, model)]
         if least
         else [
-            executions * time(child, model, books_labels=False)
+            executions * time_of_pass(child, model, books_labels=False)
             for executions, child in node.weighted_children
         ]
     )
@@ -169,7 +169,7 @@ def _least_time(node: Activity, model: Model) -> Expr:
         child_time = (
             _least_time(child, model)
             if has_counts_by_state
-            else time(child, model, books_labels=False)
+            else time_of_pass(child, model, books_labels=False)
         )
         times.append(executions * child_time)
     return total(times, TIME)
@@ -249,7 +249,9 @@ def most_at_once(
         match activity.combination:
             # Of children that are executed in turn only one is under way, of branches all are.
             case Combination.IN_TURN:
-                requests_by_name = _combine_by_name([own_request, *requests_by_child], largest)
+                requests_by_name = _combine_by_name(
+                    [own_request, *requests_by_child], maximum_of_distinct
+                )
             case Combination.LONGEST:
                 weighted_branches = zip(activity.weighted_children, requests_by_child, strict=True)
                 requests_of_branches = [
@@ -257,7 +259,8 @@ def most_at_once(
                     for (executions, _), branch_requests in weighted_branches
                 ]
                 requests_by_name = _combine_by_name(
-                    [own_request, _combine_by_name(requests_of_branches, total)], largest
+                    [own_request, _combine_by_name(requests_of_branches, total)],
+                    maximum_of_distinct,
                 )
             case Combination.ITEMS if isinstance(activity, Pipeline):
                 requests_by_name = _items_at_once(activity, requests_by_child)
@@ -275,7 +278,7 @@ def _items_at_once(
     """
     remaining_requests = iter(requests_by_body)
     requests_by_stage = [
-        _combine_by_name([next(remaining_requests) for _ in stage.bodies], largest)
+        _combine_by_name([next(remaining_requests) for _ in stage.bodies], maximum_of_distinct)
         for stage in pipeline.stages
     ]
     # A serial stage holds one item at a time, a parallel one any number of them.
@@ -283,7 +286,7 @@ def _items_at_once(
         stage_requests if stage.kind == "serial" else _scale_work(pipeline.items, stage_requests)
         for stage, stage_requests in zip(pipeline.stages, requests_by_stage, strict=True)
     ]
-    most_of_an_item = _combine_by_name(requests_by_stage, largest)
+    most_of_an_item = _combine_by_name(requests_by_stage, maximum_of_distinct)
     # An item is at one stage at a time.
     return {
         request_name: minimum(requests, pipeline.items * most_of_an_item[request_name])
@@ -291,7 +294,7 @@ def _items_at_once(
     }
 
 
-def largest(terms: Iterable[Expr]) -> Expr:
+def maximum_of_distinct(terms: Iterable[Expr]) -> Expr:
     """Return the maximum of some expressions; equal ones are compared only once."""
     return maximum(*dict.fromkeys(terms))
 
@@ -306,7 +309,7 @@ def _most_steps_at_once(bodies: Sequence[Activity], name_of_step: StepKey) -> di
         return name_of_step(node) if isinstance(node, Step) else None
 
     return _combine_by_name(
-        (most_at_once(body, name_of_node, requests_by_node) for body in bodies), largest
+        (most_at_once(body, name_of_node, requests_by_node) for body in bodies), maximum_of_distinct
     )
 
 

@@ -41,7 +41,7 @@ from slipstick.schema.text import (
     key_mark,
     node_at,
     node_text,
-    plain,
+    plain_data,
     problem,
     value_mark,
 )
@@ -511,7 +511,7 @@ def _settings_of_difference(
     used_names_node = own_settings.pop(USE, None)
     own_settings.pop(TITLE, None)
     for key, node in own_settings.items():
-        if isinstance(plain(node), list) and "did you mean" in did_you_mean(key, [USE]):
+        if isinstance(plain_data(node), list) and "did you mean" in did_you_mean(key, [USE]):
             raise _error_at(study, ["cases", name, key], f"unknown key; did you mean {USE!r}?")
     settings: dict[str, Node] = {}
     chain_length = 1
@@ -549,7 +549,7 @@ def _settings_of_difference(
 def _used_names(study: Table, name: str, used_names_node: Node | None) -> list[str]:
     if used_names_node is None:
         return []
-    names = plain(used_names_node)
+    names = plain_data(used_names_node)
     if isinstance(names, list) and all(isinstance(used_name, str) for used_name in names):
         return names
     raise _error_at(

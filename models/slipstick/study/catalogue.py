@@ -31,7 +31,7 @@ from slipstick.schema.library import (
     spec_names,
     unknown_name,
 )
-from slipstick.schema.text import Mark, Scalar, Table, file_text, node_at, plain, read_text
+from slipstick.schema.text import Mark, Scalar, Table, file_text, node_at, plain_data, read_text
 
 
 def catalogue_lines(
@@ -253,7 +253,7 @@ def _title_of_spec(kind: str, name: str) -> str:
         title_node = node_at(tree, ["title"])
     except SpecError as error:
         return f"(cannot be read: {error.problems[0]})"
-    return str(plain(title_node)) if title_node is not None else ""
+    return str(plain_data(title_node)) if title_node is not None else ""
 
 
 def _program_entry(name: str) -> CatalogueEntry:
@@ -296,7 +296,7 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
     """
     built_workload = build_workload(Scalar(name, name, Mark("show", 1, 1), quoted=True), Library())
     source_node = node_at(Library().load("workload", name), ["source"])
-    source_text = str(plain(source_node)) if source_node is not None else ""
+    source_text = str(plain_data(source_node)) if source_node is not None else ""
     return {
         path: DescribedValue(path, entry.given, entry.meaning, entry.source or source_text)
         for path, entry in built_workload.entries.items()

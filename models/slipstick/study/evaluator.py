@@ -272,7 +272,7 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
     SpecError : something is wrong with its settings
     """
     inputs, built_model = build_once(settings, library)
-    return library.once(
+    return library.compute_once(
         ("evaluator", case, id(inputs)), lambda: Evaluator(case, inputs, built_model), inputs
     )
 

@@ -40,7 +40,7 @@ from slipstick.schema.kinds.study import (
     study_model,
 )
 from slipstick.schema.library import Library
-from slipstick.schema.text import Table, plain
+from slipstick.schema.text import Table, plain_data
 from slipstick.study.asked import (
     hint_of_missing_group,
     notes_on_simulated_cases,
@@ -597,7 +597,7 @@ def _solve_case(
     )
     return answer, {
         "model": case_evaluator.built.name,
-        **_without_titles(plain(case_evaluator.inputs.tree)),
+        **_without_titles(plain_data(case_evaluator.inputs.tree)),
     }
 
 

@@ -302,7 +302,7 @@ def _parse_axis_value(path: str, node: Node, inputs: Inputs) -> Given | None:
     a number.
     """
     cache_key = ("value", id(inputs), path, node if isinstance(node, Scalar) else id(node))
-    return inputs.library.once(
+    return inputs.library.compute_once(
         cache_key, lambda: inputs.with_value(path, node).given_quantity(path), (inputs, node)
     )
 

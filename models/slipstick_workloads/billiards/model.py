@@ -66,7 +66,7 @@ from slipstick.model.machine import SharedMemory
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, number, value_of, word
-from slipstick.structure.times import time
+from slipstick.structure.times import time_of_pass
 from slipstick_workloads.billiards.counts import CollisionCounts, observe
 from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, lock_kind
 
@@ -214,7 +214,9 @@ class _Steps:
             return execute
         chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
         idle_step = delay(
-            time(execute, closed_model(execute), books_labels=False), name="idle", component="idle"
+            time_of_pass(execute, closed_model(execute), books_labels=False),
+            name="idle",
+            component="idle",
         )
         compare = self._fetch("check", (self.processors - 1) * self._input_value("check"), "check")
         return compare >> choose((chance, execute), (1 - chance, idle_step))

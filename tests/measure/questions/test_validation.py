@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.cli.main import main
-from slipstick.schema.text import plain, read_file
+from slipstick.schema.text import plain_data, read_file
 from tests.house.code import ROOT
 
 MODEL = """
@@ -144,7 +144,7 @@ def test_mistakes_are_named(
 
 def test_no_error_of_what_ships_grows() -> None:
     """A median error may not grow by more than a tenth and by more than a point."""
-    study = plain(read_file(ROOT / "specs" / "studies" / "validation.yaml"))
+    study = plain_data(read_file(ROOT / "specs" / "studies" / "validation.yaml"))
     assert isinstance(study, dict)
     with (ROOT / "reports" / "validation" / "validation.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -13,7 +13,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Bus, Crossbar, Multistage, Ring
 from slipstick.schema.library import catalogue_folder, editor_schema
-from slipstick.schema.text import plain, read_text
+from slipstick.schema.text import plain_data, read_text
 from slipstick.study.catalogue import catalogue_entry
 from tests.specs import refused, shared_machine, valid
 
@@ -139,12 +139,12 @@ def validator() -> Any:
     "path", sorted((catalogue_folder() / "machines").glob("*.yaml")), ids=lambda path: path.stem
 )
 def test_an_editor_takes_both_kinds(path: Path) -> None:
-    validator().validate(plain(read_text(path.read_text(), path.name)))
+    validator().validate(plain_data(read_text(path.read_text(), path.name)))
 
 
 @pytest.mark.parametrize("text", [text for text, _ in REFUSED[:4]])
 def test_an_editor_underlines_what_is_refused(text: str) -> None:
-    assert not validator().is_valid(plain(read_text(text, "x.yaml")))
+    assert not validator().is_valid(plain_data(read_text(text, "x.yaml")))
 
 
 def test_a_lock_that_no_machine_has_is_refused_where_it_is_named(tmp_path: Path) -> None:

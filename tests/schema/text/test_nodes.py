@@ -17,16 +17,16 @@ from slipstick.schema.text import (
     Scalar,
     Table,
     from_plain,
-    join,
+    join_path,
     key_mark,
     leaves,
     merge,
     node_at,
-    plain,
+    plain_data,
     read_text,
     read_value,
     replace,
-    split,
+    split_path,
     value_mark,
 )
 
@@ -94,19 +94,19 @@ def find(value: Any, path: tuple[str | int, ...]) -> Any:
     ],
 )
 def test_a_path_comes_apart(path: str, parts: tuple[str, ...]) -> None:
-    assert split(path) == parts
+    assert split_path(path) == parts
 
 
 @given(
     st.lists(st.text(max_size=6) | st.sampled_from(["a.b", '"', "\\", '"a"', "\\.", '"."', "\n"]))
 )
 def test_what_is_joined_comes_apart_into_the_same(parts: list[str]) -> None:
-    assert split(join(parts)) == tuple(parts)
+    assert split_path(join_path(parts)) == tuple(parts)
 
 
 @given(values)
 def test_plain_values_come_back(value: Any) -> None:
-    assert plain(from_plain(value, BASE)) == value
+    assert plain_data(from_plain(value, BASE)) == value
 
 
 def test_text_is_kept_as_it_would_be_written() -> None:
@@ -136,8 +136,8 @@ def test_every_path_arrives(value: Any) -> None:
     for path in known_paths(value):
         node = node_at(tree, path)
         assert node is not None
-        assert plain(node) == find(value, path)
-        assert node_at(tree, join(path)) is node
+        assert plain_data(node) == find(value, path)
+        assert node_at(tree, join_path(path)) is node
 
 
 @given(values)
@@ -186,7 +186,7 @@ def test_places_of_paths_that_exist_and_that_do_not(
     tree = read_text(CYCLE, "f")
     assert key_mark(tree, path) == Mark("f", *key)
     assert value_mark(tree, path) == Mark("f", *value)
-    assert key_mark(tree, split(path)) == Mark("f", *key)
+    assert key_mark(tree, split_path(path)) == Mark("f", *key)
 
 
 @given(tables, st.data())
@@ -196,7 +196,7 @@ def test_replace_changes_one_value_and_no_other(value: Any, data: st.DataObject)
     changed = replace(tree, path, new)
     assert node_at(changed, path) is new
     assert value_mark(changed, path) == CHANGE
-    assert plain(tree) == value
+    assert plain_data(tree) == value
     for other in known_paths(value):
         if other[: len(path)] != path and path[: len(other)] != other:
             assert node_at(changed, other) is node_at(tree, other)
@@ -205,7 +205,7 @@ def test_replace_changes_one_value_and_no_other(value: Any, data: st.DataObject)
 def test_replace_adds_a_key_where_its_table_exists() -> None:
     tree = read_text("cpu: {servers: 1}", "f")
     changed = replace(tree, 'cpu."disk.demand"', read_value("[1, 2]", "--set"))
-    assert plain(changed) == {"cpu": {"servers": 1, "disk.demand": [1, 2]}}
+    assert plain_data(changed) == {"cpu": {"servers": 1, "disk.demand": [1, 2]}}
     assert key_mark(changed, ["cpu", "disk.demand"]) == Mark("--set", 1, 1)
     assert key_mark(replace(tree, "cpu.servers", read_value("2", "--set")), "cpu.servers") == Mark(
         "f", 1, 7
@@ -240,7 +240,7 @@ def merged(base: Any, changes: Any) -> Any:
 @given(tables, tables)
 def test_merge_goes_key_by_key(base: Any, changes: Any) -> None:
     tree = merge(from_plain(base, BASE), from_plain(changes, CHANGE))
-    assert plain(tree) == merged(base, changes)
+    assert plain_data(tree) == merged(base, changes)
     for path, scalar in leaves(tree):
         assert scalar.mark in (BASE, CHANGE)
         assert scalar.mark == CHANGE or node_at(from_plain(changes, CHANGE), path) is None
@@ -249,11 +249,11 @@ def test_merge_goes_key_by_key(base: Any, changes: Any) -> None:
 @given(values)
 def test_merging_with_nothing_or_with_itself_changes_nothing(value: Any) -> None:
     tree = from_plain(value, BASE)
-    assert plain(merge(tree, tree)) == value
+    assert plain_data(merge(tree, tree)) == value
     if isinstance(value, dict):
         assert (
-            plain(merge(from_plain({}, BASE), tree))
-            == plain(merge(tree, from_plain({}, BASE)))
+            plain_data(merge(from_plain({}, BASE), tree))
+            == plain_data(merge(tree, from_plain({}, BASE)))
             == value
         )
 

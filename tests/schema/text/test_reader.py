@@ -23,7 +23,7 @@ from slipstick.schema.text import (
     Node,
     Table,
     key_mark,
-    plain,
+    plain_data,
     read_file,
     read_text,
     read_value,
@@ -203,7 +203,7 @@ def test_an_escape_beyond_unicode_is_refused_by_both(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("loader")
 def test_keys_are_the_text_that_was_written() -> None:
-    assert plain(read_text("1: a\n1.0: b\ntrue: c\n'null': d\n'<<': e\n", "f")) == dict(
+    assert plain_data(read_text("1: a\n1.0: b\ntrue: c\n'null': d\n'<<': e\n", "f")) == dict(
         zip(["1", "1.0", "true", "null", "<<"], "abcde", strict=True)
     )
 
@@ -300,7 +300,7 @@ def test_any_bytes_as_a_file(tmp_path_factory: pytest.TempPathFactory, data: byt
 def test_a_value_alone_means_what_it_means_in_a_spec(text: str) -> None:
     spec = read_text(f"a: {text}", "f")
     assert isinstance(spec, Table)
-    assert plain(read_value(text, "--set")) == plain(spec.entries["a"].node)
+    assert plain_data(read_value(text, "--set")) == plain_data(spec.entries["a"].node)
 
 
 def file_refusal(path: Path | str) -> str:
@@ -335,7 +335,7 @@ def test_files_that_are_no_text_or_too_large(tmp_path: Path) -> None:
     )
     assert file_refusal(path).startswith(f"{path}:1:1: {too_many} --limit spec_bytes=5.2e+07 (")
     path.write_text(ACTIVITY)
-    assert plain(read_file(path)) == plain(read_text(ACTIVITY, "f"))
+    assert plain_data(read_file(path)) == plain_data(read_text(ACTIVITY, "f"))
 
 
 def test_the_reader_starts_without_the_heavy_libraries() -> None:

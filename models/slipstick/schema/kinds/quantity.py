@@ -58,7 +58,16 @@ from slipstick.expression.nodes import (
 )
 from slipstick.model.amounts import is_answer_value
 from slipstick.schema.kinds.constraints import Name, Note, Sources, broken_rule
-from slipstick.schema.text import Node, Table, canonical, join, node_at, plain, problem, value_mark
+from slipstick.schema.text import (
+    Node,
+    Table,
+    canonical,
+    join_path,
+    node_at,
+    plain_data,
+    problem,
+    value_mark,
+)
 from slipstick.units import InBaseUnits, parse, show, to_base
 from slipstick.vocabulary import TECHNOLOGIES, Technology
 
@@ -544,7 +553,7 @@ def validate(model: type[SpecType], node: Node, compute_once: Once | None = None
     if compute_once and isinstance(node, Table):
         with suppress(ValidationError):  # what is wrong in a part is told as that of the whole
             return _validate_parts(model, node, compute_once)
-    data = plain(node)
+    data = plain_data(node)
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -579,7 +588,7 @@ def _validate_parts(model: type[SpecType], node: Table, compute_once: Once) -> S
             check_part = partial(_validate_parts, part_type, entry.node, compute_once)
             data[key] = compute_once((part_type, id(entry.node)), check_part, entry.node)
         else:
-            data[key] = plain(entry.node)
+            data[key] = plain_data(entry.node)
     return model.model_validate(data)
 
 
@@ -592,7 +601,7 @@ def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> li
     partial : the tree leaves to another what it does not say, so that nothing is missing
     """
     try:
-        model.model_validate(plain(node))
+        model.model_validate(plain_data(node))
     except ValidationError as error:
         from slipstick.schema.messages import problems_in
 
@@ -851,8 +860,8 @@ def _refuse_without_unit(
             for unit in _USUAL_UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
         )
         message = (
-            f"{unitless_parameter.value:g} lacks its unit; write {units_text}: {join(loc)} wants a"
-            f" [{dimension}]"
+            f"{unitless_parameter.value:g} lacks its unit; write {units_text}: {join_path(loc)}"
+            f" wants a [{dimension}]"
         )
         raise SpecError([problem(tree, ("parameters", name), message)])
 
@@ -1429,4 +1438,4 @@ def _with_source_of_part(quantity: Given, spec: BaseModel) -> Given:
 
 
 def _join_path(prefix: str, name: str) -> str:
-    return f"{prefix}.{join([name])}" if prefix else join([name])
+    return f"{prefix}.{join_path([name])}" if prefix else join_path([name])

@@ -252,7 +252,7 @@ def _read_technology(reference: Node, library: Library) -> tuple[str, Table]:
             "write the name of a technology, a file that ends in .yaml, or its keys and values",
             TECHNOLOGY,
         )
-    tree_with_texts = library.once(
+    tree_with_texts = library.compute_once(
         ("spelt", id(technology_tree)),
         lambda: _with_source_texts(
             technology_tree, validate(TechnologySpec, technology_tree).sources
