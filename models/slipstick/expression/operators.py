@@ -75,35 +75,43 @@ def _pow_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> lis
 
 
 def _evaluate_relative_exponential(operands: Sequence[Array], out: Array) -> None:
-    np.divide(np.expm1(operands[0]), operands[0], out=out)
+    """Evaluate (exp(x) - 1) / x, with its limit 1 at x = 0."""
+    (x,) = operands
+    np.divide(np.expm1(x), x, out=out)
     # At x = 0 the quotient is 0 / 0.
-    np.copyto(out, 1.0, where=operands[0] == 0.0)
+    np.copyto(out, 1.0, where=x == 0.0)
 
 
-def _exprel_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    x = operands[0]
+def _relative_exponential_adjoint(
+    operands: Sequence[Array], value: Array, adjoint: Array
+) -> list[Array | None]:
+    (x,) = operands
     series_near_zero = series([1 / (factorial(k) * (k + 2)) for k in range(18)], x)
     return [adjoint * np.where(np.abs(x) < 1.0, series_near_zero, (np.exp(x) - value) / x)]
 
 
 def _geometric_sum(operands: Sequence[Array], out: Array) -> None:
-    log_ratio = np.log(operands[0])
-    np.divide(np.expm1(operands[1] * log_ratio), np.expm1(log_ratio), out=out)
+    """Evaluate the sum 1 + r + r^2 + ... of a number of terms, from the ratio and the number."""
+    ratio, term_count = operands
+    log_ratio = np.log(ratio)
+    np.divide(np.expm1(term_count * log_ratio), np.expm1(log_ratio), out=out)
     # At r = 1 the quotient is 0 / 0; the sum is the number of terms.
-    np.copyto(out, operands[1], where=log_ratio == 0.0)
+    np.copyto(out, term_count, where=log_ratio == 0.0)
 
 
 def _geometric_sum_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
-    mean_term = np.empty(np.shape(adjoint))
-    _geometric_mean([operands[0], operands[1] - 1.0], mean_term)
-    return [adjoint * value * mean_term / operands[0], None]
+    ratio, term_count = operands
+    mean_exponent = np.empty(np.shape(adjoint))
+    _geometric_mean([ratio, term_count - 1.0], mean_exponent)
+    return [adjoint * value * mean_exponent / ratio, None]
 
 
 def _geometric_mean(operands: Sequence[Array], out: Array) -> None:
-    log_ratio = np.log(operands[0])
-    largest_count = operands[1]
+    """Evaluate the mean of the numbers 0 to K with weights 1, r, r^2 ..., from r and K."""
+    ratio, largest_count = operands
+    log_ratio = np.log(ratio)
     value_count = largest_count + 1.0
     distance = np.abs(log_ratio)
     scaled_distance = distance * value_count
@@ -123,8 +131,9 @@ def _geometric_mean(operands: Sequence[Array], out: Array) -> None:
 def _geometric_mean_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
-    distance = np.abs(np.log(operands[0]))
-    value_count = operands[1] + 1.0
+    ratio, largest_count = operands
+    distance = np.abs(np.log(ratio))
+    value_count = largest_count + 1.0
     scaled_distance = distance * value_count
     # Beyond 1400 sinh(x / 2) overflows, where the term is far below rounding already.
     slope_far_from_one = (0.5 / np.sinh(distance / 2.0)) ** 2 - (
@@ -134,7 +143,7 @@ def _geometric_mean_adjoint(
         _COTH_SLOPE_COEFFICIENTS, distance**2
     )
     return [
-        adjoint * np.where(scaled_distance > 1.0, slope_far_from_one, slope_near_one) / operands[0],
+        adjoint * np.where(scaled_distance > 1.0, slope_far_from_one, slope_near_one) / ratio,
         None,
     ]
 
@@ -224,7 +233,8 @@ def _evaluate_whole_power(operands: Sequence[Array], out: Array) -> None:
     """Evaluate a power with a whole exponent, by multiplication."""
     # Multiplying keeps one point and the same point in a sweep equal to the last bit; np.power does
     # not.
-    out[...] = _whole_power(operands[0], int(operands[1].flat[0]))
+    base, exponent = operands
+    out[...] = _whole_power(base, int(exponent.flat[0]))
 
 
 def _whole_power(base: Array, exponent: int) -> Array:
@@ -249,13 +259,14 @@ def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) ->
 
 
 def _select_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    takes_below = operands[0] <= operands[1]
+    operand, limit, _, _ = operands
+    takes_below = operand <= limit
     return [None, None, np.where(takes_below, adjoint, 0.0), np.where(takes_below, 0.0, adjoint)]
 
 
 def _power_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    base = operands[0]
-    exponent = int(operands[1].flat[0])
+    base, exponent_column = operands
+    exponent = int(exponent_column.flat[0])
     # Not value / base, which has no value where the base is 0.
     return [
         adjoint * exponent * _whole_power(base, exponent - 1)
@@ -310,7 +321,7 @@ OPERATORS: dict[str, Operator] = {
     "exp": Operator(_elementwise("exp"), lambda operands, value, adjoint: [adjoint * value]),
     "log": Operator(_elementwise("log"), lambda operands, value, adjoint: [adjoint / operands[0]]),
     "pow": Operator(_evaluate_power, _pow_adjoint),
-    "exprel": Operator(_evaluate_relative_exponential, _exprel_adjoint),
+    "exprel": Operator(_evaluate_relative_exponential, _relative_exponential_adjoint),
     "geometric_sum": Operator(_geometric_sum, _geometric_sum_adjoint),
     "geometric_mean": Operator(_geometric_mean, _geometric_mean_adjoint),
     "erlang_b": Operator(erlang_b, erlang_b_adjoint),

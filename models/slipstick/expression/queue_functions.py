@@ -83,8 +83,8 @@ def _first_index(index_of_largest_term: Array, servers: Array) -> Array:
 
 def erlang_b(operands: Sequence[Array], out: Array) -> None:
     """Compute Erlang's probability of loss."""
-    load = operands[0]
-    servers = _limited_count(operands[1])
+    load, servers = operands
+    servers = _limited_count(servers)
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
     inverse_load = 1.0 / np.maximum(load, 1e-300)
     _inverse_loss(
@@ -139,10 +139,9 @@ def palm_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> lis
 
 def engset(operands: Sequence[Array], out: Array) -> None:
     """Compute Engset's time congestion."""
-    load = operands[0]
-    sources = operands[2]
+    load, given_servers, sources = operands
     servers = np.where(
-        sources >= operands[1], _limited_count(operands[1]), np.nan
+        sources >= given_servers, _limited_count(given_servers), np.nan
     )  # with fewer sources the sum below has no end
     first_index = _first_index(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
     inverse_load = 1.0 / load
@@ -194,7 +193,8 @@ def poisson(operands: Sequence[Array], out: Array) -> None:
 
 def poisson_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
     """Compute the derivatives of `poisson`."""
-    return [adjoint * value * (operands[1] / operands[0] - 1.0), None]
+    mean, count = operands
+    return [adjoint * value * (count / mean - 1.0), None]
 
 
 def _rate_after_stage(rate: Array, inputs: Array, outputs: Array) -> Array:
@@ -358,14 +358,18 @@ def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
 
 def md1_number(operands: Sequence[Array], out: Array) -> None:
     """Compute the probability of a number of customers present at M/D/1, from load and count."""
-    out[...] = _level_probabilities(operands[0], operands[1])[0]
+    load, count = operands
+    probabilities, _ = _level_probabilities(load, count)
+    out[...] = probabilities
 
 
 def md1_number_slopes(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
     """Return the derivative of `md1_number` by the load; there is none by the count."""
-    return [adjoint * _level_probabilities(operands[0], operands[1])[1], None]
+    load, count = operands
+    _, slopes = _level_probabilities(load, count)
+    return [adjoint * slopes, None]
 
 
 def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
@@ -427,12 +431,15 @@ def md1_late(operands: Sequence[Array], out: Array) -> None:
     """Compute the probability of a wait of more than a number of service times at M/D/1, from load
     and time.
     """
-    np.subtract(1.0, _wait_probability(operands[0], operands[1])[0], out=out)
+    load, time = operands
+    probability, _, _ = _wait_probability(load, time)
+    np.subtract(1.0, probability, out=out)
 
 
 def md1_late_slopes(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
     """Return the derivatives of `md1_late` by load and by time; that by time exists except at whole
     numbers of service times.
     """
-    _, slope_by_load, slope_by_time = _wait_probability(operands[0], operands[1])
+    load, time = operands
+    _, slope_by_load, slope_by_time = _wait_probability(load, time)
     return [-adjoint * slope_by_load, -adjoint * slope_by_time]

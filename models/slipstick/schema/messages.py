@@ -37,15 +37,7 @@ def problems_in(
     ]
     # More problems in one message do not help.
     del details[MOST_PROBLEMS:]
-    mistyped_keys = {
-        intended_key
-        for detail in details
-        if detail["type"] == "extra_forbidden"
-        for intended_key in _intended_keys(model, detail["loc"])
-    }
-    mistyped_keys |= {
-        (detail["loc"][:-1], "extends") for detail in details if detail["loc"][-1:] == ("extends",)
-    }
+    mistyped_keys = _mistyped_keys(model, details)
     first_fields = _first_fields_without_name(model, details)
     problems = [
         problem(
@@ -75,6 +67,19 @@ def problems_in(
             problem(node, place, _message_of_error(model, paths_by_key, detail, place), key=is_key)
         )
     return problems
+
+
+def _mistyped_keys(model: type[BaseModel], details: Sequence[Any]) -> set[tuple[Loc, int | str]]:
+    """Return the keys that are there but misspelt, each with the place of its table."""
+    intended_keys = {
+        intended_key
+        for detail in details
+        if detail["type"] == "extra_forbidden"
+        for intended_key in _intended_keys(model, detail["loc"])
+    }
+    return intended_keys | {
+        (detail["loc"][:-1], "extends") for detail in details if detail["loc"][-1:] == ("extends",)
+    }
 
 
 def _first_fields_without_name(
