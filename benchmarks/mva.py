@@ -35,7 +35,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 from slipstick.queueing.approximate import linearizer, schweitzer
-from slipstick.queueing.checks import checked
+from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.compiled import compiled_loops
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
@@ -203,7 +203,7 @@ def in_turn(
 def ours(method: Callable[..., Any], within: float = 1e-8, **given: Any) -> np.ndarray[Any, Any]:
     """Build, solve and check; the throughputs."""
     built = network_arrays(**given)
-    found: np.ndarray[Any, Any] = checked(built, method(built), within).throughput
+    found: np.ndarray[Any, Any] = checked_solution(built, method(built), within).throughput
     return found
 
 

@@ -37,13 +37,13 @@ def machine(nodes: int) -> tuple[float, float]:
 
 def recursion(customers: int) -> tuple[float, float]:
     """Return the throughput of a network by exact mean value analysis, and by a plain loop."""
-    from slipstick.queueing.checks import checked
+    from slipstick.queueing.checks import checked_solution
     from slipstick.queueing.exact import exact
     from slipstick.queueing.network import network_arrays
 
     demands, think = (5e-3, 30e-3, 20e-3), 1.0
     built = network_arrays(service=[demands], population=customers, think=think)
-    found = float(checked(built, exact(built)).throughput[0, 0])
+    found = float(checked_solution(built, exact(built)).throughput[0, 0])
     queues, flow = [0.0, 0.0, 0.0], 0.0
     for n in range(1, customers + 1):
         times = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]

@@ -285,7 +285,7 @@ def _demands_of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Arra
     demands = {
         name: demand[:, 0, index].real
         for index, name in enumerate(layout.stations)
-        if not network.delays[index]
+        if not network.is_delay[index]
     }
     return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
 

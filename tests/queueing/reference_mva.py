@@ -41,7 +41,7 @@ def mean_values(network: NetworkArrays) -> NetworkSolution:
     array([[0.88495575]])
     """
     check_product_form(network)
-    for station in np.flatnonzero(~network.single & ~network.delays):
+    for station in np.flatnonzero(~network.is_single & ~network.is_delay):
         raise ModelError(
             f"{network.stations[station]} is not a single server of one speed, which the published"
             " recursion needs; ask for exact or convolution"

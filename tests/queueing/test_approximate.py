@@ -19,7 +19,7 @@ from slipstick.queueing.approximate import (
     schweitzer,
     usual_error,
 )
-from slipstick.queueing.checks import checked
+from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import NetworkArrays, network_arrays
 from tests.examples import examples
@@ -49,7 +49,7 @@ def closed(demand: Any = DEMAND, **more: Any) -> NetworkArrays:
 def test_product_form_is_met_within_the_measured_errors(given: NetworkArrays) -> None:
     right = exact(given)
     for method, most in ((schweitzer, 0.25), (linearizer, 0.08)):
-        answer = checked(given, method(given), ITERATED)
+        answer = checked_solution(given, method(given), ITERATED)
         np.testing.assert_allclose(answer.throughput, right.throughput, rtol=most)
 
 
@@ -136,7 +136,7 @@ def test_what_has_no_product_form_is_near_its_markov_chain(
         **{**more, "servers": more.get("servers", [1] * 2)[:2]},
     )
     flow, queue = reference_chain(given)
-    answer = checked(given, method(given), ITERATED)
+    answer = checked_solution(given, method(given), ITERATED)
     np.testing.assert_allclose(answer.throughput[0], flow, rtol=0.15)
     np.testing.assert_allclose(answer.queue[0], queue, atol=0.3)
 
@@ -194,7 +194,7 @@ def test_open_classes_beside_closed_ones_go_the_general_way_too() -> None:
     )
     right = exact(given)
     for method in METHODS:
-        answer = checked(given, method(given), ITERATED)
+        answer = checked_solution(given, method(given), ITERATED)
         np.testing.assert_allclose(answer.throughput, right.throughput, rtol=0.1)
         np.testing.assert_allclose(answer.queue, right.queue, rtol=0.12)
         assert not answer.exact
@@ -226,7 +226,7 @@ def test_nobody_and_nothing_to_do_are_answered(method: Any) -> None:
 def test_large_populations_approach_the_bottleneck(method: Any) -> None:
     for more in ({}, {"servers": [1, 3, 2]}):
         given = network_arrays([0.5, 0.7, 0.3], population=5000, think=1.0, **more)  # type: ignore[arg-type]
-        answer = checked(given, method(given), 1e-7)
+        answer = checked_solution(given, method(given), 1e-7)
         assert answer.throughput[0, 0] == pytest.approx(exact(given).throughput[0, 0], rel=1e-3)
 
 
@@ -235,7 +235,7 @@ def test_a_little_too_much_of_a_station_is_put_right_and_said() -> None:
     random = np.random.default_rng(1)
     demand = (random.random(28), random.random((5, 20)))[1]
     given = network_arrays(demand, population=100, think=1.0)
-    answer = checked(given, linearizer(given), ITERATED)
+    answer = checked_solution(given, linearizer(given), ITERATED)
     assert answer.notes == (
         (
             "station 17 came out busy for 1.00008 of the time; throughputs were lowered to its"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.checks import checked
+from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 
@@ -61,9 +61,9 @@ def times(array: Any, place: tuple[int, ...], factor: float) -> Any:
     ],
 )
 def test_a_broken_law_is_named(change: dict[str, Any], text: str) -> None:
-    assert checked(GIVEN, RIGHT) is RIGHT
+    assert checked_solution(GIVEN, RIGHT) is RIGHT
     with pytest.raises(NoAnswerError) as refused:
-        checked(GIVEN, replace(RIGHT, **change))
+        checked_solution(GIVEN, replace(RIGHT, **change))
     assert str(refused.value).startswith("exact mean values")
     assert text in str(refused.value)
 
@@ -79,7 +79,7 @@ def test_a_utilization_above_one_is_named() -> None:
         utilization=right.utilization * 1.1,
     )
     with pytest.raises(NoAnswerError, match=r"cpu is busy for 1\.045 of the time, above 1"):
-        checked(fast, wrong)
+        checked_solution(fast, wrong)
 
 
 def test_a_throughput_outside_its_bounds_is_named() -> None:
@@ -99,4 +99,4 @@ def test_a_throughput_outside_its_bounds_is_named() -> None:
         NoAnswerError,
         match=r"throughput of jobs is 2\.39.*, outside its asymptotic bounds 1\.66.* and 2",
     ):
-        checked(given, wrong)
+        checked_solution(given, wrong)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.checks import checked
+from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.exact import convolution, exact
 from slipstick.queueing.mixed_classes import saturation_reasons
 from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
@@ -110,10 +110,10 @@ def random_network(
 @settings(max_examples=examples(60))
 @given(networks)
 def test_roads_agree_and_keep_the_laws(given: NetworkArrays) -> None:
-    answer = checked(given, exact(given, marginals=True))
-    same(answer, checked(given, convolution(given)))
-    if (given.single | given.delays).all():
-        same(answer, checked(given, mean_values(given)))
+    answer = checked_solution(given, exact(given, marginals=True))
+    same(answer, checked_solution(given, convolution(given)))
+    if (given.is_single | given.is_delay).all():
+        same(answer, checked_solution(given, mean_values(given)))
 
 
 @settings(max_examples=examples(30))
@@ -179,7 +179,7 @@ def test_many_servers_where_the_textbook_recursion_breaks(
     servers: int, demand: float, population: int
 ) -> None:
     given = network_arrays([1.0, demand], population=population, servers=[servers, 1])
-    answer = checked(given, exact(given))
+    answer = checked_solution(given, exact(given))
     same(answer, convolution(given), within=1e-10)
     probability, expected = answer.probability[0], convolution(given).probability[0]
     assert probability is not None
@@ -190,7 +190,9 @@ def test_many_servers_where_the_textbook_recursion_breaks(
 def test_thousands_of_customers_and_servers() -> None:
     """A closed station that never queues serves at N / D; one that always does at c / D."""
     given = network_arrays([1.0, 1e-3], population=5000, servers=[1000, 1])
-    assert checked(given, exact(given)).throughput[0, 0] == pytest.approx(999.75249382, abs=1e-8)
+    assert checked_solution(given, exact(given)).throughput[0, 0] == pytest.approx(
+        999.75249382, abs=1e-8
+    )
     free = network_arrays([1.0], population=900, servers=1000)
     assert exact(free).throughput[0, 0] == pytest.approx(900, rel=1e-12)
     busy = network_arrays([1.0], population=4000, servers=64)
@@ -290,7 +292,7 @@ def test_degenerate_networks_have_the_obvious_answer(
     queue: list[list[float]],
 ) -> None:
     built = network_arrays(**given)
-    answer = checked(built, road(built))
+    answer = checked_solution(built, road(built))
     np.testing.assert_allclose(answer.throughput[0], throughput, rtol=1e-12)
     np.testing.assert_allclose(answer.queue[0], queue, rtol=1e-12, atol=1e-14)
 
@@ -446,7 +448,7 @@ def test_numbers_that_no_double_holds_are_refused() -> None:
 
 def test_a_million_customers_see_what_open_arrivals_see() -> None:
     network = network_arrays([1.0, 1.0], population=10**6, think=2e6, servers=[1, 2])
-    answer = checked(network, exact(network))
+    answer = checked_solution(network, exact(network))
     # M/M/1 and M/M/2 at 0.5 customers a second, and a millionth less for each customer who is
     # already there.
     assert answer.residence[0, 0].tolist() == pytest.approx([2.0, 16 / 15], rel=5e-6)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from slipstick.queueing.checks import checked
+from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.exact import convolution, exact
 from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
 from slipstick.queueing.routes import joined_chains, traffic_equations
@@ -23,7 +23,7 @@ ROADS = {"exact": exact, "convolution": convolution}
 def answer_of(row: dict[str, Any], road: str) -> tuple[NetworkArrays, NetworkSolution]:
     given = network_arrays(**row["network"])
     if "chain" not in row:
-        return given, checked(given, ROADS[road](given))
+        return given, checked_solution(given, ROADS[road](given))
     source, target, probability = zip(*row["chain"], strict=True)
     members = list(range(len(given.classes)))
     visits = traffic_equations(
@@ -33,7 +33,7 @@ def answer_of(row: dict[str, Any], road: str) -> tuple[NetworkArrays, NetworkSol
         given.service, visits, given.scv, np.zeros(len(members), dtype=int)
     )
     size = given.population.sum(axis=1)
-    whole = checked(
+    whole = checked_solution(
         chain := network_arrays(service, total, population=size, scv=scv), ROADS[road](chain)
     )
     part = visits * given.service / chain.demand

@@ -272,12 +272,12 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
     )
     has_rates = (
         np.array([speeds_of_station is not None for speeds_of_station in network.rates], dtype=bool)
-        & ~network.delays
+        & ~network.is_delay
     )
     lacks_product_form = np.array(
         [bool(reason) for reason in network.without_product_form], dtype=bool
     )
-    several_servers = ~network.delays & ~has_rates & (network.servers > 1)
+    several_servers = ~network.is_delay & ~has_rates & (network.servers > 1)
     stations_by_approximation = {
         "several servers: the probability that all are busy by Sakasegawa (1977)": several_servers,
         "first come first served: the residual service time is approximated (Reiser, 1979)": is_line
@@ -583,7 +583,7 @@ TRUSTED = 10.0
 """Error of the response time up to which Linearizer is the default, 95 of 100 [%]."""
 
 
-def untrusted(network: NetworkArrays) -> str:
+def reason_against_linearizer(network: NetworkArrays) -> str:
     """Return why Linearizer should not be the default method of a network; empty where it may be.
 
     Its error was measured over a tenth with ranks and with an scv above 1; not measured are several
@@ -597,7 +597,7 @@ def untrusted(network: NetworkArrays) -> str:
                 f"the approximation of {construct} at {station_name} has errors of the response"
                 f" time of up to {error:g} % (95th percentile)"
             )
-        if network.without_product_form[station] and not network.single[station]:
+        if network.without_product_form[station] and not network.is_single[station]:
             return (
                 f"the error of the approximation is not known for {station_name}, with"
                 " several servers"
@@ -615,7 +615,7 @@ def _construct(network: NetworkArrays, station: int) -> str:
         if (network.scv[:, :, station].real == 1).all():
             return "service times that differ at first come first served"
         return "first come first served with scv " + ("below 1" if scv <= 1 else "of 4")
-    if discipline.delay or network.single[station]:
+    if discipline.delay or network.is_single[station]:
         return "single servers"
     return "several servers" if network.rates[station] is None else "speeds by the number present"
 
@@ -698,7 +698,10 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
 
 
 def _solve_by_scheme(network: NetworkArrays, method_name: str, scheme: Scheme) -> NetworkSolution:
-    is_product_form = network.plain or (network.single | network.delays).all()
+    """Solve a network by a scheme of fixed points: by Newton's method with delays and single
+    servers in product form, else by substitution.
+    """
+    is_product_form = network.all_single or (network.is_single | network.is_delay).all()
     if is_product_form and not any(network.without_product_form):
         return _by_product_form(network, method_name, scheme)
     return _by_general_substitution(network, method_name, scheme)
@@ -830,7 +833,7 @@ def _by_general_substitution(
     closed_demand = np.where(
         network.closed[:, None], network.demand / (speed_limit - open_loads)[:, None], 0
     )
-    demand = np.where(network.delays, 0, closed_demand)
+    demand = np.where(network.is_delay, 0, closed_demand)
     throughput, residence, notes = _within_capacity(
         throughput, residence, demand, network.population, network.stations
     )
@@ -904,7 +907,7 @@ def _guess_queues(network: NetworkArrays, population: Array, open_loads: Array) 
         for station in station_indices
     ]
     speed_limit = np.stack(last_speeds, axis=1)
-    idle_part = 1 - np.where(network.delays, 0, open_loads / speed_limit)
+    idle_part = 1 - np.where(network.is_delay, 0, open_loads / speed_limit)
     open_queue: Array = network.arrivals[:, :, None] * demand / idle_part[:, None]
     return np.where(network.closed[:, None], population[:, :, None] * demand_share, open_queue)
 
@@ -914,9 +917,9 @@ def _utilization(network: NetworkArrays, throughput: Array, queue: Array) -> Arr
     number present, an estimate: the work over the speed at the mean queue.
     """
     work_rate = throughput[:, :, None] * network.demand
-    utilization: Array = work_rate / np.where(network.delays, 1, network.servers)
+    utilization: Array = work_rate / np.where(network.is_delay, 1, network.servers)
     for station, rates in enumerate(network.rates):
-        if rates is not None and not network.delays[station]:
+        if rates is not None and not network.is_delay[station]:
             rounded_queue = queue[:, :, station].real.sum(axis=1).round().astype(int)
             number_present = np.clip(rounded_queue, 1, rates.shape[1])
             rates_by_point = np.broadcast_to(rates, (len(throughput), rates.shape[1]))

@@ -59,7 +59,7 @@ def _extreme_cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
     of each station, (P, K).
     """
     demand = network.demand
-    if network.plain and network.all_closed and not any(network.without_product_form):
+    if network.all_single and network.all_closed and not any(network.without_product_form):
         customer_count = np.maximum(1, network.population.sum(axis=1, keepdims=True))
         return (
             network.think + network.work,
@@ -160,9 +160,9 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
     # All customers of the network at one station are its longest queue.
     greatest_factor = np.maximum(1.0, all_customers / network.servers)
     highest_speed = least_factor * network.servers
-    greatest_factor[:, network.delays], highest_speed[:, network.delays] = 1.0, np.inf
+    greatest_factor[:, network.is_delay], highest_speed[:, network.is_delay] = 1.0, np.inf
     for station, rates in enumerate(network.rates):
-        if rates is None or network.delays[station]:
+        if rates is None or network.is_delay[station]:
             continue
         speed = rates.real
         number_present = np.arange(1.0, speed.shape[1] + 1)
@@ -195,7 +195,9 @@ def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
     is_blind = np.array(
         [DISCIPLINES[discipline].blind for discipline in network.discipline], dtype=bool
     )
-    return np.asarray(has_product_form | (is_blind & network.single & (len(network.classes) == 1)))
+    return np.asarray(
+        has_product_form | (is_blind & network.is_single & (len(network.classes) == 1))
+    )
 
 
 def _one_class_demands(
@@ -208,7 +210,7 @@ def _one_class_demands(
         raise ModelError(
             f"{bounds_name} bounds are for one closed class; asymptotic bounds take any"
         )
-    for station in np.flatnonzero(~network.single & ~network.delays):
+    for station in np.flatnonzero(~network.is_single & ~network.is_delay):
         raise ModelError(
             f"{network.stations[station]} is not a single server of one speed, which {bounds_name}"
             " bounds need; asymptotic bounds take any"
@@ -222,9 +224,9 @@ def _one_class_demands(
                 " need; asymptotic bounds take any"
             )
     demand = network.demand[:, 0].real
-    queueing_demand = demand[:, ~network.delays]
+    queueing_demand = demand[:, ~network.is_delay]
     # A delay is think time for the other stations.
-    think = network.think[:, 0].real + demand[:, network.delays].sum(axis=1)
+    think = network.think[:, 0].real + demand[:, network.is_delay].sum(axis=1)
     return (
         network.population[:, 0].astype(float),
         think,
@@ -275,6 +277,9 @@ def balanced_job(network: NetworkArrays) -> Bounds:
 def _bounds_without_stations(
     customers: Array, think: Array, total_demand: Array, lower_bound: Array, upper_bound: Array
 ) -> Bounds:
+    """Return bounds (P, 1) [1/s] from those of one class (P,), with 0 where there are no customers
+    and N / Z where no station takes any time.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         throughput_alone = customers / think
     lower_bound, upper_bound = (
@@ -357,6 +362,7 @@ def _upper_proportional(
 def _asymptotic_of_one_class(
     customers: Array, think: Array, total_demand: Array, largest_demand: Array
 ) -> tuple[Array, Array]:
+    """Return the lower and upper asymptotic bounds of one class at single servers, (P,) [1/s]."""
     lower_bound = customers / (think + customers * total_demand)
     upper_bound = np.minimum(customers / (think + total_demand), 1 / largest_demand)
     return np.where(customers > 0, lower_bound, 0.0), np.where(customers > 0, upper_bound, 0.0)

@@ -11,8 +11,8 @@ EXACT = 1e-9
 """How far, relatively, rounding may take an answer from a law."""
 
 
-def checked(
-    network: NetworkArrays, solution: NetworkSolution, within: float = EXACT
+def checked_solution(
+    network: NetworkArrays, solution: NetworkSolution, tolerance: float = EXACT
 ) -> NetworkSolution:
     """Check a solution against the laws of networks, and return it; the first law that it breaks is
     raised as an error.
@@ -28,7 +28,7 @@ def checked(
     ----------
     network : what was solved
     solution : what was found
-    within : relative; for an iterated solution, that of its stopping rule
+    tolerance : relative; for an iterated solution, that of its stopping rule
 
     Raises
     ------
@@ -37,16 +37,16 @@ def checked(
     >>> from slipstick.queueing.exact import exact
     >>> from slipstick.queueing.network import network_arrays
     >>> two = network_arrays([0.6, 0.4], population=2)
-    >>> checked(two, exact(two)).throughput
+    >>> checked_solution(two, exact(two)).throughput
     array([[1.31578947]])
     """
-    check = _SolutionCheck(network, solution, within)
-    check.numbers()
-    check.little()
-    check.population()
-    check.utilization()
-    check.probabilities()
-    check.bounds()
+    check = _SolutionCheck(network, solution, tolerance)
+    check.check_numbers()
+    check.check_little()
+    check.check_population()
+    check.check_utilization()
+    check.check_probabilities()
+    check.check_bounds()
     return solution
 
 
@@ -67,7 +67,7 @@ class _SolutionCheck:
         self.think_times = network.think.real
         self.populations = network.population
 
-    def numbers(self) -> None:
+    def check_numbers(self) -> None:
         """Check that every number is finite and none is negative."""
         all_values = np.concatenate(
             [
@@ -92,7 +92,7 @@ class _SolutionCheck:
                     f" {values[value_index]:g}"
                 )
 
-    def little(self) -> None:
+    def check_little(self) -> None:
         """Check Q = X R at every station."""
         self._check_equal(
             "Little's law at a station, Q = X R",
@@ -100,7 +100,7 @@ class _SolutionCheck:
             self.throughputs[:, :, None] * self.residences,
         )
 
-    def population(self) -> None:
+    def check_population(self) -> None:
         """Check that customers at the stations and away add up to the population, and that a class
         without customers is nowhere.
         """
@@ -115,17 +115,17 @@ class _SolutionCheck:
         ):
             self._check_equal(law, self._closed_columns(counted_population), populations, is_closed)
 
-    def utilization(self) -> None:
+    def check_utilization(self) -> None:
         """Check the utilization law: busy servers do the work that the throughput brings, and are
         at most all of them.
         """
         network = self.network
         busy_servers = self.utilizations
         work_rate = self.throughputs[:, :, None] * self.demands
-        if not network.plain:
+        if not network.all_single:
             # At stations with rates the utilization is the part of the time that they are not
             # empty, and at delays a number present: neither is work over servers.
-            has_servers = network.without_rates & ~network.delays
+            has_servers = network.without_rates & ~network.is_delay
             busy_servers = busy_servers * has_servers
             work_rate = work_rate / network.servers * has_servers
         self._check_equal("flow balance, U c = X D", busy_servers, work_rate)
@@ -134,7 +134,7 @@ class _SolutionCheck:
             if self.utilizations.shape[1] == 1
             else np.einsum("prk->pk", self.utilizations)
         )
-        busy_part = busy_part if network.plain else busy_part * ~network.delays
+        busy_part = busy_part if network.all_single else busy_part * ~network.is_delay
         if busy_part.max(initial=0.0) > 1 + self.tolerance:
             point_index, station = np.argwhere(busy_part > 1 + self.tolerance)[0]
             raise NoAnswerError(
@@ -142,7 +142,7 @@ class _SolutionCheck:
                 f" {busy_part[point_index, station]:.12g} of the time, above 1"
             )
 
-    def probabilities(self) -> None:
+    def check_probabilities(self) -> None:
         """Check that the probabilities at each station lie between 0 and 1; without open classes
         they must also add up to 1 and have the queue length as their mean.
         """
@@ -174,7 +174,7 @@ class _SolutionCheck:
                     self.queues[:, :, station].sum(axis=1),
                 )
 
-    def bounds(self) -> None:
+    def check_bounds(self) -> None:
         """Check that asymptotic bounds enclose the throughput."""
         is_closed = self.network.closed
         lower_bound, upper_bound = (
@@ -203,6 +203,7 @@ class _SolutionCheck:
         right_side: Array,
         chosen_classes: Array | None = None,
     ) -> None:
+        """Raise for the first value whose two sides of a law differ by more than the tolerance."""
         if (np.abs(left_side - right_side) <= self.tolerance * np.abs(right_side)).all():
             return
         scale = np.maximum(np.maximum(np.abs(left_side), np.abs(right_side)), 1e-300)
@@ -224,6 +225,7 @@ class _SolutionCheck:
             )
 
     def _class_names(self, chosen_classes: Array | None) -> list[str]:
+        """Return the names of the classes chosen by a mask; without one, of all."""
         all_classes = np.ones(len(self.network.classes), dtype=bool)
         return [
             self.network.classes[class_index]
@@ -235,6 +237,9 @@ class _SolutionCheck:
     def _class_and_station(
         self, value_index: tuple[int, ...], chosen_classes: Array | None = None
     ) -> str:
+        """Name the class of a value by its index (point, class) or (point, class, station), and its
+        station.
+        """
         class_name = self._class_names(chosen_classes)[value_index[1]]
         return (
             f"{class_name} at {self.network.stations[value_index[2]]}"

@@ -58,6 +58,7 @@ def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | N
 
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the form of a loop that Numba compiles at its first call and keeps on disk."""
     function.__globals__["np"] = import_module(
         "numpy"
     )  # numba knows the module only, not what stands for it

@@ -78,7 +78,7 @@ def is_single_queue(network: NetworkArrays) -> bool:
     service time, or ranks; at several servers ranks, with one exponential service time.
     """
     visits = network.visits.real
-    queue_stations = np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)
+    queue_stations = np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.is_delay)
     if len(queue_stations) != 1 or network.closed.any() or network.losses or network.not_poisson:
         return False
     station = int(queue_stations[0])
@@ -86,7 +86,7 @@ def is_single_queue(network: NetworkArrays) -> bool:
     discipline = DISCIPLINES[network.discipline[station]]
     if not visited_once or not any(network.without_product_form):
         return False
-    return bool(network.single[station] and discipline.queued) or _has_servers_with_ranks(
+    return bool(network.is_single[station] and discipline.queued) or _has_servers_with_ranks(
         network, station
     )
 
@@ -120,11 +120,11 @@ def _solve_single_queue(network: NetworkArrays) -> NetworkSolution:
     Source: Cobham, Oper. Res. 2(1), 1954, 70-76; Conway, Maxwell and Miller, Theory of Scheduling,
     1967, ch. 8.
     """
-    for reason in saturation_reasons(network, network.limited).values():
+    for reason in saturation_reasons(network, network.has_capacity).values():
         raise NoAnswerError(reason)
     is_visited = (network.demand.real != 0).any(axis=(0, 1))
-    station = int(np.flatnonzero(is_visited & ~network.delays)[0])
-    if not network.single[station]:
+    station = int(np.flatnonzero(is_visited & ~network.is_delay)[0])
+    if not network.is_single[station]:
         return _solve_servers_with_ranks(network, station)
     discipline = DISCIPLINES[network.discipline[station]]
     service = network.service[:, :, station]
@@ -200,7 +200,7 @@ def _solve_servers_with_ranks(network: NetworkArrays, station: int) -> NetworkSo
     residence = network.demand.astype(residence_per_visit.dtype)
     residence[:, :, station] = visits_to_station * residence_per_visit
     throughput = network.arrivals[:, :, None]
-    server_count = np.where(network.delays, 1, network.servers)
+    server_count = np.where(network.is_delay, 1, network.servers)
     return NetworkSolution(
         throughput=network.arrivals.copy(),
         residence=residence,
@@ -379,4 +379,5 @@ def _convolve(left_logs: Array, right_logs: Array) -> Array:
 
 
 def _reversed_slices(population: tuple[int, ...]) -> Any:
+    """Return the index that reverses the axes of the populations of an array (P, n_1.., n_R)."""
     return (slice(None), *(slice(None, None, -1) for _ in population))

@@ -21,7 +21,7 @@ from slipstick.queueing.network import (
     NetworkArrays,
     NetworkSolution,
     quotient,
-    solved_in_parts,
+    solve_in_parts,
     sum_over_stations,
 )
 
@@ -99,7 +99,7 @@ def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) 
         return reason_by_point
     load = offered_load(network).real
     for station in np.flatnonzero(
-        ~network.delays if is_limited is None else ~network.delays & ~is_limited
+        ~network.is_delay if is_limited is None else ~network.is_delay & ~is_limited
     ).tolist():
         capacity = np.broadcast_to(highest_speed(network, station).real, len(load))
         is_saturated = (load[:, station] >= capacity) & (load[:, station] > 0)
@@ -148,7 +148,9 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     """
     load = open_load(network)
     queueing = (
-        np.arange(network.demand.shape[2]) if network.plain else np.flatnonzero(~network.delays)
+        np.arange(network.demand.shape[2])
+        if network.all_single
+        else np.flatnonzero(~network.is_delay)
     )
     closed_classes = (
         np.arange(network.demand.shape[1]) if network.all_closed else np.flatnonzero(network.closed)
@@ -158,10 +160,10 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     speeds_by_queue = dict[int, Array]()
     empty_probability = dict[int, Array]()
     if not network.all_closed:
-        is_single = network.single[queueing]
+        is_single = network.is_single[queueing]
         last_speed[:, is_single] -= load[:, queueing[is_single]]
-    for queue_index, station in () if network.plain else enumerate(queueing.tolist()):
-        if network.single[station]:
+    for queue_index, station in () if network.all_single else enumerate(queueing.tolist()):
+        if network.is_single[station]:
             continue
         speed = speeds(network, station)
         most_customers = int(network.population.sum(axis=1).max(initial=0))
@@ -193,7 +195,7 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         population = population[:, closed_classes]
     delay = think
     if not all_have_queues:
-        delay = think + demand[:, :, network.delays].sum(axis=2)
+        delay = think + demand[:, :, network.is_delay].sum(axis=2)
     return ClosedPart(
         classes=closed_classes,
         queueing=queueing,
@@ -261,6 +263,7 @@ def _log_sums(speed: Array, load: Array, most_customers: int) -> Array:
 
 
 def _log_choose(n: Array | int, k: Array | int) -> Array:
+    """Return the logarithm of the binomial coefficient n over k."""
     largest_number = max(np.max(n, initial=0), np.max(k))
     log_factorials = np.cumsum(np.log(np.arange(1.0, largest_number + 1)))
     log_factorials_from_0 = np.concatenate([[0.0], log_factorials])
@@ -310,7 +313,9 @@ def whole_solution(
         )
         queues_where_queueing[:, closed_network.classes] = queue
         all_queues[:, :, closed_network.queueing] = queues_where_queueing
-        all_queues[:, :, network.delays] = all_throughput[:, :, None] * demand[:, :, network.delays]
+        all_queues[:, :, network.is_delay] = (
+            all_throughput[:, :, None] * demand[:, :, network.is_delay]
+        )
     residence = quotient(all_queues, all_throughput[:, :, None])
     if not network.all_closed:
         is_open = ~network.closed
@@ -376,8 +381,11 @@ def _utilization(
     throughput: Array,
     no_closed_by_queue: dict[int, Array],
 ) -> Array:
+    """Return the utilization (P, R, K); a station of several speeds is busy where anyone is
+    present, and each class has its share of the work.
+    """
     work_rate: Array = throughput[:, :, None] * network.demand
-    if network.plain:
+    if network.all_single:
         return work_rate
     utilization = work_rate / network.shares
     for queue_index, no_closed_probability in no_closed_by_queue.items():
@@ -489,7 +497,7 @@ def _solve_closed(
     points_by_row = [
         np.flatnonzero(row_of_point.reshape(-1) == row) for row in range(len(distinct_rows))
     ]
-    return solved_in_parts(
+    return solve_in_parts(
         closed_network, points_by_row, lambda part_of_points: _solve_present(part_of_points, solve)
     )
 
@@ -540,7 +548,7 @@ def _no_closed_probabilities(
 ) -> dict[int, Array]:
     """Return P(no closed customer) at stations with rates, by place, (P,)."""
     no_closed_by_queue = dict[int, Array]()
-    if network.plain:
+    if network.all_single:
         return no_closed_by_queue
     for queue_index, station in enumerate(closed_network.queueing):
         if network.rates[station] is not None:

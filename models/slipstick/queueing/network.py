@@ -132,12 +132,12 @@ class NetworkArrays:
         their customers have patience (K,).
         """
         if self.patience is None:
-            return self.limited
+            return self.has_capacity
         arrives = (self.visits.real > 0) & (self.service.real > 0) & ~self.closed[:, None]
         all_impatient = arrives.any(axis=(0, 1)) & ((self.patience.real > 0) | ~arrives).all(
             axis=(0, 1)
         )
-        is_never_saturated: NDArray[np.bool_] = self.limited | all_impatient
+        is_never_saturated: NDArray[np.bool_] = self.has_capacity | all_impatient
         return is_never_saturated
 
     @cached_property
@@ -175,7 +175,7 @@ class NetworkArrays:
         return bool(self.closed.all())
 
     @cached_property
-    def delays(self) -> NDArray[np.bool_]:
+    def is_delay(self) -> NDArray[np.bool_]:
         """Which stations are delays, where no customer waits, (K,)."""
         return np.array(
             [DISCIPLINES[discipline].delay for discipline in self.discipline], dtype=bool
@@ -184,13 +184,13 @@ class NetworkArrays:
     @cached_property
     def shares(self) -> NDArray[np.int64]:
         """Number of servers that share the work of each station; a delay counts as one, (K,)."""
-        if self.plain:
+        if self.all_single:
             return self.servers
-        server_counts: NDArray[np.int64] = np.where(self.delays, 1, self.servers)
+        server_counts: NDArray[np.int64] = np.where(self.is_delay, 1, self.servers)
         return server_counts
 
     @cached_property
-    def limited(self) -> NDArray[np.bool_]:
+    def has_capacity(self) -> NDArray[np.bool_]:
         """Which stations have a capacity, (K,)."""
         return np.array([capacity is not None for capacity in self.capacity], dtype=bool)
 
@@ -200,7 +200,7 @@ class NetworkArrays:
         return np.array([speeds is None for speeds in self.rates], dtype=bool)
 
     @cached_property
-    def plain(self) -> bool:
+    def all_single(self) -> bool:
         """Whether every station is one server of constant speed."""
         single_servers = all(speeds is None for speeds in self.rates) and bool(
             (self.servers == 1).all()
@@ -210,9 +210,9 @@ class NetworkArrays:
         )
 
     @cached_property
-    def single(self) -> NDArray[np.bool_]:
+    def is_single(self) -> NDArray[np.bool_]:
         """Which stations are one server of constant speed, (K,)."""
-        is_single: NDArray[np.bool_] = self.without_rates & ~self.delays & (self.servers == 1)
+        is_single: NDArray[np.bool_] = self.without_rates & ~self.is_delay & (self.servers == 1)
         return is_single
 
     @cached_property
@@ -221,15 +221,17 @@ class NetworkArrays:
 
         Each discipline has one for any service times, for one exponential service time of all
         classes, or never; see `Discipline.product_form`, with sources. In any case the customers of
-        each closed class must take random times, see `in_step`.
+        each closed class must take random times, see `serves_in_step`.
         """
         return tuple(
             reason or ("serves customers whose times are all constant" if in_step else "")
-            for reason, in_step in zip(self._reasons_of_disciplines, self.in_step, strict=True)
+            for reason, in_step in zip(
+                self._reasons_of_disciplines, self.serves_in_step, strict=True
+            )
         )
 
     @cached_property
-    def in_step(self) -> NDArray[np.bool_]:
+    def serves_in_step(self) -> NDArray[np.bool_]:
         """Which stations serve customers of closed classes whose times are all constant, where the
         network has several of them, (K,).
 
@@ -250,7 +252,7 @@ class NetworkArrays:
         is_constant &= constant_customers[:, None] > 1
         is_timed = (self.visits != 0) & (self.service.real != 0)
         stations_in_step: NDArray[np.bool_] = (is_timed & is_constant[:, :, None]).any(axis=(0, 1))
-        return stations_in_step & ~self.delays
+        return stations_in_step & ~self.is_delay
 
     @cached_property
     def _reasons_of_disciplines(self) -> tuple[str, ...]:
@@ -413,7 +415,7 @@ class ClosedSolution:
     in_range: Array
 
 
-def solved_in_parts(
+def solve_in_parts(
     closed_network: ClosedPart,
     row_sets: Sequence[Array],
     solve: Callable[[ClosedPart], ClosedSolution],
@@ -570,6 +572,7 @@ def sum_over_stations(values: Array) -> Array:
 
 
 def _product_form_reason(discipline_name: str, times_differ: bool, is_not_exponential: bool) -> str:
+    """Return why a discipline has no product form with its service times; empty where it has."""
     discipline = DISCIPLINES[discipline_name]
     if discipline.ranked:
         return "has priorities"
@@ -690,11 +693,13 @@ def network_arrays(
 
 
 def _number_array(values: ArrayLike) -> Array:
+    """Return values as an array of floats, or of complex numbers where they carry derivatives."""
     array = np.asarray(values)
     return array if array.dtype.kind == "c" else array.astype(float)
 
 
 def _spread_over(values: Array, shape: tuple[int, ...], name: str) -> Array:
+    """Broadcast values to a shape; raise under their name where they do not fit."""
     spread_values = np.empty(shape, dtype=values.dtype)
     try:
         spread_values[...] = values
@@ -755,6 +760,9 @@ def _in_range(values: Array, is_whole: bool) -> bool:
 
 
 def _refuse_number(network: NetworkArrays, name: str, values: Array, is_whole: bool) -> None:
+    """Raise for the first value of an array that is negative, not finite, or not whole where it
+    must be.
+    """
     all_values = np.broadcast_to(values, getattr(network, name).shape)
     is_allowed = (
         np.isfinite(all_values)

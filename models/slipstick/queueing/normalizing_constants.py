@@ -33,7 +33,7 @@ from slipstick.queueing.network import (
     ClosedSolution,
     Speeds,
     blocks,
-    solved_in_parts,
+    solve_in_parts,
 )
 
 SHORT_ROWS, MANY_ROWS = 64, 200
@@ -75,7 +75,7 @@ def solve_single_class(closed_network: ClosedPart, marginals: bool = False) -> C
         len(_distinct_points(closed_network)[0]) if has_shared_series else point_count
     ) <= points_per_block:
         return _solve_block(closed_network, marginals)
-    return solved_in_parts(
+    return solve_in_parts(
         closed_network,
         blocks(point_count, points_per_block),
         lambda part_of_network: _solve_block(part_of_network, marginals),
@@ -286,6 +286,9 @@ class _Series:
     def _marginal_terms(
         self, queue_index: int, without_station: Array, row_of_point: Array, population: Array
     ) -> Array:
+        """Return G(N) times the probabilities of 0, 1, ... customers at a station, from the series
+        of all other stations, (P, N + 1).
+        """
         speed = self.speeds_by_queue.get(queue_index, np.ones((1, 1)))
         station_terms = terms(
             self.load[queue_index]
@@ -524,7 +527,7 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
         else 2 * closed_network.demand[0].size + 1
     )
     ordered_network = closed_network.select(slice(None), class_order)
-    solution = solved_in_parts(
+    solution = solve_in_parts(
         ordered_network, blocks(point_count, MOST_NUMBERS // numbers_per_point), _solve_lattice
     )
     original_order = np.argsort(class_order, kind="stable")
@@ -824,6 +827,9 @@ def _solve_several_speeds(
 
 
 def _speeds_up_to(speed: Array, length: int) -> Array:
+    """Return the speeds with 1, ..., `length` customers present; the last one written holds for
+    more.
+    """
     extended_speed: Array = speed[:, np.minimum(np.arange(length), speed.shape[1] - 1)]
     return extended_speed
 

@@ -342,7 +342,7 @@ def _exact_transform(
         return None
     if network.closed[chain_index]:
         return closed_path(service_times, think_time, population)
-    servers = np.where(network.delays, 0, network.servers)
+    servers = np.where(network.is_delay, 0, network.servers)
     servers_and_loads = (
         servers[station_indices].tolist(),
         _station_loads(network)[station_indices].tolist(),
@@ -371,7 +371,7 @@ def _has_product_form_visits(network: NetworkArrays, chain_index: int) -> bool:
     ) & _has_common_service(network)
     is_plain_station = (
         network.without_rates
-        & ~network.limited
+        & ~network.has_capacity
         & (network.patience is None)
         & (network.servers <= limit("speeds"))
     )
@@ -383,7 +383,7 @@ def _has_product_form_visits(network: NetworkArrays, chain_index: int) -> bool:
     return bool(
         has_few_visits
         and is_visited_once
-        and (is_plain_station & (is_shared | is_in_order | network.delays)).all()
+        and (is_plain_station & (is_shared | is_in_order | network.is_delay)).all()
     )
 
 
@@ -401,7 +401,7 @@ def _approximate_transform(
     for station_index in station_indices:
         service_time = float(network.service[0, chain_index, station_index].real)
         servers = int(network.servers[station_index])
-        if network.delays[station_index]:
+        if network.is_delay[station_index]:
             visit_transform = two_moments(
                 service_time, float(network.scv[0, chain_index, station_index].real)
             )
@@ -437,7 +437,7 @@ def _without_overtaking(
     has_one_class = len(network.classes) == 1
     is_plain_station = (
         network.without_rates
-        & ~network.limited
+        & ~network.has_capacity
         & (network.servers <= limit("speeds"))
         & (network.patience is None)
     )
@@ -453,16 +453,16 @@ def _without_overtaking(
     ):
         return False
     if network.closed[chain_index]:
-        return bool((is_queue & network.single)[station_indices].all())
+        return bool((is_queue & network.is_single)[station_indices].all())
     can_be_end = is_queue | (
-        is_plain_station & network.delays & (network.scv[0, chain_index].real == 1)
+        is_plain_station & network.is_delay & (network.scv[0, chain_index].real == 1)
     )
     # Another class goes along a part of the path without a gap, once.
     rejoins_path = []
     for class_visits in visits_by_class:
         longest_gap = np.diff(np.flatnonzero(class_visits)).max(initial=1)
         rejoins_path.append(longest_gap > 1 or not np.isin(class_visits, (0, 1)).all())
-    are_queues_between = (is_queue & network.single)[station_indices[1:-1]].all()
+    are_queues_between = (is_queue & network.is_single)[station_indices[1:-1]].all()
     return bool(
         can_be_end[station_indices].all()
         and are_queues_between

@@ -8,7 +8,7 @@ from slipstick.errors import NoAnswerError, TooManyStatesError
 from slipstick.late import np
 from slipstick.limits import way_out
 from slipstick.method.networks.arrays import NetworkPoints
-from slipstick.queueing.checks import EXACT, checked
+from slipstick.queueing.checks import EXACT, checked_solution
 from slipstick.queueing.markov.build import Routing, routing_of_chains
 from slipstick.queueing.markov.chain import MarkovChain
 from slipstick.queueing.markov.solve import check_cycles, markov_chain, solve_markov_chain
@@ -58,7 +58,9 @@ def solve_by_class(
     # A lost customer of a closed class returns without service, so the laws hold for admitted
     # customers only.
     if not network_points.network.losses:
-        checked(network_points.network, _solution_of_chains(network_points, solution), EXACT)
+        checked_solution(
+            network_points.network, _solution_of_chains(network_points, solution), EXACT
+        )
     return solution
 
 

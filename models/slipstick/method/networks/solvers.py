@@ -12,7 +12,7 @@ from slipstick.late import NDArray, np
 from slipstick.limits import limit
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT as ROUNDING
-from slipstick.queueing.checks import checked
+from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.mixed_classes import saturation_reasons
 from slipstick.queueing.network import NetworkSolution
 from slipstick.vocabulary import BEST, CONVOLUTION, EXACT, LINEARIZER, MARKOV_CHAIN, SCHWEITZER
@@ -169,7 +169,7 @@ def _checked_solution(network_points: NetworkPoints, solver: str) -> NetworkSolu
     solution = _solution_of_solver(network_points, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
         return solution
-    return checked(network, solution, ROUNDING if solution.exact else STOPPING_ERROR)
+    return checked_solution(network, solution, ROUNDING if solution.exact else STOPPING_ERROR)
 
 
 def preferred(network_points: NetworkPoints) -> str:
@@ -208,8 +208,8 @@ def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]
         network = network_points.network
         if network.losses or network.not_poisson or network.weights is not None:
             raise
-        from slipstick.queueing.approximate import untrusted
+        from slipstick.queueing.approximate import reason_against_linearizer
 
-        if reason := untrusted(network_points.network):
+        if reason := reason_against_linearizer(network_points.network):
             raise NoAnswerError(reason) from None
         return LINEARIZER, _checked_solution(network_points, LINEARIZER)

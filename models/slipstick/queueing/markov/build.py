@@ -179,6 +179,7 @@ def routing_of_chains(
 
 
 def _thinking_classes(network: NetworkArrays) -> NDArray[np.bool_]:
+    """Return which closed classes have a think time [classes]."""
     has_think_time: NDArray[np.bool_] = network.closed & (network.think[0].real > 0)
     return has_think_time
 
@@ -238,10 +239,10 @@ class NetworkPoint:
         ).any(axis=(0, 1))
         return is_visited
 
-    def unbounded(self) -> bool:
+    def is_unbounded(self) -> bool:
         """Return whether the number of open customers at some station has no limit."""
         is_visited = self.visited()[~self.network.closed, :-1].any(axis=0)
-        return bool(np.any(is_visited & ~self.network.limited))
+        return bool(np.any(is_visited & ~self.network.has_capacity))
 
     def population(self) -> NDArray[np.int64]:
         """Return the customers of each class at the start, 0 where it is open [classes]."""
@@ -277,7 +278,7 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             )
     if (point.routing.groups() & (network.closed[:, None] != network.closed[None, :])).any():
         raise ModelError("routing turns an open class into a closed one; keep them apart")
-    if network.batch and network.limited.any():
+    if network.batch and network.has_capacity.any():
         raise ModelError(
             f"{network.not_poisson}, which a chain takes only without capacities; ask for"
             " simulation"
@@ -365,7 +366,7 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
             " service; ask for simulation"
         )
     disciplines = [DISCIPLINES[discipline] for discipline in network.discipline]
-    is_plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
+    is_plain = network.is_single & (network.scv.real == 1).all(axis=(0, 1))
     for station, (station_name, blocking) in enumerate(
         zip(network.stations, network.blocking, strict=True)
     ):
@@ -595,7 +596,7 @@ def _check_cycle_starts(point: NetworkPoint, start_stations: Sequence[Sequence[i
     loss_stations = [
         station
         for station, blocking in enumerate(network.blocking)
-        if blocking == LOSS and network.limited[station]
+        if blocking == LOSS and network.has_capacity[station]
     ]
     for class_index in np.flatnonzero(network.closed).tolist():
         lossy_starts = [
@@ -693,7 +694,7 @@ def size_in_words(point: NetworkPoint, truncation: int | None, state_limit: floa
         customer_count = int(point.population()[member_classes].sum())
         station_count = int(is_visited[member_classes].any(axis=0).sum())
         placements *= math.comb(customer_count + max(station_count, 1) - 1, customer_count)
-    is_bound_shown = placements > state_limit and not point.network.limited.any()
+    is_bound_shown = placements > state_limit and not point.network.has_capacity.any()
     return (
         f"at least {min(placements, 10**300):.4g} in all"
         if is_bound_shown

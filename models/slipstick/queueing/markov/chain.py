@@ -327,6 +327,9 @@ def _closed_states(generator: csr_array) -> NDArray[np.int64]:
 def _solved_by_method(
     generator: csr_array, method: str, start_probability: NDArray[np.float64], solved_by_size: Known
 ) -> Array:
+    """Return the long-run probabilities by one method; a solver of the same real rates is taken
+    from `solved_by_size`, and a complex part is one more solve.
+    """
     # A chain of one state is always there; no equations are left to solve.
     if generator.shape[0] == 1:
         return np.ones(1)
@@ -435,6 +438,7 @@ def _solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
 
 
 def _iterative_solver(matrix: csc_array) -> Solve:
+    """Make a solver of equations by GMRES, preconditioned by an incomplete factorization."""
     # A coarse factor: a finer one (1e-3, 20) halves the iterations, and takes 2 to 4 times as long
     # as all of them.
     rough_factors = linalg.spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC_OPTIONS)

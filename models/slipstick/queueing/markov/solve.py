@@ -11,7 +11,7 @@ from typing import Any
 from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
-from slipstick.queueing.checks import EXACT, checked
+from slipstick.queueing.checks import EXACT, checked_solution
 from slipstick.queueing.markov.build import (
     NetworkPoint,
     Routing,
@@ -47,7 +47,7 @@ def markov_chain(
     ([[0, 2], [1, 1], [2, 0]], slice(1, 2, None))
     """
     point = network_point(network, routing)
-    if truncation is None and point.unbounded():
+    if truncation is None and point.is_unbounded():
         raise ModelError("open classes can fill a station without end; give the chain a truncation")
     return _explored_chain(point, truncation, state_limit)
 
@@ -120,7 +120,7 @@ def solve_markov_chain(
     if routing is None:
         check_cycles(network.classes, solution)
     if routing is None and not network.losses:
-        checked(network, solution, max(EXACT, 10 * error))
+        checked_solution(network, solution, max(EXACT, 10 * error))
     return solution
 
 
@@ -131,7 +131,10 @@ def _solved_point(
     method: str | None,
     solved_before: Known,
 ) -> MarkovSolution:
-    if not point.unbounded():
+    """Solve the chain of one point; open classes are truncated at more and more customers, until
+    the part of the mean number beyond is below `largest_error`.
+    """
+    if not point.is_unbounded():
         space, chain = _explored_chain(point, None, state_limit)
         return _solution_of_point(
             point, space, chain, stationary(chain, method, solved_before), 0.0
@@ -164,6 +167,9 @@ def _solved_point(
 def _explored_chain(
     point: NetworkPoint, truncation: int | None, state_limit: float | None
 ) -> tuple[StateSpace, MarkovChain]:
+    """Return the state space and the explored chain of a point, or refuse it: a chain larger than
+    the limit, or one whose long run depends on the order of its customers.
+    """
     # One customer more or less is at least one state more.
     least_states = max(truncation or 0, *point.population())
     most_states = limits.limit("states") if state_limit is None else state_limit
@@ -202,7 +208,7 @@ def _first_truncation(point: NetworkPoint, largest_error: float) -> int:
         [highest_speed(network, station)[0].real for station in range(len(network.stations))]
     )
     # Where all have patience, levels fall faster than by any ratio.
-    falls_fast = network.delays | (network.never_saturated & ~network.limited)
+    falls_fast = network.is_delay | (network.never_saturated & ~network.has_capacity)
     load_by_station = np.where(falls_fast, 0.0, offered_load(network)[0].real / speed_by_station)
     largest_load = min(0.95, float(load_by_station.max(initial=0.0)))
     arrivals = network.arrivals[0, is_open].real[:, None]
@@ -260,6 +266,7 @@ def _solution_of_point(
     state_probability: Array,
     tail_probability: float,
 ) -> MarkovSolution:
+    """Return the mean values of a point from the long-run probabilities of its states."""
     network = point.network
     class_count, station_count = network.service.shape[1:]
     state_rows = np.asarray(chain.states)
@@ -386,9 +393,10 @@ def _utilization(
     state_rows: Array,
     state_probability: Array,
 ) -> Array:
+    """Return the utilization of a station by class [classes]; at a delay the number present."""
     station_rows = state_rows[:, space.columns(station)]
     station_state = space.stations[station]
-    if network.delays[station]:
+    if network.is_delay[station]:
         return np.asarray(state_probability @ station_state.present(station_rows))
     work_by_class = (state_probability * space.serving(state_rows, station)) @ station_state.work(
         station_rows
@@ -448,6 +456,7 @@ def _joined_solution(
 def _solution_notes(
     network: NetworkArrays, solution: MarkovSolution, in_written_order: bool
 ) -> tuple[str, ...]:
+    """Return notes on the size of the chain and on what it represents differently."""
     solution_notes = [f"a chain of {max(solution.states):,} states"]
     if any(solution.truncation):
         solution_notes.append(

@@ -532,6 +532,7 @@ def initial_state(
 
 
 def _station_with_room(space: StateSpace, state_row: Rows, stations: Sequence[int]) -> int | None:
+    """Return the first of some stations that is not full in a state; None if all are."""
     for station in stations:
         capacity = space.capacity[station]
         if (
