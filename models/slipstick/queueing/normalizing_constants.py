@@ -261,7 +261,7 @@ class _Series:
                 compiled_sums(self.total[row_of_point], pace[row_of_point], population)
             )
         if len(row_of_point) == len(self.total):
-            backward_series = self._backwards(self.total, row_of_point, population)
+            backward_series = self._backward_series(self.total, row_of_point, population)
             backward_series[:, 0] = 0
             return polynomial(backward_series, pace)
         station_count = pace.shape[1]
@@ -274,7 +274,7 @@ class _Series:
         queue = powers.reshape(station_count, point_count * self.length).take(flat_index, axis=1)
         return np.asarray(queue * (population > 0)).T
 
-    def _backwards(self, series: Array, row_of_point: Array, population: Array) -> Array:
+    def _backward_series(self, series: Array, row_of_point: Array, population: Array) -> Array:
         """Return series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""
         if (population == self.length - 1).all():
             return series[row_of_point, ::-1].copy()
@@ -297,7 +297,7 @@ class _Series:
             speed,
             self.length,
         )
-        return station_terms[row_of_point] * self._backwards(
+        return station_terms[row_of_point] * self._backward_series(
             without_station, row_of_point, population
         )
 
@@ -730,12 +730,12 @@ class _Grid:
         """Return the planes with one more single server, planes / (1 - B), with the paces (P, R) of
         that station.
         """
-        steps = _steps(pace[:, :, None], np.ones((1, 1)))
+        steps = _step_matrices(pace[:, :, None], np.ones((1, 1)))
         swept_planes = [plane[..., 0].copy() for plane in self.sweep(planes, steps, 1)]
         return np.stack(swept_planes, axis=1)
 
 
-def _steps(pace: Array, feeds: Array) -> Array:
+def _step_matrices(pace: Array, feeds: Array) -> Array:
     """Return the matrices M_r of `_Grid.sweep` below each other, by the paces (P, R, K) and which
     columns (K, J) a station feeds.
     """
@@ -756,7 +756,9 @@ def _solve_single_servers(
         [[np.triu(ones_matrix), ones_matrix], [0 * ones_matrix, np.eye(station_count)]]
     )
     planes = grid.sweep(
-        thinking_planes, _steps(np.tile(demand_at_last_speed, 2), feeds_column), 2 * station_count
+        thinking_planes,
+        _step_matrices(np.tile(demand_at_last_speed, 2), feeds_column),
+        2 * station_count,
     )
     for _ in range(grid.planes - 2):
         next(planes)
@@ -781,7 +783,7 @@ def _solve_several_speeds(
         queue_index for queue_index in range(station_count) if queue_index not in speeds_by_queue
     ]
     if single_indices:
-        steps = _steps(pace[:, :, single_indices], np.tri(len(single_indices)).T)
+        steps = _step_matrices(pace[:, :, single_indices], np.tri(len(single_indices)).T)
         planes = grid.sweep(thinking_planes, steps, len(single_indices))
         planes_of_singles = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
     queue = np.zeros(load.shape, dtype=np.result_type(load, planes_of_singles))
@@ -816,7 +818,7 @@ def _solve_several_speeds(
             pace[:, :, queue_index],
             speeds_by_queue[queue_index],
         )
-        steps = _steps(pace[:, :, single_indices], np.eye(len(single_indices)))
+        steps = _step_matrices(pace[:, :, single_indices], np.eye(len(single_indices)))
         planes = grid.sweep(with_station, steps, len(single_indices))
         for _ in range(grid.planes - 2):
             next(planes)
