@@ -16,7 +16,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from subprocess import DEVNULL, Popen
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = (
     "1"  # as the command line sets it, before NumPy is loaded: see slipstick.limits
@@ -31,7 +31,11 @@ from hypothesis import settings
 
 from slipstick.report.formatting import WIDTH
 from slipstick_compiled.kernel import CompiledKernel
+from slipstick_pictures.look import store
 from tests.examples import examples, tried_cases
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=examples(100))
 settings.load_profile("house")
@@ -73,6 +77,30 @@ def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def _scaled(read: Callable[[], float], rate: float) -> float:
     """Read a clock as it is on a machine on which everything takes `rate` times as long [s]."""
     return rate * read()
+
+
+WITHOUT_PIXELS = ("tests/cli/", "tests/scaling/", "tests/study/")
+"""Folders whose tests write reports, and look at no pixel of their pictures: those that do are in
+tests/report, and each shipped report is drawn by tests/house.
+"""
+_bytes_by_ending: dict[str, bytes] = {}
+
+
+@pytest.fixture(autouse=True)
+def _pixels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute the pixels of one picture, which all others of these folders get as well."""
+    if request.node.nodeid.startswith(WITHOUT_PIXELS):
+        import slipstick_pictures.pictures
+
+        monkeypatch.setattr(slipstick_pictures.pictures, "store", _store)
+
+
+def _store(figure: Figure, path: Path) -> None:
+    """Write the first picture that was stored with this ending."""
+    if path.suffix not in _bytes_by_ending:
+        store(figure, path)
+        _bytes_by_ending[path.suffix] = path.read_bytes()
+    path.write_bytes(_bytes_by_ending[path.suffix])
 
 
 _COMPILING = pytest.StashKey["Popen[bytes]"]()

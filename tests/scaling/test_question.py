@@ -538,7 +538,7 @@ def test_trial_sizes_are_looked_at_only_where_a_look_rejects_an_answer(
         looks.append(solution.count)
         return replace(solution, checks={0: Verdict(verdict)})
 
-    monkeypatch.setattr(second_road, "checked", look)
+    monkeypatch.setattr(second_road, "check_solution", look)
     found = scaling(LOOKED_AT)
     assert found.ways["efficiency-conserved"]["efficiency"] == pytest.approx(0.8)
     # The fixed size on all numbers, the sizes that were found, and the case itself.
