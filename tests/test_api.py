@@ -501,7 +501,7 @@ class TestPointsInAFile:
         said = property(
             lambda found: {1: "time is below its lower bound 1 s"} if len(found) == 3 else {}
         )
-        monkeypatch.setattr("slipstick.method.answers.Answers.outside", said)
+        monkeypatch.setattr("slipstick.method.answers.Answers.bound_violations", said)
         axes = sweep({"population.processors": [1, 2, 4]}, out=tmp_path / "x.parquet")
         written = solve("lock-and-bus", axes, method="mean-value")
         assert written.outside == 1

@@ -165,7 +165,7 @@ def test_a_timeline_that_is_refused_costs_no_answer(
     def solved(*_: object, **__: object) -> None:
         raise AssertionError("it was solved first")
 
-    monkeypatch.setattr("slipstick.method.methods.answered", solved)
+    monkeypatch.setattr("slipstick.method.methods.compute_answers", solved)
     status, _, err = slip("solve", "central-server", "--timeline", "run.svg")
     assert (status, "a timeline takes a model of an activity, not a queueing network" in err) == (
         2,

@@ -1,0 +1,69 @@
+"""What tests replace for their time is there: a renamed function is not replaced by its old name,
+and the test says so before it runs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import suppress
+from pkgutil import resolve_name
+from typing import Any
+
+from tests.house.code import ROOT, tree_of
+
+
+def imported_names(tree: ast.Module) -> dict[str, str]:
+    """Return the modules and objects of the packages that a file imports, by their names in it."""
+    return {
+        alias.asname or alias.name: f"{node.module}:{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("slipstick")
+        for alias in node.names
+    }
+
+
+def replaced_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield what calls of `setattr` replace: the owner's place, and the name."""
+    names = imported_names(tree)
+    for node in ast.walk(tree):
+        if not (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "setattr"
+        ):
+            continue
+        match node.args:
+            case [ast.Constant(value=str(place)), _] if place.startswith("slipstick"):
+                yield place.rpartition(".")[::2]
+            case [ast.Name(id=owner), ast.Constant(value=str(name)), _] if owner in names:
+                yield names[owner], name
+
+
+def has_name(place: str, name: str) -> bool:
+    """Return whether the object at a place, or the module of this name, has a name."""
+    owners: list[Any] = []
+    for owner_place in (place, place.replace(":", ".")):
+        with suppress(ImportError, AttributeError):
+            owners.append(resolve_name(owner_place))
+    return any(hasattr(owner, name) for owner in owners)
+
+
+def test_what_tests_replace_is_there() -> None:
+    places = {
+        (path.name, *replaced)
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for replaced in replaced_names(tree_of(path))
+    }
+    assert len(places) > 50
+    assert sorted(each for each in places if not has_name(*each[1:])) == []
+
+
+def test_a_name_that_is_gone_is_seen() -> None:
+    tree = ast.parse(
+        "from slipstick.method import second_road\n"
+        "patch.setattr(second_road, 'no_such_check', 1)\n"
+        "patch.setattr('slipstick.api.no_such_name', 1)\n"
+        "patch.setattr('slipstick.api.solve', 1)\n"
+    )
+    assert [has_name(*replaced) for replaced in replaced_names(tree)] == [False, False, True]
