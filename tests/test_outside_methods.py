@@ -85,13 +85,13 @@ import numpy as np
 from slipstick.expression.tape import Tape
 from slipstick.method.answers import CompiledModel, Solution
 from slipstick.method.ladder import Acceptance, Method
-from slipstick.structure.times import time
+from slipstick.structure.times import time_of_pass
 
 
 class Alone(CompiledModel):
     def __init__(self, model):
         self.model = model
-        self.tape = Tape([time(model.bodies[0], model, books_labels=False)])
+        self.tape = Tape([time_of_pass(model.bodies[0], model, books_labels=False)])
         self.parameters = tuple(self.tape.parameters)
 
     def solution(self, values):
