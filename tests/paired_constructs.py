@@ -184,7 +184,7 @@ def _hedged(body: Activity, form: str) -> Activity:
     if form == WITHOUT:
         return body
     second = service("side", 0.3, name="second", scv=1.0)
-    return hedge(body, 0.5 if form == WITH else 60.0, second)
+    return hedge(body, 0.5 if form == WITH else 60.0, second, name="hedge")
 
 
 @dataclass(frozen=True)
