@@ -1,8 +1,8 @@
 """Models and laws as equations, with every symbol's unit, meaning and source.
 
-A model's time stands as its structure over step times, then each step's time over the spec's paths;
-a queueing network as what holds for every network, and this one's demands over the paths of its
-file.
+The time of a model is an equation over the times of its steps, followed by the time of each step
+over the paths of the spec. A queueing network has the equations that hold for all networks like it,
+and its demands over the paths of its file.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class Explanation:
     ----------
     name, title, source : what it is in the catalogue, and where it is published
     subject : the model, the network, or the law
-    entries : what the specs say of each quantity, if known
+    entries : the description of each quantity in the specs, if known
     structure : the time of a model, its steps labelled (`Booked`), as the closed form adds it up
     solved : equations of a network that was solved in symbols, in plain text and in LaTeX
-    left_out : what the time of a model leaves out at its own values, in words
+    left_out : phrases on the parts that the time of a model leaves out at its own values
     """
 
     name: str
@@ -109,11 +109,11 @@ class Equations:
         self._symbols: dict[str, tuple[str, str]] = {}
         self._tokens: dict[str, str] = {}
         self.steps: dict[str, Expr] = {}
-        self.all: list[Equation] = []
+        self.equations: list[Equation] = []
         full_time = self._without_steps(structure)
         shared = self._with_shared_symbols(full_time)
-        self.all.insert(0, Equation("T", "T", shared))
-        self.all += [
+        self.equations.insert(0, Equation("T", "T", shared))
+        self.equations += [
             Equation(*self._symbols[self._tokens[name]], right)
             for name, right in self.steps.items()
         ]
@@ -121,20 +121,24 @@ class Equations:
     @property
     def texts(self) -> list[str]:
         """Every equation in plain text."""
-        return [f"{equation.name} = {self._spelt(text(equation.right))}" for equation in self.all]
+        return [
+            f"{equation.name} = {self._with_symbols(text(equation.right))}"
+            for equation in self.equations
+        ]
 
     @property
     def latex(self) -> list[str]:
         r"""Every equation as a line of ``align*``; long sums go on in the next line."""
-        names = {token: on_paper for token, (_, on_paper) in self._symbols.items()}
+        names = {token: symbol_latex for token, (_, symbol_latex) in self._symbols.items()}
         return [
-            f"{equation.latex} &= {_broken_line(equation.right, names)}" for equation in self.all
+            f"{equation.latex} &= {_broken_line(equation.right, names)}"
+            for equation in self.equations
         ]
 
     @property
     def parameters(self) -> list[Parameter]:
         """The parameters of the equations except step times, in order of first use."""
-        nodes = (node for equation in self.all for node in walk(equation.right))
+        nodes = (node for equation in self.equations for node in walk(equation.right))
         parameters_by_name = {
             node.name: node
             for node in nodes
@@ -142,17 +146,17 @@ class Equations:
         }
         return list(parameters_by_name.values())
 
-    def _spelt(self, words: str) -> str:
-        for token, (plain, _) in self._symbols.items():
-            words = words.replace(token, plain)
-        return words
+    def _with_symbols(self, equation_text: str) -> str:
+        for token, (symbol_text, _) in self._symbols.items():
+            equation_text = equation_text.replace(token, symbol_text)
+        return equation_text
 
-    def _symbol(self, plain: str, on_paper: str) -> str:
+    def _symbol(self, symbol_text: str, symbol_latex: str) -> str:
         """Return a placeholder name for a symbol such as `t[x]`, which a parameter cannot be
         called.
         """
         token = f"SYMBOL{len(self._symbols):06d}"
-        self._symbols[token] = (plain, on_paper)
+        self._symbols[token] = (symbol_text, symbol_latex)
         return token
 
     def _without_steps(self, expr: Expr) -> Expr:
@@ -163,11 +167,11 @@ class Equations:
                 if node.label not in self.steps:
                     self.steps[node.label] = new_nodes[id(node.inner)]
                     self._tokens[node.label] = self._symbol(
-                        f"t[{node.label}]", f"t_{{{spelt(node.label)}}}"
+                        f"t[{node.label}]", f"t_{{{latex_text(node.label)}}}"
                     )
                 new_nodes[id(node)] = Parameter(self._tokens[node.label], node.dimension)
             else:
-                new_nodes[id(node)] = _rebuilt(node, new_nodes)
+                new_nodes[id(node)] = _rebuild(node, new_nodes)
         return new_nodes[id(expr)]
 
     def _with_shared_symbols(self, expr: Expr) -> Expr:
@@ -180,21 +184,21 @@ class Equations:
             return expr
         new_nodes: dict[int, Expr] = {}
         for node in walk(expr):
-            new_nodes[id(node)] = _rebuilt(node, new_nodes)
+            new_nodes[id(node)] = _rebuild(node, new_nodes)
             if uses[id(node)] > 1 and sizes[id(node)] >= _WORTH_A_NAME:
-                number = len(self.all) + 1
-                token = self._symbol(f"x{number}", f"x_{{{number}}}")
-                self.all.append(Equation(*self._symbols[token], new_nodes[id(node)]))
+                symbol_number = len(self.equations) + 1
+                token = self._symbol(f"x{symbol_number}", f"x_{{{symbol_number}}}")
+                self.equations.append(Equation(*self._symbols[token], new_nodes[id(node)]))
                 new_nodes[id(node)] = Parameter(token, node.dimension)
         return new_nodes[id(expr)]
 
 
-def _rebuilt(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
+def _rebuild(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
     if not isinstance(node, Operation):
         return node
-    inner = tuple(new_nodes[id(operand)] for operand in node.operands)
-    same = all(new is old for new, old in zip(inner, node.operands, strict=True))
-    return node if same else replace(node, operands=inner)
+    new_operands = tuple(new_nodes[id(operand)] for operand in node.operands)
+    is_same = all(new is old for new, old in zip(new_operands, node.operands, strict=True))
+    return node if is_same else replace(node, operands=new_operands)
 
 
 def _broken_line(right: Expr, names: Mapping[str, str]) -> str:
@@ -218,7 +222,7 @@ def _terms(expr: Expr) -> Iterator[Expr]:
         yield expr
 
 
-def spelt(text: str) -> str:
+def latex_text(text: str) -> str:
     r"""Write a text as upright LaTeX, its special signs escaped.
 
     >>> print(spelt("send_call & 50%"))
@@ -269,9 +273,11 @@ def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
             yield law
 
 
-def _matches(pattern: Expr, node: Expr, bound: dict[str, Expr]) -> bool:
+def _matches(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> bool:
     if isinstance(pattern, Parameter):
-        return pattern.dimension == node.dimension and bound.setdefault(pattern.name, node) == node
+        return (
+            pattern.dimension == node.dimension and bindings.setdefault(pattern.name, node) == node
+        )
     if isinstance(pattern, Number):
         return pattern == node
     if not (
@@ -282,7 +288,7 @@ def _matches(pattern: Expr, node: Expr, bound: dict[str, Expr]) -> bool:
         return False
     pairs = zip(pattern.operands, node.operands, strict=False)
     return len(pattern.operands) == len(node.operands) and all(
-        _matches(*pair, bound) for pair in pairs
+        _matches(*pair, bindings) for pair in pairs
     )
 
 
@@ -313,43 +319,45 @@ _LAWS = {
         r"R_r &= \sum_k R_{rk} + \sum_g W_{rg}",
     ),
 }
-"""What the methods build on, in text and on paper, by the kind of class or station it is for."""
+"""The equations on which the methods are based, in plain text and in LaTeX, by the kind of class or
+station for which they hold.
+"""
 
 
-def _network_parts(model: QueueingNetwork, explanation: Explanation) -> list[str]:
+def _network_paragraphs(model: QueueingNetwork, explanation: Explanation) -> list[str]:
     """List the parts of the explanation of a network on the terminal: equations, demands, symbols,
     stations.
     """
     laws = [words for words, _ in _laws_that_hold(model)]
-    lines = [_line(words) for words in filter(None, [*laws, _lack_of_formula(model)])]
+    lines = [_indented_line(words) for words in filter(None, [*laws, _lack_of_formula(model)])]
     lines += [
         "",
         *(
-            _line(f"{equation.name} = {text(equation.right)}")
+            _indented_line(f"{equation.name} = {text(equation.right)}")
             for equation in _definition_lines(model)
         ),
     ]
     stations = [_station_row(*station_item) for station_item in model.stations.items()]
     return [
         "\n".join(lines),
-        "\n".join(_line(words) for words, _ in explanation.solved),
-        *_symbol_table(_written_in(model), explanation.entries),
+        "\n".join(_indented_line(words) for words, _ in explanation.solved),
+        *_symbol_table(_network_parameters(model), explanation.entries),
         plain_table(["station", "discipline", "servers", "visited by"], stations),
     ]
 
 
-def _written_in(model: QueueingNetwork) -> Iterable[Parameter]:
+def _network_parameters(model: QueueingNetwork) -> Iterable[Parameter]:
     return parameters(*(expr for _, expr in model.quantities()))
 
 
-def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
+def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     members = [*model.classes.values(), *(chain.members for chain in model.chains.values())]
     stations = list(model.stations.values())
     wanted_laws = {
         "closed": any(isinstance(member, ClosedClass) for member in members),
-        "queue": any(_plain(station) for station in stations),
+        "queue": any(_is_single_server(station) for station in stations),
         "several": any(
-            not DISCIPLINES[station.discipline].delay and not _plain(station)
+            not DISCIPLINES[station.discipline].delay and not _is_single_server(station)
             for station in stations
         ),
         "delay": any(DISCIPLINES[station.discipline].delay for station in stations),
@@ -367,7 +375,7 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     network obeys.
     """
     if not reasons_without_formula(model):
-        yield from _laws(model)
+        yield from _network_laws(model)
         return
     loses_customers = any(
         (station.capacity is not None and station.blocking == LOSS)
@@ -375,7 +383,7 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
         or station.timeout
         for station in model.stations.values()
     )
-    laws = list(_laws(model))
+    laws = list(_network_laws(model))
     for key in ("little", "regions") if loses_customers else ("closed", "little", "regions"):
         if _LAWS[key] in laws:
             yield _LAWS[key]
@@ -423,7 +431,7 @@ def reasons_without_formula(model: QueueingNetwork) -> list[str]:
     return [*reasons, *(["arrivals are no Poisson streams"] if network.not_poisson else [])]
 
 
-def _plain(station: NetworkStation) -> bool:
+def _is_single_server(station: NetworkStation) -> bool:
     return not DISCIPLINES[station.discipline].delay and station.servers == 1 and not station.rates
 
 
@@ -438,23 +446,27 @@ def _definition_lines(model: QueueingNetwork) -> Iterator[Equation]:
                 yield _definition("Z", name, customer_class.think_time)
         else:
             yield _definition("X", name, customer_class.arrivals)
-    routed = {name for chain in model.chains.values() for name in chain.classes}
-    for place, station in model.stations.items():
+    routed_classes = {name for chain in model.chains.values() for name in chain.classes}
+    for station_name, station in model.stations.items():
         for name in station.visitors():
-            visits = Parameter(f"V.{name}.{place}") if name in routed else station.visits.get(name)
+            visits = (
+                Parameter(f"V.{name}.{station_name}")
+                if name in routed_classes
+                else station.visits.get(name)
+            )
             work = station.demand.get(name) or station.service[name]
             if name not in station.demand and visits is not None:
                 work = work * visits
-            yield _definition("D", f"{name},{place}", work)
+            yield _definition("D", f"{name},{station_name}", work)
 
 
-def _parts_of(model: AddedModel) -> list[Equation]:
+def _added_definitions(model: AddedModel) -> list[Equation]:
     """Return the equations of a model that another package defines."""
     return [_definition(*symbol, right) for symbol, right in model.definitions().items()]
 
 
-def _definition(letter: str, inside: str, right: Expr) -> Equation:
-    return Equation(f"{letter}[{inside}]", f"{letter}_{{{spelt(inside)}}}", right)
+def _definition(letter: str, index: str, right: Expr) -> Equation:
+    return Equation(f"{letter}[{index}]", f"{letter}_{{{latex_text(index)}}}", right)
 
 
 def _station_row(name: str, station: NetworkStation) -> list[str]:
@@ -475,26 +487,26 @@ def explain_text(explanation: Explanation) -> str:
     )
     origin = wrapped(f"source: {explanation.source}", _INDENT) if explanation.source else ""
     if isinstance(explanation.subject, Law):
-        body = _law_parts(explanation.subject)
+        body = _law_paragraphs(explanation.subject)
     elif isinstance(explanation.subject, QueueingNetwork):
-        body = _network_parts(explanation.subject, explanation)
+        body = _network_paragraphs(explanation.subject, explanation)
     elif isinstance(explanation.subject, AddedModel):
-        parts = _parts_of(explanation.subject)
-        lines = "\n".join(_line(f"{part.name} = {text(part.right)}") for part in parts)
+        parts = _added_definitions(explanation.subject)
+        lines = "\n".join(_indented_line(f"{part.name} = {text(part.right)}") for part in parts)
         parameters_used = parameters(*(part.right for part in parts))
         body = [lines, *_symbol_table(parameters_used, explanation.entries)]
     else:
-        body = _model_parts(explanation.subject, explanation)
+        body = _model_paragraphs(explanation.subject, explanation)
     return ascii_only(
         "\n\n".join(paragraph for paragraph in (head, origin, *body) if paragraph) + "\n"
     )
 
 
 def network_equations(model: QueueingNetwork) -> list[str]:
-    """List the equations of every network of such stations and classes, and this one's demands, as
-    lines of ``align*``.
+    """List the equations that hold for networks of such stations and classes, and the demands of
+    this network, as lines of ``align*``.
     """
-    return [*(on_paper for _, on_paper in _laws(model)), *_definitions(model)]
+    return [*(on_paper for _, on_paper in _network_laws(model)), *_definitions(model)]
 
 
 def _definitions(model: QueueingNetwork) -> list[str]:
@@ -521,9 +533,9 @@ def explain_latex(explanation: Explanation) -> str:
             lines = [on_paper for _, on_paper in _laws_that_hold(subject)]
             lines += _definitions(subject)
             lines += [on_paper for _, on_paper in explanation.solved]
-            parameters_used = _written_in(subject)
+            parameters_used = _network_parameters(subject)
         elif isinstance(subject, AddedModel):
-            parts = _parts_of(subject)
+            parts = _added_definitions(subject)
             lines = [f"{part.latex} &= {latex(part.right, {})}" for part in parts]
             parameters_used = parameters(*(part.right for part in parts))
         elif explanation.structure is not None:
@@ -531,7 +543,7 @@ def explain_latex(explanation: Explanation) -> str:
             lines = equations.latex
             parameters_used = equations.parameters
         rows = _symbols(parameters_used, explanation.entries, Notes())
-        symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
+        symbols = [(latex_text(path), value, meaning) for path, value, meaning, _ in rows]
     lack = _lack_of_formula(subject) if isinstance(subject, QueueingNetwork) else ""
     comment_lines = (f"{explanation.name}: {explanation.title}", explanation.source, lack)
     comments = [f"% {' '.join(line.split())}" for line in comment_lines if line.strip()]
@@ -542,16 +554,19 @@ def explain_latex(explanation: Explanation) -> str:
 def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
     if not rows:
         return []
-    lines = [f"{symbol} & {spelt(unit)} & {spelt(meaning)} \\\\" for symbol, unit, meaning in rows]
+    lines = [
+        f"{symbol} & {latex_text(unit)} & {latex_text(meaning)} \\\\"
+        for symbol, unit, meaning in rows
+    ]
     return [r"\begin{tabular}{lll}", *lines, r"\end{tabular}"]
 
 
-def _law_parts(law: Law) -> list[str]:
+def _law_paragraphs(law: Law) -> list[str]:
     symbols = [
         [symbol.name, str(symbol.dimension), symbol.meaning] for symbol in (law.gives, *law.symbols)
     ]
     return [
-        _line(law.text),
+        _indented_line(law.text),
         plain_table(["symbol", "unit", "meaning"], symbols),
         "\n".join(wrapped(f"holds for {condition}", _INDENT) for condition in law.conditions),
         (
@@ -559,11 +574,11 @@ def _law_parts(law: Law) -> list[str]:
             if law.note
             else ""
         ),
-        _rows(law),
+        _checks_table(law),
     ]
 
 
-def _rows(law: Law) -> str:
+def _checks_table(law: Law) -> str:
     """Write the table of published values that the law is compared with."""
     units = {symbol.name: str(symbol.dimension) for symbol in law.symbols}
     rows = [
@@ -580,21 +595,21 @@ def _rows(law: Law) -> str:
     return plain_table(["for", law.gives.name, "within", "source"], rows, [1, 2]) if rows else ""
 
 
-def _line(words: str) -> str:
+def _indented_line(words: str) -> str:
     """Write an equation on a line of its own, indented."""
     return wrapped(_INDENT + words, 2 * _INDENT)
 
 
-def _model_parts(model: Model, explanation: Explanation) -> list[str]:
-    paragraphs = [_population(model)]
+def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
+    paragraphs = [_population_text(model)]
     if explanation.structure is not None:
         equations = Equations(explanation.structure)
-        first_line, *further_lines = map(_line, equations.texts)
+        first_line, *further_lines = map(_indented_line, equations.texts)
         paragraphs += [
             first_line,
             wrapped(_STEP_TIMES, _INDENT) if equations.steps else "",
             "\n".join(further_lines),
-            _left_out(explanation.left_out),
+            _left_out_text(explanation.left_out),
             *_symbol_table(equations.parameters, explanation.entries),
             _explain_laws(model, equations),
         ]
@@ -608,7 +623,7 @@ def _model_parts(model: Model, explanation: Explanation) -> list[str]:
     ]
 
 
-def _left_out(words: Sequence[str]) -> str:
+def _left_out_text(words: Sequence[str]) -> str:
     """Write what the equation of a time does not include, and which command computes it; empty if
     nothing is missing.
     """
@@ -619,7 +634,7 @@ def _left_out(words: Sequence[str]) -> str:
 _STEP_TIMES = "t[x] is the time of one execution of step x, once[x] in answers:"
 
 
-def _population(model: Model) -> str:
+def _population_text(model: Model) -> str:
     useful = (
         f"; useful: {', '.join(model.useful)}"
         if model.useful
@@ -685,7 +700,7 @@ def _explain_laws(model: Model, equations: Equations) -> str:
     pipelines = [
         node for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)
     ]
-    lines_and_laws = [FLOW_LINE] if any(node.identical for node in pipelines) else []
-    lines_and_laws += laws_in(*equations.steps.values())
-    lines = [wrapped(f"law/{law.name}: {law.text}", _INDENT) for law in lines_and_laws]
+    laws = [FLOW_LINE] if any(node.identical for node in pipelines) else []
+    laws += laws_in(*equations.steps.values())
+    lines = [wrapped(f"law/{law.name}: {law.text}", _INDENT) for law in laws]
     return "\n".join(["Made from:", *lines]) if lines else ""

@@ -27,7 +27,7 @@ from slipstick.vocabulary import (
     SCHWEITZER,
     SIMULATION,
 )
-from slipstick_equations.equations import Equations, network_equations, spelt
+from slipstick_equations.equations import Equations, latex_text, network_equations
 
 _ESTIMATE = (
     r"\hat{x} &= \sum_b a_b \Big/ \sum_b c_b \quad \text{over the batches } b \text{ of a run}",
@@ -44,7 +44,7 @@ _BALANCE = (
     r"\pi G &= 0, \quad \sum_s \pi_s = 1",
     r"\bar{x} &= \sum_s \pi_s\, x(s)",
 )
-_FOUND_BY_ARRIVALS = {
+_ARRIVAL_APPROXIMATIONS = {
     SCHWEITZER: r"Q_{jk}(n - e_r) &\approx Q_{jk}(n) - [j = r]\, Q_{rk}(n) / n_r",
     LINEARIZER: (
         r"Q_{jk}(n - e_r) &\approx (n - e_r)_j \left(Q_{jk}(n) / n_j + F_{rjk}\right), \quad"
@@ -100,24 +100,24 @@ def _lines(answer: Answer) -> Iterator[str]:
     elif isinstance(model, QueueingNetwork):
         if method in (EXACT, CONVOLUTION, SCHWEITZER, LINEARIZER):
             yield from network_equations(model)
-            yield from (line for name, line in _FOUND_BY_ARRIVALS.items() if name == method)
+            yield from (line for name, line in _ARRIVAL_APPROXIMATIONS.items() if name == method)
     elif isinstance(model, Model) and method in (CLOSED_FORM, MEAN_VALUE):
         from slipstick.method.closed_form import whole_time
 
         equations = Equations(whole_time(model)).latex
         if method == CLOSED_FORM:
             yield from equations
-        elif part := _further_rules(model):
+        elif part := _part_without_equations(model):
             raise NoAnswerError(_refusal(answer, part))
         elif any(isinstance(node, BarrierWait) for node in each_once(model.bodies)):
-            yield from _with_sections(model, equations)
+            yield from _section_equations(model, equations)
         else:
-            yield from _with_waits(model, equations)
+            yield from _wait_equations(model, equations)
 
 
-def _further_rules(model: Model) -> str:
-    """Return the first part of a model for which mean value has further rules than those of one
-    queue after the other, in words; empty if there is none.
+def _part_without_equations(model: Model) -> str:
+    """Return a phrase for the first part of a model whose rules in mean value go beyond a sequence
+    of queues, so that no equations are written; empty if there is none.
     """
     if not isinstance(model.population, ClosedPopulation):
         return "arrivals from outside"
@@ -126,12 +126,12 @@ def _further_rules(model: Model) -> str:
     nodes = list(each_once(model.bodies))
     for node in nodes:
         if not _has_equations(node):
-            return _named_part(model, node)
+            return _part_name(model, node)
         if isinstance(node, Hold) and not _is_plain(node):
             return f"what is done while {node.resource} is held"
     names = _resources_used(nodes)
-    if repeated := next((name for name in names if names.count(name) > 1), ""):
-        return f"several visits to {repeated}"
+    if repeated_name := next((name for name in names if names.count(name) > 1), ""):
+        return f"several visits to {repeated_name}"
     for name in names:
         if _discipline(model, name) not in ("fcfs", "ps", "is"):
             return f"{model.resources[name].noun} {name}"
@@ -139,8 +139,8 @@ def _further_rules(model: Model) -> str:
 
 
 def _has_equations(node: Activity) -> bool:
-    """Return whether a node is a step, a sequence or a hold, waits for all processors, or starts
-    branches and waits for all of them, none of which meets a barrier.
+    """Return whether equations are written for a node: a step, a sequence, a hold, a barrier of all
+    processors, or a fork whose branches are all awaited and meet no barrier.
     """
     if isinstance(node, Fork):
         inner_nodes = each_once(node.branches)
@@ -152,7 +152,7 @@ def _has_equations(node: Activity) -> bool:
     return isinstance(node, Step | Then | Hold)
 
 
-def _named_part(model: Model, node: Activity) -> str:
+def _part_name(model: Model, node: Activity) -> str:
     """Return the kind of a step, or its resource with the noun, such as ``a barrier meet``."""
     if isinstance(node, BarrierWait):
         return f"{model.resources[node.name].noun} {node.name}"
@@ -168,44 +168,45 @@ def _resources_used(nodes: Sequence[Activity]) -> list[str]:
     ]
 
 
-def _with_waits(model: Model, equations: list[str]) -> Iterator[str]:
+def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
     """Yield the equations of a cycle with n processors, then those of its waits.
 
     A wait follows from what the same cycle has with one processor fewer: the number present Q and
     the utilization U. A lock is a queue whose service is all that is done while it is held. Models
-    with `_further_rules` have none.
+    with `_part_without_equations` have none.
     """
     queues = _plain_queues(model, list(each_once(model.bodies)))
     first, *further_equations = equations
     residences = []
-    for name, served in queues.items():
-        label = f"t_{{{spelt(served[0].name)}}}"
-        wait = f"W_{{{spelt(name)}}}(n)"
-        if name == served[0].resource:
-            residence = f"R_{{{spelt(served[0].name)}}}(n)"
+    for name, service_steps in queues.items():
+        label = f"t_{{{latex_text(service_steps[0].name)}}}"
+        wait = f"W_{{{latex_text(name)}}}(n)"
+        if name == service_steps[0].resource:
+            residence = f"R_{{{latex_text(service_steps[0].name)}}}(n)"
             first = first.replace(label, residence)
             residences.append(f"{residence} &= {label} + {wait}")
         else:
             first = first.replace(label, f"{wait} + {label}")
-            parts = " + ".join(f"t_{{{spelt(step.name)}}}" for step in served)
-            residences.append(f"S_{{{spelt(name)}}} &= {parts}")
+            service_times = " + ".join(f"t_{{{latex_text(step.name)}}}" for step in service_steps)
+            residences.append(f"S_{{{latex_text(name)}}} &= {service_times}")
     has_forks = r"\max" in first
     yield first.replace("T &=", "T(n) &=", 1).replace(r"\max", r"\mathrm{E} \max")
     if has_forks:
         yield from _MAXIMUM
     yield from residences
     yield from further_equations
-    shared = [name for name in queues if _discipline(model, name) == "ps"]
-    if shared:
-        yield rf"W_k(n) &= S_k Q_k(n - 1) \quad \text{{at }} {', '.join(map(spelt, shared))}"
-    if len(shared) < len(queues):
+    shared_stations = [name for name in queues if _discipline(model, name) == "ps"]
+    if shared_stations:
+        station_names = ", ".join(map(latex_text, shared_stations))
+        yield rf"W_k(n) &= S_k Q_k(n - 1) \quad \text{{at }} {station_names}"
+    if len(shared_stations) < len(queues):
         yield from _WAITS
     yield from _NUMBERS
 
 
-def _with_sections(model: Model, equations: list[str]) -> Iterator[str]:
-    """Yield the equations of a cycle that barriers cut into sections, each as long as the last of n
-    processors takes. Waits after a common start follow no formula, and are left out in words.
+def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
+    """Yield the equations of a cycle that barriers cut into sections, each of which takes as long
+    as the slowest of n processors. The waits after a common start are described in words.
     """
     (cycle,) = model.bodies
     sections: list[list[Activity]] = [[]]
@@ -217,15 +218,17 @@ def _with_sections(model: Model, equations: list[str]) -> Iterator[str]:
     # What follows the last barrier goes on in the next cycle up to the first one.
     sections[0] = [*sections.pop(), *sections[0]]
     queues = _plain_queues(model, list(each_once(model.bodies)))
-    sums = [" + ".join(_term(part, queues) for part in section) for section in sections]
+    section_sums = [
+        " + ".join(_time_of_part(part, queues) for part in section) for section in sections
+    ]
     barriers = [part.name for part in _parts(cycle) if isinstance(part, BarrierWait)]
-    terms = [f"M_{{{number}}}(n)" for number, text in enumerate(sums, start=1) if text]
-    terms += [f"t_{{{spelt(f'barrier:{name}')}}}" for name in barriers]
+    terms = [f"M_{{{index}}}(n)" for index, text in enumerate(section_sums, start=1) if text]
+    terms += [f"t_{{{latex_text(f'barrier:{name}')}}}" for name in barriers]
     yield f"T(n) &= {' + '.join(terms)}"
-    for number, text in enumerate(sums, start=1):
+    for index, text in enumerate(section_sums, start=1):
         if text:
-            yield rf"M_{{{number}}}(n) &= \mathrm{{E}} \max_{{i \le n}} X_{{{number},i}}"
-            yield rf"X_{{{number},i}} &= {text} \quad \text{{of processor }} i"
+            yield rf"M_{{{index}}}(n) &= \mathrm{{E}} \max_{{i \le n}} X_{{{index},i}}"
+            yield rf"X_{{{index},i}} &= {text} \quad \text{{of processor }} i"
     yield from _MAXIMUM
     yield from equations[1:]
     if queues:
@@ -241,17 +244,18 @@ def _parts(body: Activity) -> Iterator[Activity]:
         yield body
 
 
-def _term(node: Activity, queues: Mapping[str, list[Step]]) -> str:
+def _time_of_part(node: Activity, queues: Mapping[str, list[Step]]) -> str:
     """Return the time of a part of a section, waits included."""
     if isinstance(node, Fork):
-        return rf"\max\left({', '.join(_term(branch, queues) for branch in node.branches)}\right)"
+        times = ", ".join(_time_of_part(branch, queues) for branch in node.branches)
+        return rf"\max\left({times}\right)"
     if isinstance(node, Hold):
-        return f"W_{{{spelt(node.resource)}}}(n) + {_term(node.body, queues)}"
+        return f"W_{{{latex_text(node.resource)}}}(n) + {_time_of_part(node.body, queues)}"
     if not isinstance(node, Step):
-        return " + ".join(_term(part, queues) for part in _parts(node))
-    time = f"t_{{{spelt(node.name)}}}"
-    waits = node.resource is not None and node in queues.get(str(node.resource), [])
-    return f"W_{{{spelt(str(node.resource))}}}(n) + {time}" if waits else time
+        return " + ".join(_time_of_part(part, queues) for part in _parts(node))
+    time = f"t_{{{latex_text(node.name)}}}"
+    has_wait = node.resource is not None and node in queues.get(str(node.resource), [])
+    return f"W_{{{latex_text(str(node.resource))}}}(n) + {time}" if has_wait else time
 
 
 def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Step]]:
@@ -259,13 +263,13 @@ def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Ste
     steps_of_holds = {
         node.resource: [*steps_in(node.body)] for node in nodes if isinstance(node, Hold)
     }
-    held = {step.name for steps in steps_of_holds.values() for step in steps}
+    held_steps = {step.name for steps in steps_of_holds.values() for step in steps}
     steps_by_resource = {
         str(node.resource): [node]
         for node in nodes
         if isinstance(node, Step)
         and node.resource is not None
-        and node.name not in held
+        and node.name not in held_steps
         and _discipline(model, str(node.resource)) != "is"
     }
     return steps_by_resource | steps_of_holds

@@ -17,12 +17,12 @@ LONGEST = 300
 """Characters of an equation that is still worth reading."""
 
 MOST_TERMS = LONGEST // len(" + D[a,b]")
-"""Terms of a denominator that such an equation has place for. Demands are letters of their own, so
-nothing cancels but a single term, and a longer polynomial is not completed."""
+"""The most terms of a denominator in such an equation. Each demand is a symbol of its own, so only
+a single term can cancel, and a longer polynomial is not completed."""
 
 
 MOST_POPULATIONS = 2_000
-"""Populations up to the one asked for, each with a polynomial of its own."""
+"""The most populations up to the requested one; each needs a polynomial of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SymbolicSolution:
     latex: str
 
 
-def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
+def solve_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     r"""Return throughput and response time as rational functions of demands D and think times Z.
 
         X_r = G(N - e_r) / G(N),   R_r = N_r / X_r - Z_r
@@ -54,13 +54,21 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     >>> pair = network(
     ...     {"j": closed_class(2)}, {name: station(demand={"j": 1.0}) for name in ("a", "b")}
     ... )
-    >>> print(solved_in_symbols(pair)[0].text)
+    >>> print(solve_in_symbols(pair)[0].text)
     X[j] = (D[j,a] + D[j,b])/(D[j,a]**2 + D[j,a]*D[j,b] + D[j,b]**2)
     """
-    without_form = model.chains or model.constructs
-    if not model.classes or without_form or not all(map(_plain, model.stations.values())):
+    has_further_constructs = model.chains or model.constructs
+    if (
+        not model.classes
+        or has_further_constructs
+        or not all(map(_has_single_server_form, model.stations.values()))
+    ):
         return ()
-    members = [class_ for class_ in model.classes.values() if isinstance(class_, ClosedClass)]
+    members = [
+        customer_class
+        for customer_class in model.classes.values()
+        if isinstance(customer_class, ClosedClass)
+    ]
     if len(members) < len(model.classes):
         return ()
     populations = [
@@ -71,8 +79,8 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     # The values decide, too: constant times alone have no product form.
     if reasons_without_formula(model):
         return ()
-    demands, thinks, delays, names = _letters(model, members)
-    throughput, response = _mean_values(demands, thinks, populations)
+    demands, think_times, delays, latex_names = _class_symbols(model, members)
+    throughput, response = _mean_values(demands, think_times, populations)
     if not throughput:
         return ()
     # What is spent at delays is away from the queues, but not from the stations.
@@ -85,40 +93,44 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
         *zip("X" * len(labels), labels, throughput, strict=True),
         *zip("R" * len(labels), labels, response, strict=True),
     ]
-    equations = (_equation(letter, label, right, names) for letter, label, right in relations)
+    equations = (
+        _equation(letter, label, expression, latex_names) for letter, label, expression in relations
+    )
     return tuple(equation for equation in equations if len(equation.text) <= LONGEST)
 
 
-def _plain(station: NetworkStation) -> bool:
+def _has_single_server_form(station: NetworkStation) -> bool:
     """Return whether a station is a single server or a delay that has product form for its
     classes.
     """
-    form = DISCIPLINES[station.discipline].product_form
-    uneven = form == SAME_EXPONENTIAL and (len(station.visitors()) > 1 or bool(station.scv))
-    impatient = bool(station.patience or station.timeout)
+    product_form = DISCIPLINES[station.discipline].product_form
+    needs_equal_service = product_form == SAME_EXPONENTIAL and (
+        len(station.visitors()) > 1 or bool(station.scv)
+    )
+    has_impatience = bool(station.patience or station.timeout)
     return not (
         station.servers != 1
         or station.rates
         or station.capacity
-        or impatient
-        or form == NEVER
-        or uneven
+        or has_impatience
+        or product_form == NEVER
+        or needs_equal_service
     )
 
 
-def _letters(
+def _class_symbols(
     model: QueueingNetwork, members: list[ClosedClass]
 ) -> tuple[list[list[Any]], list[Any], list[Any], dict[Any, str]]:
-    """Return by class the demands at queues, the times away from queues, and the parts of these at
-    delays; also return how the symbols are written.
+    """Return the symbols by class: the demands at queues, the times away from queues, and the share
+    of these at delays; also return the LaTeX of each symbol.
     """
     import sympy
 
-    names: dict[Any, str] = {}
+    latex_names: dict[Any, str] = {}
 
-    def letter(sign: str, index: str) -> Any:
+    def new_symbol(sign: str, index: str) -> Any:
         symbol = sympy.Symbol(f"{sign}[{index}]", positive=True)
-        names[symbol] = rf"{sign}_{{\text{{{index.replace('_', chr(92) + '_')}}}}}"
+        latex_names[symbol] = rf"{sign}_{{\text{{{index.replace('_', chr(92) + '_')}}}}}"
         return symbol
 
     queues = [
@@ -127,54 +139,56 @@ def _letters(
         if not DISCIPLINES[station.discipline].delay
     ]
     demands = []
-    thinks = []
+    think_times = []
     delays = []
     for label, class_member in zip(model.classes, members, strict=True):
         is_visited = {name: label in station.visitors() for name, station in model.stations.items()}
         demands.append(
             [
-                letter("D", f"{label},{name}") if is_visited[name] else sympy.Integer(0)
+                new_symbol("D", f"{label},{name}") if is_visited[name] else sympy.Integer(0)
                 for name in queues
             ]
         )
         delay_symbols = [
-            letter("D", f"{label},{name}")
+            new_symbol("D", f"{label},{name}")
             for name in model.stations
             if is_visited[name] and name not in queues
         ]
-        think_symbols = [] if class_member.think_time == zero(TIME) else [letter("Z", label)]
+        think_symbols = [] if class_member.think_time == zero(TIME) else [new_symbol("Z", label)]
         delays.append(sum(delay_symbols, sympy.Integer(0)))
-        thinks.append(sum(think_symbols, delays[-1]))
-    return demands, thinks, delays, names
+        think_times.append(sum(think_symbols, delays[-1]))
+    return demands, think_times, delays, latex_names
 
 
 def _mean_values(
-    demand: list[list[Any]], think: list[Any], population: list[int]
+    demands: list[list[Any]], think_times: list[Any], population: list[int]
 ) -> tuple[list[Any], list[Any]]:
-    """Return throughput and response time of each class, 0 without customers; nothing where
+    """Return throughput and response time of each class, 0 without customers; empty lists if the
     equations would be too long.
     """
     import sympy
     from sympy.polys.rings import ring
 
-    symbol_rows = [*demand, think]
+    symbol_rows = [*demands, think_times]
     letters = sorted(
         {letter for row in symbol_rows for symbol in row for letter in symbol.free_symbols}, key=str
     )
     polynomials, *_ = ring(letters or [sympy.Symbol("x")], sympy.QQ)
     *loads, delays = [[polynomials.from_expr(entry) for entry in row] for row in symbol_rows]
     lattice = list(product(*(range(customers + 1) for customers in population)))
-    with_one_less = {
+    with_one_customer_less = {
         n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice
     }
     constants = dict.fromkeys(lattice, polynomials.one)
     for n in lattice:
         for r in [r for r, count in enumerate(n) if count][:1]:
-            constants[n] = constants[with_one_less[n][r]] * delays[r] / n[r]
+            constants[n] = constants[with_one_customer_less[n][r]] * delays[r] / n[r]
     for station in range(len(loads[0])):
         for n in lattice:
             for r in (r for r, count in enumerate(n) if count):
-                constants[n] = constants[n] + loads[r][station] * constants[with_one_less[n][r]]
+                constants[n] = (
+                    constants[n] + loads[r][station] * constants[with_one_customer_less[n][r]]
+                )
             if len(constants[n]) > MOST_TERMS:
                 return [], []
     constant = constants[lattice[-1]]
@@ -184,7 +198,7 @@ def _mean_values(
     response = [sympy.Integer(0)] * len(loads)
     for r, count in enumerate(population):
         if count:
-            constant_with_one_less = constants[with_one_less[lattice[-1]][r]]
+            constant_with_one_less = constants[with_one_customer_less[lattice[-1]][r]]
             throughput[r], response[r] = (
                 _quotient(constant_with_one_less, constant),
                 _quotient(
@@ -194,9 +208,9 @@ def _mean_values(
     return throughput, response
 
 
-def _quotient(above: Any, below: Any) -> Any:
-    above, below = above.cancel(below)
-    return above.as_expr() / below.as_expr()
+def _quotient(numerator: Any, denominator: Any) -> Any:
+    numerator, denominator = numerator.cancel(denominator)
+    return numerator.as_expr() / denominator.as_expr()
 
 
 def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> SymbolicSolution:

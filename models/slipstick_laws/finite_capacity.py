@@ -41,7 +41,7 @@ _CAPACITY = Symbol(
 _BLOCKING = Symbol("blocking", COUNT, "share of the arrivals that are lost", "P_K")
 
 
-def _busy(load: Any, capacity: Any) -> Any:
+def _busy_share(load: Any, capacity: Any) -> Any:
     """Return the share of time that one server of a station of finite capacity is busy, by the
     powers of the load or of its inverse, so that none overflows.
     """
@@ -74,7 +74,7 @@ MM1K_THROUGHPUT = Law(
     title="Customers served by a single server of finite capacity",
     gives=THROUGHPUT,
     equation=lambda capacity=_CAPACITY, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        _busy(arrivals * service, capacity) / service
+        _busy_share(arrivals * service, capacity) / service
     ),
     holds=_LIMITED,
     source=KLEINROCK,
@@ -127,7 +127,9 @@ MM1K_RESPONSE_TIME = Law(
         "response", TIME, "mean time from arrival to departure of customers that are not lost", "R"
     ),
     equation=lambda capacity=_CAPACITY, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        service * geometric_mean(arrivals * service, capacity) / _busy(arrivals * service, capacity)
+        service
+        * geometric_mean(arrivals * service, capacity)
+        / _busy_share(arrivals * service, capacity)
     ),
     holds=_LIMITED,
     source=KLEINROCK,
@@ -135,13 +137,15 @@ MM1K_RESPONSE_TIME = Law(
 )
 
 
-def _full(capacity: Any, servers: Any, load: Any) -> Any:
+def _full_probability(capacity: Any, servers: Any, load: Any) -> Any:
     """Return the probability that the station is full, by sums relative to the full state, so that
     an overflow stands for a probability of 0.
     """
     load_per_server = load / servers
-    below = real_power(1 / load_per_server, capacity - servers) * (1 / erlang_b(load, servers) - 1)
-    return 1 / (below + geometric_sum(1 / load_per_server, capacity - servers + 1))
+    relative_states_below = real_power(1 / load_per_server, capacity - servers) * (
+        1 / erlang_b(load, servers) - 1
+    )
+    return 1 / (relative_states_below + geometric_sum(1 / load_per_server, capacity - servers + 1))
 
 
 def _mean_waiting(capacity: Any, servers: Any, load: Any) -> Any:
@@ -149,10 +153,10 @@ def _mean_waiting(capacity: Any, servers: Any, load: Any) -> Any:
     times the mean of the truncated geometric queue behind them.
     """
     load_per_server = load / servers
-    below = (1 / erlang_b(load, servers) - 1) / geometric_sum(
+    relative_states_below = (1 / erlang_b(load, servers) - 1) / geometric_sum(
         load_per_server, capacity - servers + 1
     )
-    return geometric_mean(load_per_server, capacity - servers) / (1 + below)
+    return geometric_mean(load_per_server, capacity - servers) / (1 + relative_states_below)
 
 
 MMCK_BLOCKING = Law(
@@ -160,7 +164,7 @@ MMCK_BLOCKING = Law(
     title="Share of arrivals lost at several servers of finite capacity",
     gives=_BLOCKING,
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        _full(capacity, servers, arrivals * service)
+        _full_probability(capacity, servers, arrivals * service)
     ),
     holds=_ADMISSIBLE,
     source=KLEINROCK,
@@ -199,7 +203,7 @@ MMCK_WAITING_TIME = Law(
     ),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         _mean_waiting(capacity, servers, arrivals * service)
-        / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
+        / (arrivals * (1 - _full_probability(capacity, servers, arrivals * service)))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
@@ -220,7 +224,7 @@ MMCK_THROUGHPUT = Law(
     title="Customers served by several servers of finite capacity",
     gives=THROUGHPUT,
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        arrivals * (1 - _full(capacity, servers, arrivals * service))
+        arrivals * (1 - _full_probability(capacity, servers, arrivals * service))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
@@ -244,7 +248,7 @@ MMCK_RESPONSE_TIME = Law(
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         service
         + _mean_waiting(capacity, servers, arrivals * service)
-        / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
+        / (arrivals * (1 - _full_probability(capacity, servers, arrivals * service)))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
@@ -260,25 +264,28 @@ MMCK_RESPONSE_TIME = Law(
 )
 
 
-def _states(count: Any, capacity: Any, servers: Any, load: Any) -> Any:
+def _state_probability(count: Any, capacity: Any, servers: Any, load: Any) -> Any:
     """Return the probability of n customers, relative to the state with all servers just busy if n
     is smaller, else by sums towards both ends of the queue.
     """
     load_per_server = load / servers
     waiting = maximum(count - servers, 0)
-    below = 1 / erlang_b(load, servers) - 1
-    fewer = (
+    relative_states_below = 1 / erlang_b(load, servers) - 1
+    probability_below = (
         poisson(load, count)
         / poisson(load, servers)
-        / (below + geometric_sum(load_per_server, capacity - servers + 1))
+        / (relative_states_below + geometric_sum(load_per_server, capacity - servers + 1))
     )
-    line = (
+    relative_queue = (
         geometric_sum(load_per_server, capacity - servers - waiting + 1)
         + geometric_sum(1 / load_per_server, waiting + 1)
         - 1
     )
     return select(
-        count, servers, fewer, 1 / (below * real_power(1 / load_per_server, waiting) + line)
+        count,
+        servers,
+        probability_below,
+        1 / (relative_states_below * real_power(1 / load_per_server, waiting) + relative_queue),
     )
 
 
@@ -287,7 +294,7 @@ MMCK_NUMBER_PROBABILITY = Law(
     title="Probability of n customers at several servers of finite capacity",
     gives=PROBABILITY,
     equation=lambda count=PRESENT, capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        _states(count, capacity, servers, arrivals * service)
+        _state_probability(count, capacity, servers, arrivals * service)
     ),
     holds=(
         f"count >= 0 and count <= capacity and count == floor(count) and {_ADMISSIBLE} and "

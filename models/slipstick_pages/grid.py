@@ -27,10 +27,10 @@ from slipstick_pages.model import Slider
 __all__ = ["AnswerGrid", "GridForm", "structure_counts"]
 
 _NODES = (13, 25)
-_TRIED, _TRIED_NUMBERS = 100, 10
-"""Points between the nodes at which a grid is tried, and whole numbers among those of a chain."""
-_CLOSE = 3e-3
-"""More nodes are taken where interpolation between fewer is further off."""
+_TEST_POINTS, _TEST_NUMBERS = 100, 10
+"""Random points at which a grid is tested, and different whole numbers among those of a chain."""
+_LARGEST_ERROR = 3e-3
+"""Relative error of interpolation above which a grid gets more nodes [1]."""
 _MOST_HALVINGS = 20
 _MOST_STRUCTURES = 12
 """Values of a number that the model is built with: each takes a model of its own."""
@@ -72,13 +72,15 @@ class GridForm:
     ----------
     form : compiled at the values given
     structures : numbers with which the model is built, by path
-    compiled : compiles the model with other such numbers; None where it refuses them
+    compile_with : compiles the model with other such numbers; returns None if it refuses them
     """
 
     form: CompiledModel
     structures: Mapping[str, Parameter]
-    compiled: Callable[[Mapping[str, int]], CompiledModel | None]
-    forms: dict[tuple[tuple[str, int], ...], CompiledModel | None] = field(default_factory=dict)
+    compile_with: Callable[[Mapping[str, int]], CompiledModel | None]
+    compiled_by_counts: dict[tuple[tuple[str, int], ...], CompiledModel | None] = field(
+        default_factory=dict
+    )
 
     def columns(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """Solve at aligned points, and return the columns; NaN where there is no answer."""
@@ -91,7 +93,7 @@ class GridForm:
         pieces = []
         for key in {tuple(row) for row in keys.tolist()}:
             rows = np.flatnonzero((keys == key).all(axis=1))
-            form = self._form(names, key)
+            form = self._compiled_model(names, key)
             if form is None:
                 continue
             other_columns = {
@@ -100,18 +102,20 @@ class GridForm:
             pieces.append((rows, _columns(form, other_columns or {"": np.zeros(len(rows))})))
         return join_columns(count, pieces)
 
-    def _form(self, names: Sequence[str], numbers: tuple[int, ...]) -> CompiledModel | None:
+    def _compiled_model(
+        self, names: Sequence[str], numbers: tuple[int, ...]
+    ) -> CompiledModel | None:
         key = tuple(zip(names, numbers, strict=True))
-        if key not in self.forms:
-            self.forms[key] = self.compiled(dict(key))
-        return self.forms[key]
+        if key not in self.compiled_by_counts:
+            self.compiled_by_counts[key] = self.compile_with(dict(key))
+        return self.compiled_by_counts[key]
 
     def failure(self, name: str, value: float) -> str:
         """Return why there is no answer where one input is changed to a value; empty if there is
         one.
         """
         if name in self.structures:
-            form = self._form([name], (int(value),))
+            form = self._compiled_model([name], (int(value),))
             return form.points({}).answer(0, shares=False).refusal if form else "refused"
         return self.form.points({name: np.array([value])}).answer(0, shares=False).refusal
 
@@ -147,39 +151,46 @@ class AnswerGrid:
     answer : at the values given
     quantity : the first value that the page shows
     outputs : names of all values that it shows
-    costly : whether a point takes so long that few nodes have to be enough
+    is_costly : whether a point takes so long that few nodes have to suffice
     """
 
     form: GridForm
     answer: Answer
     quantity: str
     outputs: Sequence[str]
-    costly: bool
+    is_costly: bool
 
     def data(self, sliders: Sequence[Slider]) -> dict[str, Any]:
-        """Return the grid as `LiveModel.grid` has it, with the fewest nodes at which interpolation
-        is close enough; empty where a point has no answer.
+        """Return the data of `LiveModel.grid`, with the fewest nodes at which interpolation is
+        accurate enough; empty if a node has no answer.
         """
         test_points = self._test_points(sliders)
-        exact: dict[str, Array] = {}
-        for count in _NODES[:1] if self.costly else _NODES:
-            logs = [np.log(_nodes(slider, count, self.form.structures)) for slider in sliders]
-            mesh = [np.exp(axis.ravel()) for axis in np.meshgrid(*logs, indexing="ij")]
-            at_nodes = self._columns_at(sliders, mesh)
-            if not np.isfinite(at_nodes.get(self.quantity, np.full(1, np.nan))).all():
+        exact_columns: dict[str, Array] = {}
+        for count in _NODES[:1] if self.is_costly else _NODES:
+            log_nodes = [
+                np.log(_axis_nodes(slider, count, self.form.structures)) for slider in sliders
+            ]
+            mesh = [np.exp(axis.ravel()) for axis in np.meshgrid(*log_nodes, indexing="ij")]
+            columns_at_nodes = self._columns_at(sliders, mesh)
+            if not np.isfinite(columns_at_nodes.get(self.quantity, np.full(1, np.nan))).all():
                 return {}
-            exact = exact or self._columns_at(sliders, test_points)
-            outputs = [name for name in self.outputs if np.isfinite(at_nodes[name]).all()]
+            exact_columns = exact_columns or self._columns_at(sliders, test_points)
+            outputs = [name for name in self.outputs if np.isfinite(columns_at_nodes[name]).all()]
             errors = {
-                name: _error(logs, at_nodes[name], np.log(np.array(test_points).T), exact[name])
+                name: _interpolation_error(
+                    log_nodes,
+                    columns_at_nodes[name],
+                    np.log(np.array(test_points).T),
+                    exact_columns[name],
+                )
                 for name in outputs
             }
-            if errors[self.quantity] <= _CLOSE:
+            if errors[self.quantity] <= _LARGEST_ERROR:
                 break
         account = {
-            name: at_nodes[f"account[{name}]"]
+            name: columns_at_nodes[f"account[{name}]"]
             for name in self.answer.account
-            if f"account[{name}]" in at_nodes
+            if f"account[{name}]" in columns_at_nodes
         }
         account_sum = sum(account.values(), np.zeros(1))
         if not np.isfinite(account_sum).all():  # a method that answered some points has none
@@ -187,18 +198,18 @@ class AnswerGrid:
         return {
             "axes": [
                 {"name": slider.name, "nodes": nodes.tolist()}
-                for slider, nodes in zip(sliders, logs, strict=True)
+                for slider, nodes in zip(sliders, log_nodes, strict=True)
             ],
             "outputs": {
-                name: _column_text(at_nodes[name], 9 if name == self.quantity else 6)
+                name: _stored_column(columns_at_nodes[name], 9 if name == self.quantity else 6)
                 for name in outputs
             },
             "shares": {
-                name: _with_digits(column / account_sum, 4) for name, column in account.items()
+                name: _rounded_values(column / account_sum, 4) for name, column in account.items()
             },
             "error": errors[self.quantity],
             "errors": {name: float(f"{error:.2g}") for name, error in errors.items()},
-            "tried": _TRIED,
+            "tried": _TEST_POINTS,
         }
 
     def _columns_at(self, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
@@ -212,56 +223,59 @@ class AnswerGrid:
         """Return random points between the ends of the sliders, of a fixed seed, at which
         interpolation is compared with answers.
         """
-        uniform_numbers = np.random.default_rng(0).random((_TRIED, len(sliders))).T
+        uniform_numbers = np.random.default_rng(0).random((_TEST_POINTS, len(sliders))).T
         if self.answer.method == MARKOV_CHAIN:
             # Each number of processors, servers or permits has a chain of its own to explore.
-            whole = [slider.whole for slider in sliders]
-            indexes = np.arange(_TRIED) % _TRIED_NUMBERS
-            uniform_numbers[whole] = uniform_numbers[whole][:, indexes]
-        places = [
-            slider.low * (slider.high / slider.low) ** part
-            for slider, part in zip(sliders, uniform_numbers, strict=True)
+            is_whole = [slider.whole for slider in sliders]
+            indexes = np.arange(_TEST_POINTS) % _TEST_NUMBERS
+            uniform_numbers[is_whole] = uniform_numbers[is_whole][:, indexes]
+        points = [
+            slider.low * (slider.high / slider.low) ** fraction
+            for slider, fraction in zip(sliders, uniform_numbers, strict=True)
         ]
         return [
-            place.round() if slider.whole else place
-            for slider, place in zip(sliders, places, strict=True)
+            coordinates.round() if slider.whole else coordinates
+            for slider, coordinates in zip(sliders, points, strict=True)
         ]
 
-    def within_answers(
+    def sliders_with_answers(
         self, sliders: Sequence[Slider], slopes: Mapping[str, float]
     ) -> list[Slider]:
-        """Return the sliders with those ends halved that lengthen the time, until all of them
-        together have an answer: an open network has none beyond saturation.
+        """Return the sliders with narrower ranges, so that the model has an answer when all of them
+        are at the end that lengthens the time: an open network has none beyond saturation.
         """
         moved_sliders = list(sliders)
         for _ in range(_MOST_HALVINGS):
-            longest = {
-                slider.name: np.array([slider.high if _longer(slider, slopes) else slider.low])
+            slowest_values = {
+                slider.name: np.array(
+                    [slider.high if _lengthens_time(slider, slopes) else slider.low]
+                )
                 for slider in moved_sliders
             }
-            column = self.form.columns(longest).get(self.quantity, np.full(1, np.nan))
+            column = self.form.columns(slowest_values).get(self.quantity, np.full(1, np.nan))
             if np.isfinite(column).all():
                 return moved_sliders
             moved_sliders = [
-                _with_nearer_end(slider, high=_longer(slider, slopes)) for slider in moved_sliders
+                _with_nearer_end(slider, high=_lengthens_time(slider, slopes))
+                for slider in moved_sliders
             ]
         return list(sliders)
 
-    def missing(self, sliders: Sequence[Slider]) -> str:
-        """Return in words where the grid has no answer and why: at an end of one input, or of
-        several together.
+    def reason_without_answer(self, sliders: Sequence[Slider]) -> str:
+        """Return a message on where the grid has no answer, and why: at an end of one input, or at
+        the ends of several inputs together.
         """
         for slider in sliders:
             for end in (slider.low, slider.high):
-                failed = self.form.failure(slider.name, end)
-                if failed:
+                reason = self.form.failure(slider.name, end)
+                if reason:
                     place = f"{slider.name} = {quantity(end, slider.unit)}"
-                    return f"at {place} there is no answer: {failed}"
+                    return f"at {place} there is no answer: {reason}"
         names = " and ".join(slider.name for slider in sliders)
         return f"where {names} are all changed there is no answer at some points"
 
 
-def _longer(slider: Slider, slopes: Mapping[str, float]) -> bool:
+def _lengthens_time(slider: Slider, slopes: Mapping[str, float]) -> bool:
     return slopes.get(slider.name, 0.0) > 0
 
 
@@ -273,29 +287,31 @@ def _with_nearer_end(slider: Slider, *, high: bool) -> Slider:
     return replace(slider, high=end) if high else replace(slider, low=end)
 
 
-def _error(logs: Sequence[Array], column: Array, places: Array, exact: Array) -> float:
+def _interpolation_error(
+    log_nodes: Sequence[Array], column: Array, places: Array, exact: Array
+) -> float:
     """Return the largest relative error of interpolation, at points whose answers are known."""
-    stored = _column_text(column)
-    table = np.array(stored["column"]).reshape(tuple(map(len, logs)))
-    low, high = (np.array([axis[end] for axis in logs]) for end in (0, -1))
+    stored_column = _stored_column(column)
+    table = np.array(stored_column["column"]).reshape(tuple(map(len, log_nodes)))
+    low, high = (np.array([axis[end] for axis in log_nodes]) for end in (0, -1))
     clipped_places = np.clip(places, low, high)  # but for rounding
-    guess = RegularGridInterpolator(logs, table)(clipped_places)
-    guess = np.exp(guess) if stored["logs"] else guess
+    interpolated = RegularGridInterpolator(log_nodes, table)(clipped_places)
+    interpolated = np.exp(interpolated) if stored_column["logs"] else interpolated
     scale = np.maximum(np.abs(exact), 1e-3 * np.nanmax(np.abs(exact), initial=1e-300))
-    return float(np.nanmax(np.abs(guess - exact) / scale, initial=0.0))
+    return float(np.nanmax(np.abs(interpolated - exact) / scale, initial=0.0))
 
 
-def _column_text(column: Array, digits: int = 6) -> dict[str, Any]:
+def _stored_column(column: Array, digits: int = 6) -> dict[str, Any]:
     """Return a column of the grid as the page stores it: as logarithms if all values are above
     0.
     """
     logs = bool((column > 0).all())
-    return {"logs": logs, "column": _with_digits(np.log(column) if logs else column, digits)}
+    return {"logs": logs, "column": _rounded_values(np.log(column) if logs else column, digits)}
 
 
-def _nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> Array:
-    """Return the nodes of an axis: at equal ratios, with the value itself among them; of few whole
-    numbers all.
+def _axis_nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> Array:
+    """Return the nodes of an axis: at equal ratios and at the present value; all whole numbers if
+    they are few.
     """
     if slider.whole and slider.high - slider.low < max(count, 16):
         return np.arange(slider.low, slider.high + 1)
@@ -307,5 +323,5 @@ def _nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> A
     return np.unique(nodes.round() if slider.whole else np.unique(nodes.round(15)))
 
 
-def _with_digits(column: Array, digits: int) -> list[float]:
+def _rounded_values(column: Array, digits: int) -> list[float]:
     return [float(f"{entry:.{digits}g}") for entry in column.tolist()]

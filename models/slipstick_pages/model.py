@@ -1,8 +1,8 @@
 """A page in HTML in which a model runs.
 
 The tape of a closed form is data in the page, and `live.js` runs it: forwards for the value,
-backwards for account and elasticities. Of other methods the page has answers at the points of a
-grid, and interpolates; some stand as they are.
+backwards for account and elasticities. For other methods the page has answers at the points of a
+grid and interpolates between them, or has fixed answers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slipstick.schema.inputs import Settings
     from slipstick.schema.library import Library
 
-RUNS = frozenset(
+PAGE_OPERATORS = frozenset(
     (
         *(
             "booked",
@@ -89,8 +89,8 @@ class LiveModel:
     title : of the page
     answer : at the values given
     quantity : name of the value that is shown first
-    tape : what `Tape.listing` gives for the value, the account, and the stages of pipelines; None
-        where it does not run
+    tape : the result of `Tape.listing` for the value, the account, and the stages of pipelines;
+        None if it does not run
     grid : in the place of a tape, answers at the points of a grid: its axes with the logarithms of
         their nodes, each value and the shares of the account along the axes in order, the largest
         error that was seen between the points, and the names of inputs that do not move (`still`)
@@ -101,8 +101,8 @@ class LiveModel:
     pipelines : names of the stages of each, in the order of the outputs
     sliders : what can be moved, the most important first
     fixed : why nothing runs
-    draws : of inputs with ranges, by which factors draws of them differ from the values given
-    noise : of each value, the standard deviation of its logarithm that a fit tells
+    draws : factors between draws of each input with a range and its given value
+    noise : standard deviation of the logarithm of each value, from a fit
     """
 
     title: str
@@ -146,38 +146,48 @@ def live_page(model: LiveModel) -> str:
     >>> "&lt;script&gt;" in page, "default-src 'none'" in page, len(page) < MOST_PAGE_BYTES
     (True, True, True)
     """
-    return html_page(model.title, *_section(model))
+    return html_page(model.title, *_html_and_script(model))
 
 
 def page_section(model: LiveModel) -> PageSection:
     """Return a model that runs as a section of a larger page."""
-    return PageSection(model.title, *_section(model))
+    return PageSection(model.title, *_html_and_script(model))
 
 
-def _section(model: LiveModel) -> tuple[str, str]:
+def _html_and_script(model: LiveModel) -> tuple[str, str]:
     """Return the HTML and the script of a model; without sliders and script where the model cannot
     run in a page or would make it too large.
     """
-    unknown = {instruction[0] for instruction in model.tape["code"]} - RUNS if model.tape else set()
+    unknown_operators = (
+        {instruction[0] for instruction in model.tape["code"]} - PAGE_OPERATORS
+        if model.tape
+        else set()
+    )
     reason_fixed = model.fixed or (
-        f"{', '.join(sorted(unknown))} does not run in a page" if unknown else ""
+        f"{', '.join(sorted(unknown_operators))} does not run in a page"
+        if unknown_operators
+        else ""
     )
     if not reason_fixed and (model.tape or model.grid):
-        document = _live(model), (Path(__file__).parent / "live.js").read_text("utf-8")
+        document = _live_html(model), (Path(__file__).parent / "live.js").read_text("utf-8")
         if len(html_page(model.title, *document).encode()) <= MOST_PAGE_BYTES:
             return document
         reason_fixed = f"the page would have more than {MOST_PAGE_BYTES // 1024} KiB"
     note = f"<p>This page shows fixed answers: {escape(reason_fixed)}.</p>" if reason_fixed else ""
     words = model.words
-    parts = {
+    seconds_by_phrase = {
         words.component_phrase(label): seconds for label, seconds in model.answer.account.items()
     }
-    account = f"<h2>Account of the time</h2>{_bars(parts)}" if parts else ""
-    values = _values(model.answer, words)
-    return _method_words(model.answer) + note + values + account + _notes(model.answer), ""
+    account = (
+        f"<h2>Account of the time</h2>{_account_bars(seconds_by_phrase)}"
+        if seconds_by_phrase
+        else ""
+    )
+    values = _values_table(model.answer, words)
+    return _method_html(model.answer) + note + values + account + _notes_html(model.answer), ""
 
 
-def _live(model: LiveModel) -> str:
+def _live_html(model: LiveModel) -> str:
     answer = model.answer
     tape = dict(model.tape or {})
     tape["labels"] = [
@@ -220,17 +230,18 @@ def _live(model: LiveModel) -> str:
     }
     # A text may not end the element that it is in, nor begin a comment.
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    none = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
+    noscript = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
     account = ""
     if components:
-        bars = _bars(
+        bars = _account_bars(
             {model.words.component_phrase(name): answer.account[name] for name in components}
         )
         account = f"<h2>Account of {escape(model.words.value(model.quantity))}</h2>{bars}"
     body = (
-        f'{_method_words(answer)}{none}<div class="live"><div>{_answer_part(model)}</div>'
+        f'{_method_html(answer)}{noscript}<div class="live"><div>{_answer_part(model)}</div>'
         f"<div>{_controls(model)}</div></div>{_comparison(model)}{account}"
-        f'<h2>What matters</h2><ol id="ranking"></ol>{_notes(answer)}{_values(answer, model.words)}'
+        f'<h2>What matters</h2><ol id="ranking"></ol>{_notes_html(answer)}'
+        f"{_values_table(answer, model.words)}"
     )
     return f'{body}<script type="application/json" id="model">{text}</script>'
 
@@ -261,8 +272,8 @@ def _answer_part(model: LiveModel) -> str:
         f' id="shown">{escape(capital(words.value(model.quantity)))}</h2>'
         f'<p><output id="value">{present_value}</output> <span id="ratio">as given</span></p>'
         f'<p id="saturated"></p>{limits}</section>'
-        f'<p class="choices">{_choice("output", "Output", outputs)} '
-        f"{_choice('against', 'Against', inputs)} "
+        f'<p class="choices">{_choice_html("output", "Output", outputs)} '
+        f"{_choice_html('against', 'Against', inputs)} "
         '<label for="wanted">Limit</label> <input id="wanted" size="9"></p>'
         f'<figure><svg id="curve" role="img" aria-labelledby="caption"></svg>'
         f'<figcaption id="caption"></figcaption></figure>{note}'
@@ -274,7 +285,7 @@ def _controls(model: LiveModel) -> str:
     values.
     """
     sliders = "".join(
-        _slider(index, slider, model.words.quantity(slider.name))
+        _slider_html(index, slider, model.words.quantity(slider.name))
         for index, slider in enumerate(model.sliders)
     )
     return (
@@ -303,7 +314,7 @@ def _with_ends(answer: Answer, name: str) -> str:
     return readable_quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
-def _choice(name: str, label: str, options: Mapping[str, str]) -> str:
+def _choice_html(name: str, label: str, options: Mapping[str, str]) -> str:
     items = "".join(
         f'<option value="{escape(option)}">{escape(words)}</option>'
         for option, words in options.items()
@@ -350,8 +361,8 @@ _MOST_STILL = 6
 """Inputs that do not move and are named."""
 
 
-def _method_words(answer: Answer) -> str:
-    """Return in words which method answered, and the settings given beside the model."""
+def _method_html(answer: Answer) -> str:
+    """Return the HTML of the method that answered, and of the settings beside the model."""
     settings_in_words = [
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
         for path, value in answer.given.items()
@@ -359,17 +370,17 @@ def _method_words(answer: Answer) -> str:
     opening = (
         f"<p>{escape(answer.model)} by {escape(answer.method)}: {exactness_words(answer)}.</p>"
     )
-    return opening + _list(settings_in_words)
+    return opening + _html_list(settings_in_words)
 
 
-def _notes(answer: Answer) -> str:
-    """Return in words what the method and an import left out or assumed."""
+def _notes_html(answer: Answer) -> str:
+    """Return the HTML of the notes on what the method and an import left out or assumed."""
     losses = [losses_sentence(answer.left_out)] if answer.left_out else []
-    notes = _list([*losses, *answer.notes])
+    notes = _html_list([*losses, *answer.notes])
     return f"<h2>Notes</h2>{notes}" if notes else ""
 
 
-def _list(lines: Sequence[str]) -> str:
+def _html_list(lines: Sequence[str]) -> str:
     shown, more = _first_lines([f"<li>{escape(line)}</li>" for line in lines])
     return f"<ul>{shown}</ul>{more}" if shown else ""
 
@@ -382,7 +393,7 @@ def _first_lines(lines: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def _slider(index: int, slider: Slider, words: str) -> str:
+def _slider_html(index: int, slider: Slider, words: str) -> str:
     """Return the HTML of a slider with its field."""
     if slider.counted:
         low = int(slider.low)
@@ -404,7 +415,7 @@ def _slider(index: int, slider: Slider, words: str) -> str:
     )
 
 
-def _bars(account: Mapping[str, float]) -> str:
+def _account_bars(account: Mapping[str, float]) -> str:
     total = sum(account.values())
     rows = [
         f'<tr><th scope="row">{escape(name)}</th><td><svg class="bar" id="bar-{index}"'
@@ -417,7 +428,7 @@ def _bars(account: Mapping[str, float]) -> str:
     return f'<table class="bars">{lines_shown}</table>{further_line}'
 
 
-def _values(answer: Answer, words: Words) -> str:
+def _values_table(answer: Answer, words: Words) -> str:
     rows = [
         f'<tr><th scope="row">{escape(words.value(name))}</th>'
         f"<td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>"

@@ -52,15 +52,15 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
     classes.r.arrivals * stations.db.service.r / stations.db.servers
     """
     classes = {
-        name: entry
-        for name, entry in model.classes.items()
-        if isinstance(entry, OpenClass) and _plain(entry)
+        name: customer_class
+        for name, customer_class in model.classes.items()
+        if isinstance(customer_class, OpenClass) and _has_poisson_arrivals(customer_class)
     }
     if not classes or model.chains or model.constructs or len(classes) < len(model.classes):
         return None
-    if not all(map(_product_form, model.stations.values())):
+    if not all(map(_has_product_form, model.stations.values())):
         return None
-    arrivals = {name: entry.arrivals for name, entry in classes.items()}
+    arrivals = {name: customer_class.arrivals for name, customer_class in classes.items()}
     values: dict[str, Expr] = {}
     busy: dict[str, Expr] = {}
     residence: dict[str, dict[str, Expr]] = {name: {} for name in classes}
@@ -68,12 +68,12 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
         demands = {label: _demand(station, label) for label in station.visitors()}
         load = total(arrivals[label] * demand for label, demand in demands.items())
         servers = Parameter(f"stations.{name}.servers", COUNT, float(station.servers))
-        delay = DISCIPLINES[station.discipline].delay
+        is_delay = DISCIPLINES[station.discipline].delay
         for label, demand in demands.items():
-            at_station = _booked_residence_time(name, demand, servers, load, delay=delay)
-            residence[label][name] = at_station
-            values[f"residence_time[{label},{name}]"] = at_station
-        if not delay:
+            residence_time = _booked_residence_time(name, demand, servers, load, delay=is_delay)
+            residence[label][name] = residence_time
+            values[f"residence_time[{label},{name}]"] = residence_time
+        if not is_delay:
             busy[name] = values[f"utilization[{name}]"] = load / servers
         values[f"queue_length[{name}]"] = total(
             arrivals[label] * residence[label][name] for label in demands
@@ -84,21 +84,27 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
     return OpenForm({**responses, **values}, busy, next(iter(responses.values())))
 
 
-def _plain(entry: OpenClass) -> bool:
+def _has_poisson_arrivals(entry: OpenClass) -> bool:
     """Return whether customers of a class arrive one by one in a Poisson stream."""
     return not entry.bursty and entry.batch == 1 and not entry.trace
 
 
-def _product_form(station: NetworkStation) -> bool:
+def _has_product_form(station: NetworkStation) -> bool:
     """Return whether a station is an M/M/c queue, or equivalent to one in its mean values."""
-    form = DISCIPLINES[station.discipline].product_form
-    limits = (station.rates, station.capacity, station.patience, station.timeout, station.priority)
-    if any(limits) or form == NEVER:
+    product_form = DISCIPLINES[station.discipline].product_form
+    constructs = (
+        station.rates,
+        station.capacity,
+        station.patience,
+        station.timeout,
+        station.priority,
+    )
+    if any(constructs) or product_form == NEVER:
         return False
     times = set(station.service.values())
-    one_service_time = len(station.visitors()) < 2 or (not station.demand and len(times) == 1)
-    exponential = all(scv == Number(1.0) for scv in station.scv.values())
-    return form != SAME_EXPONENTIAL or (one_service_time and exponential)
+    has_one_service_time = len(station.visitors()) < 2 or (not station.demand and len(times) == 1)
+    is_exponential = all(scv == Number(1.0) for scv in station.scv.values())
+    return product_form != SAME_EXPONENTIAL or (has_one_service_time and is_exponential)
 
 
 def _demand(station: NetworkStation, label: str) -> Expr:

@@ -42,22 +42,26 @@ from slipstick_pages.grid import AnswerGrid, GridForm, structure_counts
 from slipstick_pages.model import LiveModel, Slider
 from slipstick_pages.open_form import OpenForm, open_form
 
-_FIRST = ("time", "response_time")  # what a page shows, where there is one
+_MAIN_VALUES = ("time", "response_time")  # what a page shows, where there is one
 _MOST_SLIDERS = 8
 _REACH = 10.0  # a slider goes from a tenth of the value given to ten times as much
-_FEWEST = 16.0  # a whole number goes up to so much at least
+_LEAST_UPPER_END = 16.0  # a whole number goes up to so much at least
 _AXES = 2
 _MOST_OUTPUTS = 8
-_WANTED = (
+_DISPLAY_ORDER = (
     *("time", "response_time", "throughput", "efficiency", "speedup", "processors_lost"),
     *("utilization", "queue_length"),
 )
-"""What a page shows of an answer, in this order, where its study does not say it."""
+"""The values of an answer that a page shows, in this order."""
 _GRID_REACHES = (4.0, 2.0, 1.25)
-"""A grid reaches so far around the values given: less far where points have no answer."""
+"""Factors by which a grid extends around the given values; a smaller one if points have no answer.
+"""
 _BEYOND = 1.1  # a slider of an open network goes a little beyond saturation
 _TRIED = 100
-_GRIDDED = (MEAN_VALUE, *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)))
+_METHODS_WITH_GRID = (
+    MEAN_VALUE,
+    *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)),
+)
 
 
 def live_model(
@@ -92,7 +96,7 @@ def live_model(
     (answer, *_), built = solve_settings(settings, library, [method])
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
-    model = _page_of(answer, built, settings, library, wanted_inputs)
+    model = _live_model_of(answer, built, settings, library, wanted_inputs)
     uncertain = built.uncertain
     if not uncertain.paths:
         return model
@@ -108,14 +112,14 @@ def live_model(
     )
 
 
-def _page_of(
+def _live_model_of(
     answer: Answer,
     built: BuiltModel,
     settings: Settings,
     library: Library,
     wanted_inputs: Sequence[str],
 ) -> LiveModel:
-    """Return a solved model as a page needs it, with uncertain settings at the middle of their
+    """Return the page's data of a solved model, with uncertain settings at the middle of their
     ranges.
     """
     model = built.model
@@ -125,12 +129,12 @@ def _page_of(
     # inputs.
     quantity = min(
         answer.values,
-        key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient),
+        key=lambda name: (name.partition("[")[0] not in _MAIN_VALUES, name not in answer.gradient),
     )
     live = LiveModel(title, answer, quantity)
     if isinstance(model, QueueingNetwork) and answer.method == EXACT and answer.exact:
         formulas = open_form(model)
-        if formulas is not None and _agree(formulas, answer):
+        if formulas is not None and _do_agree(formulas, answer):
             return _page_of_open_network(live, built, formulas, wanted_inputs)
     if answer.method != CLOSED_FORM:
         return _with_grid(live, built, wanted_inputs, settings, library)
@@ -177,8 +181,8 @@ def _page_of(
 def live_base(
     results: Results, cases: Mapping[str, Settings], library: Library
 ) -> LiveModel | None:
-    """Return the first case of a study as a page needs it; None if a page cannot solve it, as it
-    cannot simulate.
+    """Return the page's data of the first case of a study; None if a page cannot solve it, for
+    example because it is simulated.
 
     Parameters
     ----------
@@ -186,7 +190,7 @@ def live_base(
         read
     """
     case, answer = next(iter(results.cases.items()), ("", None))
-    if answer is None or answer.failed or answer.method not in (CLOSED_FORM, *_GRIDDED):
+    if answer is None or answer.failed or answer.method not in (CLOSED_FORM, *_METHODS_WITH_GRID):
         return None
     model = live_model(cases[case], answer.method, library)
     return model if model.sliders else None
@@ -203,21 +207,25 @@ def _with_sliders(
     most.
     """
     slopes = model.answer.gradient[model.quantity]
-    still = _chances(built)
+    probabilities = _probability_names(built)
     values = {
         name: float(parameter.value)
         for name, parameter in tape.parameters.items()
         if parameter.value is not None
     }
-    movable = {name: value for name, value in values.items() if value > 0 and name not in still}
-    makes = {name: _slider(tape.parameters[name], value, built) for name, value in movable.items()}
+    movable = {
+        name: value for name, value in values.items() if value > 0 and name not in probabilities
+    }
+    slider_by_name = {
+        name: _slider(tape.parameters[name], value, built) for name, value in movable.items()
+    }
     effects = {
-        name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name])
+        name: abs(slopes.get(name, 0.0) * value) or _change_when_doubled(tape, slider_by_name[name])
         for name, value in movable.items()
     }
     sliders: list[Slider] = []
     for name in _inputs_by_effect(effects, wanted_inputs):
-        parameter = makes[name]
+        parameter = slider_by_name[name]
         ends = {slider.name: np.array([slider.high]) for slider in (*sliders, parameter)}
         # A processor or an item more may be the first that waits.
         if form is None or not model.answer.exact or form.exact(ends).all():
@@ -239,48 +247,52 @@ def _page_of_open_network(
     tape = Tape([values[live.quantity], form.account, *values.values(), *form.busy.values()])
     listing = tape.listing()
     registers = dict(zip(values, listing["outputs"][2:], strict=False))
-    busy = listing["outputs"][2 + len(values) :]
+    busy_registers = listing["outputs"][2 + len(values) :]
     given_values = {
         name: float(parameter.value)
         for name, parameter in tape.parameters.items()
         if parameter.value is not None
     }
     positive_values = {name: value for name, value in given_values.items() if value > 0}
-    makes = {
+    slider_by_name = {
         name: _open_slider(_slider(tape.parameters[name], value, built), tape, 2 + len(values))
         for name, value in positive_values.items()
     }
     slopes = live.answer.gradient.get(live.quantity, {})
     effects = {
-        name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name])
+        name: abs(slopes.get(name, 0.0) * value) or _change_when_doubled(tape, slider_by_name[name])
         for name, value in positive_values.items()
     }
     inputs_by_effect = _inputs_by_effect(effects, wanted_inputs)
     # Arrivals and servers first: they are what one can change.
-    first = [name for name in inputs_by_effect if name.endswith((".arrivals", ".servers"))]
-    order = list(dict.fromkeys((*wanted_inputs, *first, *inputs_by_effect)))[:_MOST_SLIDERS]
+    changeable_inputs = [
+        name for name in inputs_by_effect if name.endswith((".arrivals", ".servers"))
+    ]
+    order = list(dict.fromkeys((*wanted_inputs, *changeable_inputs, *inputs_by_effect)))[
+        :_MOST_SLIDERS
+    ]
     return replace(
         live,
         tape={**listing, "outputs": listing["outputs"][:2]},
         values=given_values,
         components={label: label for _, label in listing["labels"]},
-        sliders=[makes[name] for name in order],
+        sliders=[slider_by_name[name] for name in order],
         shown={name: registers[name] for name in names},
-        busy=dict(zip(form.busy, busy, strict=True)),
+        busy=dict(zip(form.busy, busy_registers, strict=True)),
     )
 
 
-def _agree(form: OpenForm, answer: Answer) -> bool:
+def _do_agree(formulas: OpenForm, answer: Answer) -> bool:
     """Return whether the formulas give the values that the exact solver gave."""
-    names = [name for name in form.values if name in answer.values]
-    columns = Tape([form.values[name] for name in names]).run({})
+    names = [name for name in formulas.values if name in answer.values]
+    columns = Tape([formulas.values[name] for name in names]).run({})
     return all(
-        isclose(float(column[0]), answer.find(name) or 0.0, rel_tol=_AGREED, abs_tol=_AGREED)
+        isclose(float(column[0]), answer.find(name) or 0.0, rel_tol=_AGREEMENT, abs_tol=_AGREEMENT)
         for name, column in zip(names, columns, strict=True)
     )
 
 
-_AGREED = 1e-9
+_AGREEMENT = 1e-9
 
 
 def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
@@ -315,7 +327,7 @@ def _names_shown_first(names: Iterable[str], quantity: str) -> list[str]:
     interest to a reader.
     """
     other_names = [name for name in names if name != quantity]
-    ranks = {name: rank for rank, name in enumerate(_WANTED)}
+    ranks = {name: rank for rank, name in enumerate(_DISPLAY_ORDER)}
     ranked_names = [name for name in other_names if name.partition("[")[0] in ranks]
     ranked_names.sort(key=lambda name: ranks[name.partition("[")[0]])
     return ranked_names[: _MOST_OUTPUTS - 1]
@@ -332,14 +344,14 @@ def _with_grid(
     error of interpolation between them.
     """
     method = live.answer.method
-    if method not in _GRIDDED:
+    if method not in _METHODS_WITH_GRID:
         reason_fixed = f"answers by {method} do not run in a page"
         if method == SIMULATION:
             reason_fixed += "; with mean value analysis (--with mean-value) most models do"
         return replace(live, fixed=reason_fixed)
     compiled = form_of(built.model, built.parameters, method, built.options.simulation)
 
-    def rebuilt(counts: Mapping[str, int]) -> CompiledModel | None:
+    def compile_with_counts(counts: Mapping[str, int]) -> CompiledModel | None:
         texts = {name: read_value(str(count), name) for name, count in counts.items()}
         with suppress(SlipstickError):
             other_model = build(resolve({**settings, **texts}, library))
@@ -348,7 +360,7 @@ def _with_grid(
             )
         return None
 
-    chances = _chances(built)
+    probabilities = _probability_names(built)
     structures = {
         name: parameter
         for name, parameter in structure_counts(built).items()
@@ -357,44 +369,44 @@ def _with_grid(
     known_parameters = {
         name: built.parameters[name]
         for name in compiled.parameters
-        if name in built.parameters and name not in chances
+        if name in built.parameters and name not in probabilities
     } | structures
     values = {
         name: float(parameter.value)
         for name, parameter in known_parameters.items()
         if parameter.value is not None and parameter.value > 0
     }
-    form = GridForm(compiled, structures, rebuilt)
+    form = GridForm(compiled, structures, compile_with_counts)
     slopes = live.answer.gradient.get(live.quantity, {})
-    names = _axes(live, form, known_parameters, values, wanted_inputs)
+    names = _grid_inputs(live, form, known_parameters, values, wanted_inputs)
     if not names:
         return replace(live, fixed=f"no input changes the answer by {method} smoothly")
-    costly = _costly(built.model, method)
+    is_costly = _is_costly(built.model, method)
     outputs = [live.quantity, *_names_shown_first(live.answer.values, live.quantity)]
-    grid = AnswerGrid(form, live.answer, live.quantity, outputs, costly)
+    grid = AnswerGrid(form, live.answer, live.quantity, outputs, is_costly)
     given_values = {name: values[name] for name in names}
-    with with_summed_costs() as spent:
+    with with_summed_costs() as costs:
         for reach in _GRID_REACHES:
             wide_sliders = [
                 _slider(known_parameters[name], values[name], built, reach) for name in names
             ]
-            for sliders in (wide_sliders, grid.within_answers(wide_sliders, slopes)):
+            for sliders in (wide_sliders, grid.sliders_with_answers(wide_sliders, slopes)):
                 data = grid.data(sliders)
                 if data:
-                    still = sorted(
-                        set(values) - set(names), key=lambda name: (not _counted(name), name)
+                    fixed_inputs = sorted(
+                        set(values) - set(names), key=lambda name: (not _is_count(name), name)
                     )
-                    grid_with_names = {**data, "still": still}
+                    grid_with_names = {**data, "still": fixed_inputs}
                     return replace(live, grid=grid_with_names, values=given_values, sliders=sliders)
-            if sum(spent) > 1:
+            if sum(costs) > 1:
                 return replace(
                     live,
                     fixed="the points of a grid take more than the limits of one answer allow",
                 )
-    return replace(live, fixed=grid.missing(sliders))
+    return replace(live, fixed=grid.reason_without_answer(sliders))
 
 
-def _axes(
+def _grid_inputs(
     live: LiveModel,
     form: GridForm,
     known_parameters: Mapping[str, Parameter],
@@ -409,7 +421,7 @@ def _axes(
     counts = [
         name
         for name, value in values.items()
-        if str(known_parameters[name].dimension) == "1" and value == int(value) and _counted(name)
+        if str(known_parameters[name].dimension) == "1" and value == int(value) and _is_count(name)
     ]
     for name in counts:
         # A count has no derivative in the answer: what doubling it changes takes that place.
@@ -419,12 +431,12 @@ def _axes(
         effects[name] = float(np.nan_to_num(abs(column[1] - column[0]), nan=0.0))
     inputs_by_effect = _inputs_by_effect(effects, wanted_inputs)
     other_inputs = [name for name in inputs_by_effect if name not in wanted_inputs]
-    best = [name for name in other_inputs if name not in counts][:1]
-    most = [name for name in other_inputs if name in counts][:1]
-    return list(dict.fromkeys((*wanted_inputs, *best, *most, *other_inputs)))[:_AXES]
+    best_input = [name for name in other_inputs if name not in counts][:1]
+    best_count = [name for name in other_inputs if name in counts][:1]
+    return list(dict.fromkeys((*wanted_inputs, *best_input, *best_count, *other_inputs)))[:_AXES]
 
 
-def _counted(path: str) -> bool:
+def _is_count(path: str) -> bool:
     """Return whether a path ends in a number of processors, customers, servers or permits."""
     return path.rpartition(".")[2] in ("processors", "population", "servers", "permits")
 
@@ -443,8 +455,8 @@ def _inputs_by_effect(effects: Mapping[str, float], wanted_inputs: Sequence[str]
     return [*dict.fromkeys(wanted_inputs), *further_names]
 
 
-def _chances(built: BuiltModel) -> set[str]:
-    """Return the names of probabilities, which are not moved because those of one choice have to
+def _probability_names(built: BuiltModel) -> set[str]:
+    """Return the names of probabilities. They have no sliders, because those of one choice have to
     add up to 1.
     """
     if isinstance(built.model, Model):
@@ -454,8 +466,8 @@ def _chances(built: BuiltModel) -> set[str]:
     return {parameter.name for parameter in parameters(*(route.probability for route in routes))}
 
 
-def _step(tape: Tape, slider: Slider) -> float:
-    """Return by how much the value changes if an input is doubled, for formulas with steps, such as
+def _change_when_doubled(tape: Tape, slider: Slider) -> float:
+    """Return the change of the value if a whole number is doubled, for formulas with steps, such as
     the stages of a tree, that have no derivative; 0 for other inputs.
     """
     values_at_both = (
@@ -471,16 +483,16 @@ def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float 
     unit = str(parameter.dimension)
     meaning = entry.meaning if entry else ""
     low, high = value / reach, min(value * reach, max(value, 1e308))  # JSON has no number beyond
-    is_whole = unit == "1" and value == int(value) and (value >= 2 or _counted(parameter.name))
+    is_whole = unit == "1" and value == int(value) and (value >= 2 or _is_count(parameter.name))
     if is_whole:
-        low = 1.0 if _counted(parameter.name) else float(max(1, ceil(low)))
-        high = max(high, _FEWEST)
+        low = 1.0 if _is_count(parameter.name) else float(max(1, ceil(low)))
+        high = max(high, _LEAST_UPPER_END)
     return Slider(parameter.name, value, low, high, unit, is_whole, meaning)
 
 
-def _costly(model: object, method: str) -> bool:
-    """Return whether a point takes about 10 ms or more, as a Markov chain, or branches or items
-    that are joined, do.
+def _is_costly(model: object, method: str) -> bool:
+    """Return whether a point takes about 10 ms or more: with a Markov chain, or with branches or
+    items that are joined.
     """
     if method == MARKOV_CHAIN or not isinstance(model, Model):
         return method == MARKOV_CHAIN

@@ -174,27 +174,28 @@ def stroke(index: int) -> dict[str, Any]:
 
 
 def fills_of(labels: Iterable[str]) -> dict[str, int]:
-    """Return the fill of each label, in their order: that of its cause, whatever the others are.
+    """Return the index of the fill of each label; a label that names a cause has the fill of the
+    cause.
 
-    Words for a cause look the same; longer labels of it share its colour and differ in hatch.
+    Further labels of one cause share its colour and differ in hatch.
 
     >>> fills_of(["busy", "lock:door"])["busy"] == fills_of(["fault", "useful"])["useful"]
     True
     >>> len(set(fills_of(["entry of pass 1", "entry of pass 2", "marvels"]).values()))
     3
     """
-    ordered = list(dict.fromkeys(labels))
+    distinct_labels = list(dict.fromkeys(labels))
     fills: dict[str, int] = {}
     unnamed = count(len(CAUSES))
     # A label such as lock or locks has the look of the cause, lock:door another of it.
-    for label in sorted(ordered, key=lambda label: not label.isalpha()):
-        place = _cause(label)
-        is_cause = label.isalpha() and place is not None
-        place = next(unnamed) if place is None else place
-        while place in fills.values() and not is_cause:
-            place += len(FILLS)
-        fills[label] = place
-    return {label: fills[label] for label in ordered}
+    for label in sorted(distinct_labels, key=lambda label: not label.isalpha()):
+        fill_index = _cause_index(label)
+        is_cause = label.isalpha() and fill_index is not None
+        fill_index = next(unnamed) if fill_index is None else fill_index
+        while fill_index in fills.values() and not is_cause:
+            fill_index += len(FILLS)
+        fills[label] = fill_index
+    return {label: fills[label] for label in distinct_labels}
 
 
 def part_label(label: str) -> str:
@@ -206,7 +207,7 @@ def part_label(label: str) -> str:
     return NO_WORDS.component_phrase(label) if ":" in label else label
 
 
-def _cause(label: str) -> int | None:
+def _cause_index(label: str) -> int | None:
     """Return the index in `CAUSES` of the cause that a label names by one of its words; None where
     it names none.
     """
@@ -215,10 +216,10 @@ def _cause(label: str) -> int | None:
     return next((place for place, (*_, names) in causes if words & set(names.split())), None)
 
 
-def filled(index: int) -> dict[str, Any]:
-    """Return the look of one area among others, by its fill."""
-    repetition, place = divmod(index, len(FILLS))
-    colour, hatch = FILLS[place]
+def fill_style(index: int) -> dict[str, Any]:
+    """Return the Matplotlib style of an area with the fill of this index."""
+    repetition, fill_index = divmod(index, len(FILLS))
+    colour, hatch = FILLS[fill_index]
     if repetition:  # a colour that is taken again has another hatch
         hatch = _FURTHER_HATCHES[(repetition - 1) % len(_FURTHER_HATCHES)]
     return {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6}
@@ -404,8 +405,8 @@ _PLAIN_DIGITS = 4
 
 
 def plain_ticks(plot_axis: axis.Axis, values: Array) -> None:
-    """Put ticks on the values themselves where they are few and apart; else on round values, of
-    whole numbers on whole ones.
+    """Put ticks on the values themselves if they are few and apart; else on round values, which are
+    whole if all values are.
     """
 
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
@@ -424,7 +425,7 @@ def plain_ticks(plot_axis: axis.Axis, values: Array) -> None:
         plot_axis.set_major_locator(MaxNLocator(_MOST_TICKS, integer=True))
 
 
-def names_along(axes: Axes, names: Sequence[str]) -> None:
+def write_names_along(axes: Axes, names: Sequence[str]) -> None:
     """Write names under the horizontal axis, tilted where they would run into each other."""
     axes.set_xticks(range(len(names)), names)
     if sum(map(len, names)) > MOST_LETTERS:

@@ -35,13 +35,12 @@ from slipstick_pictures.look import (
     as_method,
     axis_title,
     draw_intervals,
-    filled,
+    fill_style,
     fills_of,
     ink_on,
     is_round,
     logarithmic,
     look,
-    names_along,
     part_label,
     plain_ticks,
     sheet,
@@ -51,6 +50,7 @@ from slipstick_pictures.look import (
     tilt,
     titled,
     with_commas,
+    write_names_along,
     write_remark,
 )
 from slipstick_pictures.timeline import draw_phase, draw_steps, draw_timeline
@@ -129,7 +129,7 @@ _UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
 _RATES = {1e6: ("1/us", 1e6), 1e5: ("1/ms", 1e3)}
 _MOST_LINES = 4  # of an upright title of a bar
 _TILTED_LINE = 26  # letters of a line of a tilted title
-_BAR = 0.62  # width of a bar, as a part of its place
+_BAR_WIDTH = 0.62  # width of a bar, as a part of its place
 _MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of a page
 
 
@@ -161,26 +161,28 @@ class _Bars:
         return float(max((self.heights.sum(axis=0) + above).max(), 1e-12))
 
 
-def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
+def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     """Draw one stacked bar for each case, its total written above it, or areas along a number of
     the cases.
     """
     bars = _stacked_bars(results, spec, order)
     if spec.along:
-        return _areas(results, spec, bars)
+        return _draw_areas(results, spec, bars)
     bars_in_row = _bars_in_row(spec.cases)
     rows = -(-len(spec.cases) // bars_in_row)
-    figure, titles, tilted = _sheet_of_bars(bars.titles, bars_in_row, rows)
+    figure, titles, is_tilted = _sheet_of_bars(bars.titles, bars_in_row, rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
-        cut = slice(row * bars_in_row, (row + 1) * bars_in_row)
-        _stack(axes, bars.heights[:, cut], bars.fills)
-        tops = _intervals(axes, bars.reach[cut], bars.heights[:, cut].sum(axis=0))
-        _totals(axes, tops, bars.totals[cut])
+        row_slice = slice(row * bars_in_row, (row + 1) * bars_in_row)
+        _draw_stack(axes, bars.heights[:, row_slice], bars.fills)
+        tops = _draw_bar_intervals(
+            axes, bars.reach[row_slice], bars.heights[:, row_slice].sum(axis=0)
+        )
+        _write_totals(axes, tops, bars.totals[row_slice])
         axes.set_ylabel(bars.axis)
-        axes.set_xticks(range(len(titles[cut])), titles[cut])
+        axes.set_xticks(range(len(titles[row_slice])), titles[row_slice])
         axes.set_xlim(-0.6, bars_in_row - 0.4)
         axes.set_ylim(0, 1.1 * bars.top)
-        if tilted:
+        if is_tilted:
             tilt(axes)
     return _with_parts(figure, axes, spec)
 
@@ -195,7 +197,7 @@ def _with_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
     return titled(figure, spec.title, legend, handles[::-1], labels[::-1])
 
 
-def _areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
+def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
     """Draw the parts of the bars as areas over a setting of the cases that is a number."""
     places = np.array([float(results.settings[case][spec.along]) for case in spec.cases])
     ordered = np.argsort(places, kind="stable")
@@ -205,7 +207,7 @@ def _areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
     for (label, fill), heights in zip(bars.fills.items(), bars.heights[:, ordered], strict=True):
         area_top = area_bottom + heights
         axes.fill_between(
-            places[ordered], area_bottom, area_top, label=part_label(label), **filled(fill)
+            places[ordered], area_bottom, area_top, label=part_label(label), **fill_style(fill)
         )
         area_bottom = area_top
     axes.set_xlim(places.min(), places.max())
@@ -239,12 +241,15 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
     if spec.share:
         heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) / 0.01
         # What is shared out is certain: all of it.
-        certain = np.zeros((len(spec.cases), 2))
+        no_intervals = np.zeros((len(spec.cases), 2))
         total_words = [quantity(total, unit) for total in totals.tolist()]
         axis = axis_title(f"share of the {value_name}", "%")
-        return _Bars(fills, heights, certain, total_words, titles, axis)
+        return _Bars(fills, heights, no_intervals, total_words, titles, axis)
     scale, factor = _scale(totals, unit)
-    reach = np.array([_ends(results.named_answer(case), spec) for case in spec.cases]) / factor
+    reach = (
+        np.array([_reach_of_total(results.named_answer(case), spec) for case in spec.cases])
+        / factor
+    )
     total_words = [
         f"{plain_decimal(total / factor)} {scale.removeprefix('1')}".rstrip()
         for total in totals.tolist()
@@ -254,8 +259,8 @@ def _stacked_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) ->
 
 
 def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
-    """Return the titles of bars; of measured runs the numbers of processors, and which measurement
-    where there are several.
+    """Return the titles of bars; for measured runs the number of processors, with the measurement
+    if there are several.
     """
     counts: dict[str, tuple[str, str]] = {}
     for case in cases:
@@ -281,20 +286,20 @@ def _sheet_of_bars(
     room.
     """
     # Wider pictures have letters too small at the width of a page.
-    place = max(0.72, min(1.5, 7.0 / bars_in_row))
-    letters = int(place / _UPRIGHT_LABEL)
-    folded = [textwrap.wrap(title, letters, break_long_words=False) for title in titles]
-    tilted = max(map(len, folded)) > _MOST_LINES or any(
-        len(line) > letters for lines in folded for line in lines
+    width_of_bar = max(0.72, min(1.5, 7.0 / bars_in_row))
+    letters = int(width_of_bar / _UPRIGHT_LABEL)
+    wrapped_titles = [textwrap.wrap(title, letters, break_long_words=False) for title in titles]
+    is_tilted = max(map(len, wrapped_titles)) > _MOST_LINES or any(
+        len(line) > letters for lines in wrapped_titles for line in lines
     )
-    if tilted:
-        folded = [textwrap.wrap(title, _TILTED_LINE) for title in titles]
-    longest = max(len(line) for lines in folded for line in lines) * _UPRIGHT_LABEL
-    most_lines = max(map(len, folded))
+    if is_tilted:
+        wrapped_titles = [textwrap.wrap(title, _TILTED_LINE) for title in titles]
+    longest = max(len(line) for lines in wrapped_titles for line in lines) * _UPRIGHT_LABEL
+    most_lines = max(map(len, wrapped_titles))
     height = 4.2 if rows == 1 else 3.2
-    height_below = 0.6 * longest if tilted else 0.17 * (most_lines - 1)
-    size = max(4.6, 3.0 + place * bars_in_row), rows * (height + height_below)
-    return sheet(*size), ["\n".join(lines) for lines in folded], tilted
+    height_below = 0.6 * longest if is_tilted else 0.17 * (most_lines - 1)
+    size = max(4.6, 3.0 + width_of_bar * bars_in_row), rows * (height + height_below)
+    return sheet(*size), ["\n".join(lines) for lines in wrapped_titles], is_tilted
 
 
 def _scale(values: Array, unit: str) -> tuple[str, float]:
@@ -308,7 +313,8 @@ def _scale(values: Array, unit: str) -> tuple[str, float]:
         return "s", 1.0
     # else the library writes a power of ten over the axis
     return next(
-        (unit_and_factor for most, unit_and_factor in _RATES.items() if rate >= most), scale_chosen
+        (unit_and_factor for least_rate, unit_and_factor in _RATES.items() if rate >= least_rate),
+        scale_chosen,
     )
 
 
@@ -318,22 +324,22 @@ def _bars_in_row(cases: Sequence[str]) -> int:
     """
     if len(cases) <= _MOST_BESIDE:
         return len(cases)
-    even = -(-len(cases) // -(-len(cases) // _MOST_BESIDE))
+    even_count = -(-len(cases) // -(-len(cases) // _MOST_BESIDE))
     case_groups = (
-        most
-        for most in (even, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
+        count
+        for count in (even_count, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
         if not any(
             cases[first_of_row].startswith(f"{earlier_case}-")
-            for first_of_row in range(most, len(cases), most)
+            for first_of_row in range(count, len(cases), count)
             for earlier_case in cases[:first_of_row]
         )
     )
-    return next(case_groups, even)
+    return next(case_groups, even_count)
 
 
 def _sum_in_words(spec: BarsSpec) -> str:
-    """Return what bars that are not times add up: processors, the common kind of their values, or a
-    sum.
+    """Return the title of the axis of bars that are not times: processors, the common kind of their
+    values, or sum.
     """
     names = (
         []
@@ -348,7 +354,7 @@ def _sum_in_words(spec: BarsSpec) -> str:
 
 def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
     """Return the parts of each bar by label, in base units."""
-    return {case: _parts(results.named_answer(case), spec) for case in spec.cases}
+    return {case: _heights_by_label(results.named_answer(case), spec) for case in spec.cases}
 
 
 def _value_names_by_part(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequence[str]]:
@@ -363,7 +369,7 @@ def _value_names_by_part(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequenc
     return {label: [f"{kind}[{label}]"] for label in stack_parts}
 
 
-def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
+def _heights_by_label(answer: Answer, spec: BarsSpec) -> dict[str, float]:
     values_by_label = {
         label: map(answer.find, names)
         for label, names in _value_names_by_part(answer, spec).items()
@@ -374,7 +380,7 @@ def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
     }
 
 
-def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
+def _reach_of_total(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
     """Return how far the interval of a bar's total extends below and above it, from the time or
     from all parts together.
     """
@@ -394,7 +400,7 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
     )
 
 
-def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
+def _draw_bar_intervals(axes: Axes, reach: Array, tops: Array) -> Array:
     """Draw the interval of each total that has one; return the upper ends."""
     low = tops - reach[:, 0]
     high = tops + reach[:, 1]
@@ -402,21 +408,21 @@ def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
     return np.where(np.isfinite(high), high, tops)
 
 
-def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
+def _draw_stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
     bar_bottom = np.zeros(heights.shape[1])
     for (label, fill), heights_of_part in zip(fills.items(), heights, strict=True):
         axes.bar(
             np.arange(len(heights_of_part)),
             heights_of_part,
-            _BAR,
+            _BAR_WIDTH,
             bottom=bar_bottom,
             label=part_label(label),
-            **filled(fill),
+            **fill_style(fill),
         )
         bar_bottom = bar_bottom + heights_of_part
 
 
-def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
+def _write_totals(axes: Axes, tops: Array, words: list[str]) -> None:
     """Write the total of each bar above it."""
     for index, (top, text) in enumerate(zip(tops, words, strict=True)):
         axes.annotate(
@@ -435,7 +441,7 @@ _METHOD = "method"
 LIMIT_COLOUR = "#a00000"  # colour of a limit
 _LONGEST_AXIS_TITLE = 44  # beside a panel; a longer one is folded [1]
 _LONGEST_LEGEND_TITLE = 26  # a longer one is folded [1]
-_PANELS = 6.0  # of the panels [inch]; the legend is beside them
+_PANEL_WIDTH = 6.0  # of the panels [inch]; the legend is beside them
 _MOST_IN_COLUMN = 16
 
 
@@ -453,7 +459,7 @@ class Line:
     method: str = ""  # empty where all are drawn by one
 
 
-def _lines(results: Results, spec: LinesSpec) -> Figure:
+def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
     """Draw values over one axis, a line for each case or value of another axis; values of
     different units in panels.
     """
@@ -467,7 +473,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
     has_one_line = not spec.series and set(labels) <= {
-        *_short(spec.y).values(),
+        *_short_names(spec.y).values(),
         *spec.called.values(),
     }
     title = (
@@ -478,23 +484,26 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
         else "case"
     )
     title = textwrap.fill(title, _LONGEST_LEGEND_TITLE)
-    hidden = coinciding(lines, log=spec.log in ("y", "both"))
+    notes_on_labels = coinciding_labels(lines, log=spec.log in ("y", "both"))
     longest = max(
-        len(label + hidden.get(label, "")) for label in (*labels, *methods, *title.split("\n"))
+        len(label + notes_on_labels.get(label, ""))
+        for label in (*labels, *methods, *title.split("\n"))
     )
-    single = len(labels) == 1 and not methods and not spec.series  # the title says what it is
-    legend_width = 0.0 if single else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
-    figure = sheet(_PANELS + legend_width, 1.0 + 3.2 * len(units))
+    has_one_label = (
+        len(labels) == 1 and not methods and not spec.series
+    )  # the title says what it is
+    legend_width = 0.0 if has_one_label else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
+    figure = sheet(_PANEL_WIDTH + legend_width, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _HorizontalAxis.of(sweep.axis(spec.x), spec, results.words)
     for unit, axes in zip(units, panels, strict=True):
         lines_drawn = [line for line in lines if line.unit == unit]
         limits = {} if spec.relative or spec.against else results.words.limits
         words = replace(results.words, limits=limits)
-        _panel(axes, x_axis, lines_drawn, labels, methods, spec, words)
+        _draw_panel(axes, x_axis, lines_drawn, labels, methods, spec, words)
     x_axis.write_on(panels[-1])
-    handles = {} if single else _handles(labels, methods)
-    handles = {label + hidden.get(label, ""): handle for label, handle in handles.items()}
+    handles = {} if has_one_label else _legend_handles(labels, methods)
+    handles = {label + notes_on_labels.get(label, ""): handle for label, handle in handles.items()}
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
 
 
@@ -512,7 +521,7 @@ class _HorizontalAxis:
     @staticmethod
     def of(axis: Axis, spec: LinesSpec, words: Words) -> _HorizontalAxis:
         title = _title_of_axis(axis.path, words)
-        numbers = _numbers(axis)
+        numbers = _axis_numbers(axis)
         if numbers is None:
             return _HorizontalAxis(axis, "", 1.0, False, title, words)
         log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
@@ -523,9 +532,9 @@ class _HorizontalAxis:
         return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
 
     def write_on(self, axes: Axes) -> None:
-        numbers = _numbers(self.axis)
+        numbers = _axis_numbers(self.axis)
         if numbers is None:
-            names_along(
+            write_names_along(
                 axes, [self.words.axis_value_title(str(value)) for value in self.axis.values]
             )
             axes.set_xlabel(self.title)
@@ -552,10 +561,10 @@ def _title_of_axis(path: str, words: Words) -> str:
 
 def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Line]:
     """Sort the points of a sweep into lines; cases are called by their titles or names."""
-    x = _places(sweep, spec.x)
+    x = _axis_places(sweep, spec.x)
     lines = []
-    groups = _groups(sweep, spec, words)
-    short = {**_short(spec.y), **spec.called}
+    groups = _points_by_line(sweep, spec, words)
+    short = {**_short_names(spec.y), **spec.called}
     for name in spec.y:
         columns = np.array([sweep.column(name), *sweep.ends(name)])
         columns = _ratio_to_first(sweep, columns, spec.against) if spec.against else columns
@@ -566,7 +575,9 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
             if not np.isfinite(columns[0, points]).any():
                 continue  # a case of another model does not have this value
             ordered = points[np.argsort(x[points], kind="stable")]
-            y, low, high = _relative(columns[:, ordered]) if spec.relative else columns[:, ordered]
+            y, low, high = (
+                _relative_to_first(columns[:, ordered]) if spec.relative else columns[:, ordered]
+            )
             parts = [] if is_only_column else [short[name]]
             parts += [label] if label and (is_only_column or len(groups) > 1) else []
             label = ", ".join(parts) or method
@@ -574,23 +585,23 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
     return lines
 
 
-def coinciding(lines: Sequence[Line], log: bool = False) -> dict[str, str]:
-    """Return what the legend adds to the label of each line that lies on an earlier one."""
+def coinciding_labels(lines: Sequence[Line], log: bool = False) -> dict[str, str]:
+    """Return the addition to the label of each line that coincides with an earlier line."""
     highest: dict[str, float] = {}
-    by_label: dict[str, dict[tuple[str, str], Line]] = {}
+    lines_by_label: dict[str, dict[tuple[str, str], Line]] = {}
     for line in lines:
-        by_label.setdefault(line.label, {})[line.value, line.method] = line
+        lines_by_label.setdefault(line.label, {})[line.value, line.method] = line
         top = np.max(np.abs(line.y), initial=0.0, where=np.isfinite(line.y))
         highest[line.unit] = max(highest.get(line.unit, 0.0), top)
-    added: dict[str, str] = {}
-    for place, (label, drawn_lines) in enumerate(by_label.items()):
-        for earlier_label in [*by_label][:place]:
-            if earlier_label not in added and _coincide(
-                drawn_lines, by_label[earlier_label], highest, log
+    note_by_label: dict[str, str] = {}
+    for index, (label, drawn_lines) in enumerate(lines_by_label.items()):
+        for earlier_label in [*lines_by_label][:index]:
+            if earlier_label not in note_by_label and _coincide(
+                drawn_lines, lines_by_label[earlier_label], highest, log
             ):
-                added[label] = f" (as {earlier_label})"
+                note_by_label[label] = f" (as {earlier_label})"
                 break
-    return added
+    return note_by_label
 
 
 _ONE_WIDTH = 0.004  # of lines that lie on each other, as a part of the highest value
@@ -619,21 +630,21 @@ def _coincide(
     )
 
 
-def _short(names: Sequence[str]) -> dict[str, str]:
+def _short_names(names: Sequence[str]) -> dict[str, str]:
     """Shorten names of values of a common kind to the text in their brackets: ``account[lock]`` to
     ``lock``.
     """
-    names_split = {name: split_name(name) for name in names}
-    one_kind = len({kind for kind, _ in names_split.values()}) == 1
+    kind_and_index = {name: split_name(name) for name in names}
+    has_one_kind = len({kind for kind, _ in kind_and_index.values()}) == 1
     return {
-        name: label_inside if one_kind and label_inside else name
-        for name, (_, label_inside) in names_split.items()
+        name: label_inside if has_one_kind and label_inside else name
+        for name, (_, label_inside) in kind_and_index.items()
     }
 
 
-def _groups(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str], Array]:
-    """Return the indices of each line's points by its label and method: whatever varies besides x
-    tells lines apart.
+def _points_by_line(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str], Array]:
+    """Return the indices of the points of each line, by its label and method; the axes other than x
+    give each line its label.
     """
     tags: list[list[str]] = []
     methods = [""] * len(sweep.cases)
@@ -643,7 +654,7 @@ def _groups(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str]
         if axis.path == _METHOD and _METHOD not in (spec.x, spec.series):
             methods = [str(method) for method in sweep.points[_METHOD]]
         elif axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
-            tags.append(_tags(sweep, axis, words, named=axis.path != spec.series))
+            tags.append(_tags_of_axis(sweep, axis, words, with_names=axis.path != spec.series))
     shown_cases = set(spec.cases or sweep.cases)
     if not spec.series or len(shown_cases) > 1:
         case_titles = [words.case(case) for case in sweep.cases]
@@ -658,31 +669,31 @@ def _groups(sweep: Sweep, spec: LinesSpec, words: Words) -> dict[tuple[str, str]
     return {key: np.array(indices) for key, indices in groups.items()}
 
 
-def _tags(sweep: Sweep, axis: Axis, words: Words, named: bool) -> list[str]:
+def _tags_of_axis(sweep: Sweep, axis: Axis, words: Words, with_names: bool) -> list[str]:
     column = sweep.points[axis.path]
     values = column.tolist() if isinstance(column, np.ndarray) else column
     text_by_value = {value: axis_value(value, axis.unit) for value in axis.values}
-    written = [
+    value_texts = [
         with_commas(
             words.axis_value_title(text_by_value.get(value) or quantity(float(value), axis.unit))
         )
         for value in values
     ]
-    if not named:
-        return written
-    return [NO_WORDS.quantity_with_value(axis.path, value) for value in written]
+    if not with_names:
+        return value_texts
+    return [NO_WORDS.quantity_with_value(axis.path, value) for value in value_texts]
 
 
-def _places(sweep: Sweep, path: str) -> Array:
+def _axis_places(sweep: Sweep, path: str) -> Array:
     axis = sweep.axis(path)
     column = sweep.points[path]
-    if _numbers(axis) is None:
-        place = {value: float(index) for index, value in enumerate(axis.values)}
-        return np.array([place[value] for value in column])
+    if _axis_numbers(axis) is None:
+        place_by_value = {value: float(index) for index, value in enumerate(axis.values)}
+        return np.array([place_by_value[value] for value in column])
     return np.asarray(column, dtype=float)
 
 
-def _numbers(axis: Axis) -> list[float] | None:
+def _axis_numbers(axis: Axis) -> list[float] | None:
     """Return the values of an axis as numbers, also of one that is kept as names because it shapes
     the model; None where one value is no number.
     """
@@ -697,10 +708,12 @@ def _ratio_to_first(sweep: Sweep, columns: Array, path: str) -> Array:
     """
     other_points = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
     keys = list(zip(sweep.cases, *other_points, strict=True))
-    first = {
+    first_by_key = {
         key: columns[:, index] for index, key in enumerate(keys) if _is_first(sweep, path, index)
     }
-    ratios = _ratio(np.array([first.get(key, np.full(3, np.nan)) for key in keys]).T, columns)
+    ratios = _ratio(
+        np.array([first_by_key.get(key, np.full(3, np.nan)) for key in keys]).T, columns
+    )
     ratios[1:, [_is_first(sweep, path, index) for index in range(len(keys))]] = (
         1.0  # against itself
     )
@@ -711,7 +724,7 @@ def _is_first(sweep: Sweep, path: str, index: int) -> bool:
     return bool(sweep.points[path][index] == sweep.axis(path).values[0])
 
 
-def _relative(columns: Array) -> Array:
+def _relative_to_first(columns: Array) -> Array:
     first_known = np.flatnonzero(np.isfinite(columns[0]))
     if not len(first_known) or columns[0, first_known[0]] == 0:
         return np.full_like(columns, np.nan)
@@ -728,16 +741,18 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
         (value, low, high), (divisor, least, most) = (
             np.where(np.isnan(end), end[:1], end) for end in (numerator, denominator)
         )
-        certain = np.isnan(numerator[1]) & np.isnan(denominator[1])
-        unsure = np.isinf(numerator[1]) | np.isinf(denominator[1])
+        has_no_interval = np.isnan(numerator[1]) & np.isnan(denominator[1])
+        is_unknown = np.isinf(numerator[1]) | np.isinf(denominator[1])
         ends = (
-            np.where(unsure, sign * np.inf, end)
+            np.where(is_unknown, sign * np.inf, end)
             for sign, end in ((-1, low / most), (1, high / least))
         )
-        return np.array([value / divisor, *(np.where(certain, np.nan, limit) for limit in ends)])
+        return np.array(
+            [value / divisor, *(np.where(has_no_interval, np.nan, limit) for limit in ends)]
+        )
 
 
-def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
+def _legend_handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
     """Return the legend's handles: one for each line's label, and one for each method."""
     from matplotlib.lines import Line2D
 
@@ -750,9 +765,9 @@ def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]
     }
 
 
-def _panel(
+def _draw_panel(
     axes: Axes,
-    across: _HorizontalAxis,
+    x_axis: _HorizontalAxis,
     lines: Sequence[Line],
     labels: Sequence[str],
     methods: Sequence[str],
@@ -769,11 +784,11 @@ def _panel(
     )
     finite_values = values[np.isfinite(values)]
     unit, factor = _scale(finite_values, lines[0].unit or "1" if lines else "1")
-    log = spec.log in ("y", "both") and bool(np.any(finite_values > 0))
+    is_logarithmic = spec.log in ("y", "both") and bool(np.any(finite_values > 0))
     for line in lines:
-        y = np.where(line.y > 0, line.y, np.nan) if log else line.y
+        y = np.where(line.y > 0, line.y, np.nan) if is_logarithmic else line.y
         index = labels.index(line.label)
-        look = (
+        line_style = (
             stroke(index)
             if not line.method
             else {**stroke(index), **as_method(line.method, methods)}
@@ -782,15 +797,18 @@ def _panel(
         # can be told apart.
         marker_step = -(-len(y) // MOST_MARKERS) or 1
         axes.plot(
-            across.places(line.x), y / factor, markevery=(index % marker_step, marker_step), **look
+            x_axis.places(line.x),
+            y / factor,
+            markevery=(index % marker_step, marker_step),
+            **line_style,
         )
         draw_intervals(
             axes,
-            across.places(line.x),
+            x_axis.places(line.x),
             y / factor,
             line.low / factor,
             line.high / factor,
-            look["color"],
+            line_style["color"],
         )
     names = list(dict.fromkeys(line.value for line in lines))
     limits = {name: words.limits[name] for name in names if name in words.limits}
@@ -813,7 +831,7 @@ def _panel(
         axes.text(
             0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center"
         )
-    elif log:
+    elif is_logarithmic:
         logarithmic(axes.yaxis, finite_values / factor)
     elif 0 <= finite_values.min() < 0.6 * finite_values.max():
         # From nothing upwards, unless all values lie far above it and their differences would be
@@ -853,13 +871,13 @@ _LETTER_WIDTH, _LABEL_HEIGHT = 0.017, 0.06  # of a limit's label, as parts of a 
 
 
 def _crossing_lines(
-    axes: Axes, place: float, letters: int, lines: Sequence[Line2D], right: bool, above: bool
+    axes: Axes, place: float, letters: int, lines: Sequence[Line2D], is_right: bool, is_above: bool
 ) -> int:
     """Return how many lines pass through the place of a limit's label at one end of a panel."""
     to_panel = axes.transData - axes.transAxes
     limit = to_panel.transform((axes.get_xlim()[0], place))[1]
     label_places = np.linspace(0.0, _LETTER_WIDTH * letters, 20)
-    label_places = 1.0 - label_places[::-1] if right else label_places
+    label_places = 1.0 - label_places[::-1] if is_right else label_places
     crossing = 0
     for line in lines:
         points = to_panel.transform(line.get_xydata())
@@ -868,7 +886,7 @@ def _crossing_lines(
             x = points[:, 0]
             y = points[:, 1]
             heights = np.interp(label_places, x, y, left=np.nan, right=np.nan) - limit
-            heights = heights if above else -heights
+            heights = heights if is_above else -heights
             crossing += bool(np.any((heights > 0.0) & (heights < _LABEL_HEIGHT)))
     return crossing
 
@@ -891,7 +909,7 @@ _MOST_SHAPES = 600
 _MOST_RATIO = 30  # values further apart than this have shades by their logarithm
 
 
-def _map(results: Results, spec: MapSpec) -> Figure:
+def _draw_map(results: Results, spec: MapSpec) -> Figure:
     """Draw a map of a value over two axes, one equal cell for each point; further axes are fixed at
     their first values.
     """
@@ -907,7 +925,7 @@ def _map(results: Results, spec: MapSpec) -> Figure:
     axes.set_facecolor("white")
     # Where there is no point or no value, the ground shows.
     axes.patch.set(hatch="///", edgecolor="#999999")
-    legend = (_categories if split_name(spec.value)[0] == "limit" else _shades)(
+    legend = (_draw_categories if split_name(spec.value)[0] == "limit" else _draw_shades)(
         axes, sweep, spec, point_of_cell
     )
     axes.set_xlabel(_cell_ticks(axes, x, "x"))
@@ -944,7 +962,7 @@ def _fixed_axes_text(sweep: Sweep, spec: MapSpec) -> str:
     return f" (at {', '.join(words)})" if words else ""
 
 
-def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> tuple[()]:
+def _draw_shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> tuple[()]:
     """Draw each value as a shade, with its number where there is room; the colour bar explains the
     shades.
     """
@@ -961,7 +979,10 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> 
         and values_shown.max() > _MOST_RATIO * values_shown.min()
     )
     image = axes.pcolormesh(
-        values_shown, cmap=_SHADES, norm="log" if is_wide_range else None, **_cells(point_of_cell)
+        values_shown,
+        cmap=_SHADES,
+        norm="log" if is_wide_range else None,
+        **_cell_style(point_of_cell),
     )
     if not values_shown.count():
         image.set_clim(0, 1)
@@ -999,7 +1020,7 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices) -> 
     return ()
 
 
-def _categories(
+def _draw_categories(
     axes: Axes, sweep: Sweep, spec: MapSpec, point_of_cell: Indices
 ) -> tuple[str, list[Any], list[str]]:
     """Draw each limiting stage as a shade, with a letter where there is room; return the entries of
@@ -1031,13 +1052,13 @@ def _categories(
         cmap=ListedColormap(colours),
         vmin=-0.5,
         vmax=len(colours) - 0.5,
-        **_cells(point_of_cell),
+        **_cell_style(point_of_cell),
     )
     letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
     for row, place in _cells_with_letter(places, len(names)):
         category = places[row, place]
         _write_in_cell(axes, place, row, letters[category], colours[category])
-    _borders(axes, places)
+    _draw_borders(axes, places)
     handles = [Patch(facecolor=colour, edgecolor="black", linewidth=0.6) for colour in colours]
     labels = [f"{letter}  {name}" for letter, name in zip(letters, names, strict=True)]
     return f"limiting stage\nof {pipeline}", list(handles[: len(labels)]), labels
@@ -1058,7 +1079,7 @@ def _cells_with_letter(places: Indices, count: int) -> list[tuple[int, int]]:
     return [(int(row), int(place)) for cells_of_panel in cells for row, place in cells_of_panel]
 
 
-def _cells(point_of_cell: Indices) -> dict[str, Any]:
+def _cell_style(point_of_cell: Indices) -> dict[str, Any]:
     """Return how cells are drawn: few as shapes, many as one image, which keeps the file small."""
     return {"edgecolors": "face", "linewidth": 0.2, "rasterized": point_of_cell.size > _MOST_SHAPES}
 
@@ -1083,8 +1104,8 @@ def _write_in_cell(
         )
 
 
-def _borders(axes: Axes, places: Indices) -> None:
-    """Draw lines between cells of different categories, so that shades need not be told apart."""
+def _draw_borders(axes: Axes, places: Indices) -> None:
+    """Draw lines between cells of different categories."""
     from matplotlib.collections import LineCollection
 
     upright = [
@@ -1094,7 +1115,7 @@ def _borders(axes: Axes, places: Indices) -> None:
     axes.add_collection(LineCollection([*upright, *level], colors="black", linewidths=1.4))
 
 
-def _spacing(count: int) -> int:
+def _tick_spacing(count: int) -> int:
     """Return the number of cells between ticks, preferring one that puts a tick on the last cell.
 
     >>> _spacing(12), _spacing(33), _spacing(100)
@@ -1118,9 +1139,9 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
         values = np.array([float(value) / factor for value in axis.values])
         title = axis_title(axis.path, unit)
         words = [f"{value:.3g}" for value in values]
-        if not all(map(is_round, values[:: _spacing(len(words))])):
+        if not all(map(is_round, values[:: _tick_spacing(len(words))])):
             return _between_cells(axes, values, side, title)
-    spacing = _spacing(len(words))
+    spacing = _tick_spacing(len(words))
     places = np.arange(0, len(words), spacing) + 0.5
     if side == "y":
         axes.set_yticks(places, words[::spacing])
@@ -1138,16 +1159,18 @@ def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
     from matplotlib.ticker import LogLocator, MaxNLocator
 
     rising = np.sort(values)
-    log = rising[0] > 0 and rising[-1] > _MOST_RATIO * rising[0]
+    is_logarithmic = rising[0] > 0 and rising[-1] > _MOST_RATIO * rising[0]
     locator = (
-        LogLocator(subs=(1.0, 2.0, 5.0), numticks=99) if log else MaxNLocator(_MOST_CELL_TICKS)
+        LogLocator(subs=(1.0, 2.0, 5.0), numticks=99)
+        if is_logarithmic
+        else MaxNLocator(_MOST_CELL_TICKS)
     )
     ticks = [
         tick
         for tick in locator.tick_values(rising[0], rising[-1])
         if rising[0] <= tick <= rising[-1]
     ]
-    scale = np.log if log else np.asarray
+    scale = np.log if is_logarithmic else np.asarray
     centres = (
         np.arange(0.5, len(values))
         if values[0] <= values[-1]
@@ -1182,11 +1205,11 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
 
 def _draw_kind(results: Results, spec: PictureSpec, order: Mapping[str, int]) -> Figure:
     if spec.kind == "bars":
-        return _bars(results, spec, order)
+        return _draw_bars(results, spec, order)
     if spec.kind == "lines":
-        return _lines(results, spec)
+        return _draw_lines(results, spec)
     if spec.kind == "map":
-        return _map(results, spec)
+        return _draw_map(results, spec)
     draw_of_kind = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[spec.show]
     return draw_of_kind(results.timelines[spec.name], spec.title, order)
 

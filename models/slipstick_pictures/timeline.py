@@ -16,7 +16,15 @@ from slipstick.late import np
 from slipstick.report.formatting import percent
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose_unit
-from slipstick_pictures.look import STROKES, axis_title, filled, fills_of, part_label, sheet, titled
+from slipstick_pictures.look import (
+    STROKES,
+    axis_title,
+    fill_style,
+    fills_of,
+    part_label,
+    sheet,
+    titled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,21 +82,26 @@ def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     spans = [span for span in spans if span.label in timeline.places]
     rows = dict.fromkeys(
         sorted(
-            (_place(timeline, span) for span in spans),
+            (_row_name(timeline, span) for span in spans),
             key=lambda name: (not name.startswith("processor"), name),
         )
     )
-    numbers = {name: row for row, name in enumerate(rows)}
+    row_by_name = {name: row for row, name in enumerate(rows)}
     bars: dict[str, list[Bar]] = {}
     for span in spans:
-        bar = (span.start, span.end - span.start, numbers[_place(timeline, span)] - _ROW / 2, _ROW)
+        bar = (
+            span.start,
+            span.end - span.start,
+            row_by_name[_row_name(timeline, span)] - _ROW / 2,
+            _ROW,
+        )
         bars.setdefault(span.label, []).append(bar)
     return _rows_of_bars(timeline.until, bars, list(rows), title, "step", fills_of(bars))
 
 
 def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw how each processor spent the time until the first moment at which all of them went on
-    together, added up by component; branches count once.
+    """Draw a bar for each processor with its time by component, up to the first moment at which all
+    processors continue together; parallel branches count once.
 
     Parameters
     ----------
@@ -115,14 +128,17 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
             time_by_member[span.member] = until
     names = dict.fromkeys(name for durations in totals.values() for name in durations)
     order = order or fills_of(names)
-    places = [*order]
-    last = {
+    component_order = [*order]
+    last_components = {
         timeline.component(span)
         for span in timeline.spans
         if span.end == timeline.phase and span.cause is not None
     }
     bars: dict[str, list[Bar]] = {
-        name: [] for name in sorted(names, key=lambda name: (name in last, places.index(name)))
+        name: []
+        for name in sorted(
+            names, key=lambda name: (name in last_components, component_order.index(name))
+        )
     }
     for member, durations in totals.items():
         left_end = 0.0
@@ -133,7 +149,7 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     return _rows_of_bars(timeline.phase, bars, rows, title, "component", order)
 
 
-def _place(timeline: Timeline, span: TimelineInterval) -> str:
+def _row_name(timeline: Timeline, span: TimelineInterval) -> str:
     place = timeline.places[span.label]
     return (
         f"processor {span.branch + 1}" if place == "each-other" else _PROCESSORS.get(place, place)
@@ -208,7 +224,7 @@ def _draw_bars(
             bottoms,
             align="edge",
             label=part_label(name),
-            **filled(order[name]),
+            **fill_style(order[name]),
         )
 
 
@@ -318,9 +334,9 @@ def chrome_trace(timeline: Timeline) -> str:
     microseconds.
     """
     members = sorted({span.member for span in timeline.spans})
-    events = [_named(member, f"processor {member}") for member in members]
+    events = [_process_name_event(member, f"processor {member}") for member in members]
     if timeline.levels:
-        events.append(_named(RESOURCES, "resources"))
+        events.append(_process_name_event(RESOURCES, "resources"))
     events += [
         {
             "name": span.label,
@@ -355,5 +371,5 @@ def chrome_trace(timeline: Timeline) -> str:
     )
 
 
-def _named(process: int, name: str) -> dict[str, Any]:
+def _process_name_event(process: int, name: str) -> dict[str, Any]:
     return {"name": "process_name", "ph": "M", "pid": process, "args": {"name": name}}

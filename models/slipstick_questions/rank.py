@@ -1284,7 +1284,7 @@ def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure
 
 def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:
     """Draw the bars of some cases."""
-    from slipstick_pictures.look import draw_intervals, filled, fills_of
+    from slipstick_pictures.look import draw_intervals, fill_style, fills_of
 
     width = _GROUP_WIDTH / len(names)
     fills = fills_of(names)
@@ -1296,6 +1296,6 @@ def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[
         )
         heights = np.nan_to_num(heights)
         places: Array = np.arange(float(len(rankings))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
-        axes.bar(places, heights, width, label=as_words(name), **filled(fills[name]))
+        axes.bar(places, heights, width, label=as_words(name), **fill_style(fills[name]))
         draw_intervals(axes, places, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)

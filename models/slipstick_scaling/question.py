@@ -56,7 +56,7 @@ from slipstick_papers.page import StatementRow, summary
 from slipstick_pictures.look import (
     axis_title,
     draw_intervals,
-    filled,
+    fill_style,
     fills_of,
     logarithmic,
     part_label,
@@ -1225,7 +1225,7 @@ def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figur
     for label, heights in bands.items():
         band_top = band_bottom + heights
         axes.fill_between(
-            numbers, band_bottom, band_top, label=part_label(label), **filled(fills[label])
+            numbers, band_bottom, band_top, label=part_label(label), **fill_style(fills[label])
         )
         low, high = (
             band_bottom + numbers * end / sweep.columns["time"]

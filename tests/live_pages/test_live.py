@@ -55,7 +55,7 @@ from slipstick.schema.text import read_value
 from slipstick.units import show, unit_rungs
 from slipstick_pages import model as live
 from slipstick_pages.grid import AnswerGrid, GridForm
-from slipstick_pages.model import RUNS, LiveModel, Slider, live_page, page_section
+from slipstick_pages.model import PAGE_OPERATORS, LiveModel, Slider, live_page, page_section
 from slipstick_pages.solve import live_model
 
 SCRIPT = (Path(live.__file__).parent / "live.js").read_text()
@@ -176,7 +176,7 @@ def test_a_page_has_the_derivatives_of_python(engine: quickjs.Context) -> None:
 def test_every_operator_that_a_page_knows_is_one_of_ours(engine: quickjs.Context) -> None:
     assert (
         set(json.loads(engine.eval("JSON.stringify(Object.keys(OPERATORS))")))
-        == set(RUNS)
+        == set(PAGE_OPERATORS)
         <= {*OPERATORS, "booked"}
     )
 
@@ -661,8 +661,10 @@ def test_a_model_that_is_costly_is_computed_at_fewer_points(
     (tmp_path / "f.yaml").write_text(FORKED)
     settings = {"model": read_value(str(tmp_path / "f.yaml"), "model")}
     for costly, nodes in ((True, 13), (False, 25)):
-        monkeypatch.setattr("slipstick_pages.solve._costly", lambda *model, costly=costly: costly)
-        monkeypatch.setattr("slipstick_pages.grid._CLOSE", 0.0)
+        monkeypatch.setattr(
+            "slipstick_pages.solve._is_costly", lambda *model, costly=costly: costly
+        )
+        monkeypatch.setattr("slipstick_pages.grid._LARGEST_ERROR", 0.0)
         grid = live_model(settings, "mean-value").grid
         assert grid is not None
         assert grid["error"] < 0.02
@@ -722,7 +724,7 @@ def test_a_chain_is_tried_at_few_numbers_of_processors() -> None:
     sliders = [Slider("x", 9.0, 2.0, 40.0, "s", False), Slider("n", 20.0, 1.0, 80.0, "1", True)]
     for method, fewest, most in (("markov-chain", 6, 10), ("mean-value", 30, 80)):
         form = GridForm(form_of(model, {}, method), {}, lambda _: None)
-        grid = AnswerGrid(form, solve(model, method=method), "time", ["time"], costly=False)
+        grid = AnswerGrid(form, solve(model, method=method), "time", ["time"], is_costly=False)
         times, numbers = grid._test_points(sliders)
         assert len(times) == len(set(times)) == len(numbers) == 100
         assert fewest <= len(set(numbers)) <= most

@@ -28,8 +28,8 @@ from slipstick_equations.equations import (
     Explanation,
     explain_latex,
     explain_text,
+    latex_text,
     laws_in,
-    spelt,
 )
 
 SIZE, ADDED = Parameter("reply", BYTES, 20.0), Parameter("wire.added", BYTES, 58.0)
@@ -203,7 +203,7 @@ def test_laws_are_found_inside_factors_and_choices_but_not_inside_each_other() -
 
 def test_signs_of_latex_are_spelt_out() -> None:
     assert (
-        spelt(r"a_b & 50% #1 $x$ {y} \z ~ ^")
+        latex_text(r"a_b & 50% #1 $x$ {y} \z ~ ^")
         == r"\text{a\_b \& 50\% \#1 \$x\$ \{y\} \textbackslash{}z \textasciitilde{}"
         r" \textasciicircum{}}"
     )

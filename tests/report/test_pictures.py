@@ -26,10 +26,10 @@ from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.results.words import Words
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec
-from slipstick_pictures.look import FILLS, STROKES, filled, fills_of, plain_ticks, sheet
+from slipstick_pictures.look import FILLS, STROKES, fill_style, fills_of, plain_ticks, sheet
 from slipstick_pictures.pictures import (
     Line,
-    coinciding,
+    coinciding_labels,
     draw,
     fill_order,
     grid_of,
@@ -618,8 +618,8 @@ def test_labels_of_one_cause_share_a_colour_and_no_two_labels_a_fill() -> None:
     assert list(fills) == labels
     assert len(set(fills.values())) == 6
     assert fills["lock"] == fills_of(["lock"])["lock"]
-    assert filled(fills["lock"])["facecolor"] == filled(fills["lock:door"])["facecolor"]
-    assert filled(fills["lock"])["hatch"] != filled(fills["lock:door"])["hatch"]
+    assert fill_style(fills["lock"])["facecolor"] == fill_style(fills["lock:door"])["facecolor"]
+    assert fill_style(fills["lock"])["hatch"] != fill_style(fills["lock:door"])["hatch"]
 
 
 @pytest.mark.parametrize(
@@ -631,7 +631,7 @@ def test_a_line_on_an_earlier_one_says_so(second: list[float], added: str) -> No
         Line("time", "s", label, x, np.array(y), none, none)
         for label, y in (("a", [1.0, 2.0, 4.0]), ("b", second))
     ]
-    assert coinciding(lines) == ({"b": added} if added else {})
+    assert coinciding_labels(lines) == ({"b": added} if added else {})
 
 
 def test_lines_apart_on_a_logarithmic_axis_do_not_lie_on_each_other() -> None:
@@ -641,8 +641,8 @@ def test_lines_apart_on_a_logarithmic_axis_do_not_lie_on_each_other() -> None:
         Line("time", "s", label, x, np.array([first, 1024.0]), none, none)
         for label, first in (("counter", 3.0), ("manager", 4.0))
     ]
-    assert coinciding(lines) == {"manager": " (as counter)"}
-    assert coinciding(lines, log=True) == {}
+    assert coinciding_labels(lines) == {"manager": " (as counter)"}
+    assert coinciding_labels(lines, log=True) == {}
 
 
 def test_numbers_that_shape_a_model_stand_where_they_belong_on_an_axis() -> None:

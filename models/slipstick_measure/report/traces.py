@@ -29,11 +29,11 @@ from slipstick_measure.results import TraceViews
 from slipstick_pictures.look import (
     STROKES,
     axis_title,
-    filled,
+    fill_style,
     fills_of,
-    names_along,
     sheet,
     titled,
+    write_names_along,
 )
 
 if TYPE_CHECKING:
@@ -432,7 +432,7 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     _write_figures(axes, counts)
     label_step = -(-counts.shape[1] // 24)
     names = [_short(views.objects[column]) for column in columns]
-    names_along(axes, names[::label_step] if label_step > 1 else names)
+    write_names_along(axes, names[::label_step] if label_step > 1 else names)
     if label_step > 1:
         axes.set_xticks(range(0, len(names), label_step), names[::label_step])
     axes.set_xlim(-0.5, len(names) - 0.5)
@@ -515,7 +515,7 @@ def _draw_work(
     for name, work in bands.items():
         top = base + work / np.diff(views.edges)
         if work.any():
-            look = filled(fills[name])
+            look = fill_style(fills[name])
             axes.stairs(
                 top,
                 views.edges / factor,

@@ -33,7 +33,7 @@ from slipstick.schema.kinds.queueing import network_data
 from slipstick.vocabulary import KNOWN, MARKOV_CHAIN, METHODS, NETWORK, REGIONS, SIMULATION
 from slipstick_chains.transient import time_until
 from slipstick_compiled.kernel import AVAILABLE
-from slipstick_equations.symbols import solved_in_symbols
+from slipstick_equations.symbols import solve_in_symbols
 from tests.model.test_lowering import shape
 
 SETTINGS = Simulation(seed=3, events=150_000 if AVAILABLE else 30_000)
@@ -177,7 +177,7 @@ def test_every_other_method_refuses_a_region_by_name() -> None:
             solve(model, method=method)
     with pytest.raises(NoAnswerError, match="markov-chain cannot solve regions"):
         time_until(model, "cpu", 3)
-    assert solved_in_symbols(model) == ()
+    assert solve_in_symbols(model) == ()
     (bounds,) = compute_answers(model, {}, method="bounds")
     assert bounds.failed
     with pytest.raises(

@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from slipstick import QueueingNetwork, closed_class, network, open_class, solve, station
-from slipstick_equations.symbols import solved_in_symbols
+from slipstick_equations.symbols import solve_in_symbols
 
 NUMBERS = {
     "D[a,cpu]": 1.0,
@@ -28,7 +28,7 @@ def test_equations_give_the_numbers(sizes: tuple[int, int]) -> None:
     model = network(
         {"a": closed_class(sizes[0], think_time=5.0), "b": closed_class(sizes[1])}, PAIR
     )
-    answer, found = solve(model), solved_in_symbols(model)
+    answer, found = solve(model), solve_in_symbols(model)
     assert found
     letters = {name: sympy.Symbol(f"x{index}") for index, name in enumerate(NUMBERS)}
     for each in found:
@@ -67,4 +67,4 @@ def test_equations_give_the_numbers(sizes: tuple[int, int]) -> None:
     ids=["two servers", "scv", "open", "unequal", "many", "constant"],
 )
 def test_where_there_is_no_short_equation_there_is_none(model: QueueingNetwork) -> None:
-    assert solved_in_symbols(model) == ()
+    assert solve_in_symbols(model) == ()
