@@ -1,10 +1,10 @@
-"""MODEL -> HOW IT SCALES: how much more work more processors need, and which overhead limits it.
+"""How a model scales: the work that more processors need, and the overhead that limits it.
 
-Two roads to one number. One takes the closed form apart, with SymPy: the total overhead T_o = N T -
-W t_c of a model is read as powers and logarithms, each with the work that it alone asks for and how
-that grows. The other takes any compiled form, whatever its method, and solves for the size at each
-number of processors. Algebra can say why and how far, but only of closed forms; root finding can
-say how much, of everything. Where both can speak the tests hold them against each other.
+Two methods give the same number. One analyses the closed form with SymPy: the total overhead T_o =
+N T - W t_c of a model is a sum of powers and logarithms, and for each term follow the work that it
+needs by itself and how that grows. The other solves any compiled model, whatever its method, for
+the size at each number of processors. Algebra explains the growth, but only for closed forms; root
+finding gives numbers for all models. The tests compare both where both apply.
 
 A term of an overhead is c n^a log(n)^b N^p log(N)^q. Work grows as c_w n^e log(n)^d. With K = E /
 (1 - E), a term is paid for when W = K T_o, that is when n^A log(n)^B = y(N) with A = e - a, B = d -
@@ -33,8 +33,8 @@ from slipstick_laws.account import AVERAGE_LATENCY
 from slipstick_laws.scalability import LATENCY_SCALABILITY
 
 USEFUL = "useful"
-ONE = "one-processor"
-AGAINST = (USEFUL, ONE)
+ONE_PROCESSOR = "one-processor"
+AGAINST = (USEFUL, ONE_PROCESSOR)
 """What counts as the work: the useful part of the account, or the time that one processor takes."""
 
 _ROUNDED = ("ceil", "floor", "ceil_log")
@@ -68,7 +68,7 @@ class Run:
         return sympy.expand(sympy.expand_log(sympy.expand(total_overhead), force=True))
 
 
-def run_of(
+def run_in_symbols(
     model: Model | Law,
     size: str | Mapping[str, float],
     processors: str = "population.processors",
@@ -103,16 +103,16 @@ def run_of(
     >>> add = delay(n / N * t, name="add", component="busy") >> delay(
     ...     t * 2, name="exchange", component="communication"
     ... )
-    >>> run_of(closed_model(add, N), "n", "N").overhead
+    >>> run_in_symbols(closed_model(add, N), "n", "N").overhead
     2*N*t
     """
     if against not in AGAINST:
         raise ModelError(
             f"there is no work {against!r} to hold a run against{did_you_mean(against, AGAINST)}"
         )
-    time, useful = _times(model, against)
+    time, useful = _time_and_useful_time(model, against)
     powers = {size: 1.0} if isinstance(size, str) else dict(size)
-    _check(model.name, (time, useful), powers, processors)
+    _check_paths(model.name, (time, useful), powers, processors)
     symbols = {
         parameter.name: sympy.Symbol(parameter.name, positive=True)
         for parameter in parameters(time, useful)
@@ -125,35 +125,38 @@ def run_of(
     )
     if len(powers) > 1:
         symbols |= {
-            name: _number(numbers[name]) * factor ** _number(power)
+            name: _exact_number(numbers[name]) * factor ** _exact_number(power)
             for name, power in powers.items()
         }
     n = symbols[processors]
-    spent, work = (
-        _smooth(model.name, to_sympy(expression, symbols), n) for expression in (time, useful)
+    time_expression, work = (
+        _without_rounding(model.name, to_sympy(expression, symbols), n)
+        for expression in (time, useful)
     )
-    work = sympy.simplify(n * work) if against == USEFUL else spent.subs(n, 1)
+    work = sympy.simplify(n * work) if against == USEFUL else time_expression.subs(n, 1)
     if work.has(n):
         raise ModelError(
-            f"the useful work of {model.name} depends on {processors}; hold it against {ONE}"
+            f"the useful work of {model.name} depends on {processors}; hold it against"
+            f" {ONE_PROCESSOR}"
             " instead"
         )
-    values_given = {
+    known_values = {
         symbol: float(number)
         for name, symbol in symbols.items()
         if name not in powers and name != processors and (number := numbers[name]) is not None
     }
     nodes = (node for expression in (time, useful) for node in walk(expression))
-    rounded = any(isinstance(node, Operation) and node.operator in _ROUNDED for node in nodes)
-    return Run(spent, work, factor, n, values_given, rounded)
+    is_rounded = any(isinstance(node, Operation) and node.operator in _ROUNDED for node in nodes)
+    return Run(time_expression, work, factor, n, known_values, is_rounded)
 
 
-def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
+def _time_and_useful_time(model: Model | Law, against: str) -> tuple[Expr, Expr]:
     """Return the time, and the useful time of one processor."""
     if isinstance(model, Law):
         if against == USEFUL:
             raise ModelError(
-                f"law {model.name} has no account of what is useful; hold it against {ONE} instead"
+                f"law {model.name} has no account of what is useful; hold it against"
+                f" {ONE_PROCESSOR} instead"
             )
         return model.right, model.right
     if not (len(model.population.groups) == 1 or isinstance(model.population, PhasedPopulation)):
@@ -169,7 +172,7 @@ def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
     return form.time, useful
 
 
-def _check(
+def _check_paths(
     name: str, times: tuple[Expr, ...], powers: Mapping[str, float], processors: str
 ) -> None:
     paths = [parameter.name for parameter in parameters(*times)]
@@ -180,7 +183,7 @@ def _check(
             )
 
 
-def _smooth(name: str, expr: Any, processors: Any) -> Any:
+def _without_rounding(name: str, expr: Any, processors: Any) -> Any:
     """Remove rounding from an expression, and assume at least one processor; raises if a maximum or
     a choice remains.
     """
@@ -195,7 +198,7 @@ def _smooth(name: str, expr: Any, processors: Any) -> Any:
     return smooth
 
 
-def _number(value: float | None) -> Any:
+def _exact_number(value: float | None) -> Any:
     """Convert a number to an exact fraction if it is meant as one."""
     return sympy.nsimplify(value, rational=True)
 
@@ -214,7 +217,7 @@ class Term:
     processors_log: Any
 
     @property
-    def negative(self) -> bool:
+    def is_negative(self) -> bool:
         """Return whether the term is negative."""
         return bool(self.coefficient.could_extract_minus_sign())
 
@@ -241,8 +244,8 @@ class Need:
     never: str = ""
 
     def rank(self, values: Mapping[Any, float], processors: Any) -> tuple[float, ...]:
-        """Order needs by how fast they grow: never, exponentials, powers of N, of log N, of log
-        log N.
+        """Return the sort key of a need by its growth: needs that no work pays, exponentials,
+        powers of N, of log N, of log log N.
         """
         if self.never:
             return (math.inf,)
@@ -302,14 +305,18 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
         * processors**term.processors
         * log_n**term.processors_log
     )
-    grows = _sign((term.processors, term.processors_log))
-    if _sign((power, logs)) <= 0:
-        return _uncompensated_need(term, work, size, grows, _sign((power, logs)))
+    growth_of_processors = _growth_sign((term.processors, term.processors_log))
+    if _growth_sign((power, logs)) <= 0:
+        return _uncompensated_need(
+            term, work, size, growth_of_processors, _growth_sign((power, logs))
+        )
     if power == 0:
         log_size = factor_of_work ** (1 / logs)  # log n
-        needed = work.coefficient * sympy.exp(work.size * log_size) * log_size**work.size_log
-        return Need(term, sympy.powsimp(needed), True, _order_of_power(work, log_size, processors))
-    if grows <= 0:
+        work_needed = work.coefficient * sympy.exp(work.size * log_size) * log_size**work.size_log
+        return Need(
+            term, sympy.powsimp(work_needed), True, _order_of_power(work, log_size, processors)
+        )
+    if growth_of_processors <= 0:
         return Need(
             term,
             work.coefficient * factor_of_work if term.size == term.size_log == 0 else None,
@@ -318,41 +325,45 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
         )
     if logs == 0 or term.size == term.size_log == 0:
         exponent = work.size / power
-        needed = work.coefficient * factor_of_work**exponent
+        work_needed = work.coefficient * factor_of_work**exponent
         if term.size == term.size_log == 0 or work.size_log == 0:
             return Need(
                 term,
-                sympy.powsimp(sympy.expand_power_base(needed, force=True)),
+                sympy.powsimp(sympy.expand_power_base(work_needed, force=True)),
                 True,
                 _need_of_bare_term(term, exponent, log_n, processors),
             )
-    large = sympy.log(processors) if term.processors != 0 else sympy.log(log_n)
-    rise = term.processors if term.processors != 0 else term.processors_log
-    long = large * rise / power  # log n for large N, but for constants
-    needed = (
+    log_of_variable = sympy.log(processors) if term.processors != 0 else sympy.log(log_n)
+    power_of_variable = term.processors if term.processors != 0 else term.processors_log
+    asymptotic_log_size = (
+        log_of_variable * power_of_variable / power
+    )  # log n for large N, but for constants
+    work_needed = (
         work.coefficient
-        * (factor_of_work / long**logs) ** (work.size / power)
-        * long**work.size_log
+        * (factor_of_work / asymptotic_log_size**logs) ** (work.size / power)
+        * asymptotic_log_size**work.size_log
     )
-    order = _need_of_bare_term(term, work.size / power, log_n, processors) * large ** (
+    order = _need_of_bare_term(term, work.size / power, log_n, processors) * log_of_variable ** (
         work.size_log - logs * work.size / power
     )
-    return Need(term, sympy.powsimp(needed), False, order)
+    return Need(term, sympy.powsimp(work_needed), False, order)
 
 
-def _uncompensated_need(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
+def _uncompensated_need(
+    term: Term, work: Term, size: Any, growth_of_processors: int, growth_of_size: int
+) -> Need:
     """Return the need of a term that grows with the size as fast as the work or faster, so that no
     size compensates for it; a term in constant proportion to the work does not depend on N.
     """
-    if falls == 0 and grows < 0:
+    if growth_of_size == 0 and growth_of_processors < 0:
         return Need(term, None, True, sympy.Integer(1))
-    if falls == 0 and grows == 0:
+    if growth_of_size == 0 and growth_of_processors == 0:
         reason = (
             f"{term.expression} grows with {size} as fast as the work, and so bounds the efficiency"
             " whatever the size"
         )
         return Need(term, None, True, sympy.Integer(1), reason)
-    speed = "as fast as" if falls == 0 else "faster than"
+    speed = "as fast as" if growth_of_size == 0 else "faster than"
     return Need(
         term,
         None,
@@ -370,16 +381,16 @@ def _order_of_power(work: Term, log_reached: Any, processors: Any) -> Any:
     """Return exp(e x) x^d for x = log n: a power of N where x is a multiple of log N."""
     log_n = sympy.log(processors)
     slope = sympy.simplify(log_reached / log_n)
-    bare = log_reached.as_independent(processors, as_Add=False)[1]
-    steep = (
+    growing_factor = log_reached.as_independent(processors, as_Add=False)[1]
+    exponential_factor = (
         sympy.exp(work.size * log_reached)
         if slope.has(processors)
         else processors ** (work.size * slope)
     )
-    return steep * bare**work.size_log
+    return exponential_factor * growing_factor**work.size_log
 
 
-def _sign(powers: tuple[Any, Any]) -> int:
+def _growth_sign(powers: tuple[Any, Any]) -> int:
     """Return 1 for growth, -1 for decay and 0 for neither, from the powers of a variable and of its
     logarithm.
     """
@@ -388,40 +399,40 @@ def _sign(powers: tuple[Any, Any]) -> int:
 
 
 _ROUGH = 1e-3
-"""To which the logarithm of a factor is found where each point takes a simulation."""
+"""Tolerance of the logarithm of a factor if each point takes a simulation."""
 
 _EXACT = 1e-12
-"""To which it is found where points are computed as arrays, and so are cheap."""
+"""Tolerance of the logarithm of a factor if points are computed as arrays, and so are cheap."""
 
 FURTHEST = 64.0
-"""How far from 0 a root is looked for, either way."""
+"""Largest distance from 0 at which a root is searched."""
 
 Function = Callable[..., Array]
 
 
-def reached(
+def nearest_root(
     function: Function, *points: Array, tolerance: float = _EXACT, furthest: float = FURTHEST
 ) -> Array:
-    """Find the root of a function nearest to 0, to within a factor of two in distance.
+    """Return the root of a function that is nearest to 0, to within a factor of two in distance.
 
-    From x = 0 the search doubles its step, first upwards, then downwards, and once it has the root
-    between two places hands it to Chandrupatla's method (SciPy). Where the function is not a number
-    the search goes on towards the last place where it was one, as a time may grow without limit up
-    to there; that is the end on that side. Where points are cheap, by the tolerance, and no sign
-    has changed, every half is looked at, and the place between them that is nearest to a root.
+    From x = 0 the search doubles its step, first upwards, then downwards, and solves by
+    Chandrupatla's method (SciPy) once the root is between two places. Where the function is not a
+    number, the search bisects towards the last place where it is one, because a time may grow
+    without limit up to there; it ends there on that side. If points are cheap, by the tolerance,
+    and no sign has changed, every multiple of 1/2 is tried, and the minimum between them.
 
     Parameters
     ----------
     function : of x and of the points, all arrays of one length
     points : what else it depends on, aligned
-    tolerance : to which x is found
-    furthest : how far to look
+    tolerance : of x
+    furthest : largest distance from 0 [1]
 
     Returns
     -------
     x at each point; not a number where the sign does not change
 
-    >>> reached(lambda x, goal: x**2 - goal, np.array([4.0, 9.0])).round(9)
+    >>> nearest_root(lambda x, goal: x**2 - goal, np.array([4.0, 9.0])).round(9)
     array([2., 3.])
     """
     count = len(points[0])
@@ -436,19 +447,19 @@ def reached(
     return _refined_root(function, points, low, high, tolerance)
 
 
-def last_reached(function: Function, *points: Array, places: Array) -> Array:
-    """Find the largest root at which a function falls through 0, between two given bounds.
+def largest_root(function: Function, *points: Array, places: Array) -> Array:
+    """Return the largest root at which a function falls through 0, between the given places.
 
     Parameters
     ----------
-    function, points : as for `reached`
+    function, points : as for `nearest_root`
     places : where to look, in rising order
 
     Returns
     -------
     x at each point; not a number where it falls through 0 between no two places
 
-    >>> last_reached(
+    >>> largest_root(
     ...     lambda x, top: (x - 1) * (top - x), np.array([4.5]), places=np.arange(10.0)
     ... ).round(9)
     array([4.5])
@@ -470,17 +481,17 @@ def _refined_root(
 ) -> Array:
     from scipy.optimize.elementwise import find_root
 
-    refined = np.where(low == high, low, np.nan)
-    open_ = np.flatnonzero(np.isfinite(low) & (low != high))
-    if len(open_):
+    roots = np.where(low == high, low, np.nan)
+    unsolved = np.flatnonzero(np.isfinite(low) & (low != high))
+    if len(unsolved):
         result = find_root(
             function,
-            (low[open_], high[open_]),
-            args=tuple(point[open_] for point in points),
+            (low[unsolved], high[unsolved]),
+            args=tuple(point[unsolved] for point in points),
             tolerances={"xatol": tolerance, "xrtol": tolerance, "fatol": 0.0, "frtol": 0.0},
         )
-        refined[open_] = np.where(result.success, result.x, np.nan)
-    return refined
+        roots[unsolved] = np.where(result.success, result.x, np.nan)
+    return roots
 
 
 def _bracket(
@@ -489,39 +500,41 @@ def _bracket(
     margins: Array,
     low: Array,
     high: Array,
-    side: float,
+    direction: float,
     furthest: float,
     tolerance: float,
 ) -> None:
     """Store, for each point without a bracket, two values of x between which the sign of the
     function changes.
     """
-    edge = np.zeros(len(margins))
+    inner_edge = np.zeros(len(margins))
     step = 0.5
-    searching = np.isnan(low) & np.isfinite(margins)
-    while step <= furthest and searching.any():
-        rows = np.flatnonzero(searching)
+    is_searching = np.isnan(low) & np.isfinite(margins)
+    while step <= furthest and is_searching.any():
+        rows = np.flatnonzero(is_searching)
         value = np.asarray(
-            function(np.full(len(rows), side * step), *(point[rows] for point in points)),
+            function(np.full(len(rows), direction * step), *(point[rows] for point in points)),
             dtype=float,
         )
-        crossed = rows[np.isfinite(value) & (np.sign(value) != np.sign(margins[rows]))]
-        low[crossed] = np.minimum(edge[crossed], side * step)
-        high[crossed] = np.maximum(edge[crossed], side * step)
-        searching[crossed] = False
+        crossed_rows = rows[np.isfinite(value) & (np.sign(value) != np.sign(margins[rows]))]
+        low[crossed_rows] = np.minimum(inner_edge[crossed_rows], direction * step)
+        high[crossed_rows] = np.maximum(inner_edge[crossed_rows], direction * step)
+        is_searching[crossed_rows] = False
         for row in rows[~np.isfinite(value)]:
-            searching[row] = False
+            is_searching[row] = False
             point = tuple(coordinates[row : row + 1] for coordinates in points)
-            inner = edge[row]
-            outer = side * step
-            while abs(outer - inner) > tolerance:
-                middle = (inner + outer) / 2
+            inner_end = inner_edge[row]
+            outer_end = direction * step
+            while abs(outer_end - inner_end) > tolerance:
+                middle = (inner_end + outer_end) / 2
                 (margin,) = np.asarray(function(np.array([middle]), *point), dtype=float)
                 if np.isfinite(margin) and np.sign(margin) != np.sign(margins[row]):
-                    low[row], high[row] = sorted((inner, middle))
+                    low[row], high[row] = sorted((inner_end, middle))
                     break
-                inner, outer = (middle, outer) if np.isfinite(margin) else (inner, middle)
-        edge[rows] = side * step
+                inner_end, outer_end = (
+                    (middle, outer_end) if np.isfinite(margin) else (inner_end, middle)
+                )
+        inner_edge[rows] = direction * step
         step *= 2.0
 
 
@@ -541,15 +554,18 @@ def _bracket_between(
     places = np.arange(-furthest, furthest + 0.25, 0.5)
     for row in np.flatnonzero(np.isnan(low) & np.isfinite(margins)):
         sign = np.sign(margins[row])
-        at = tuple(np.full(len(places), coordinates[row]) for coordinates in points)
-        away = sign * np.asarray(function(places, *at), dtype=float)
-        away = np.where(np.isfinite(away), away, np.inf)
-        nearest = int(np.argmin(away))
-        if away[nearest] <= 0:
-            crossed = np.flatnonzero(away <= 0)
-            nearest = int(crossed[np.argmin(abs(places[crossed]))])
+        point_values = tuple(np.full(len(places), coordinates[row]) for coordinates in points)
+        signed_values = sign * np.asarray(function(places, *point_values), dtype=float)
+        signed_values = np.where(np.isfinite(signed_values), signed_values, np.inf)
+        nearest = int(np.argmin(signed_values))
+        if signed_values[nearest] <= 0:
+            crossed_places = np.flatnonzero(signed_values <= 0)
+            nearest = int(crossed_places[np.argmin(abs(places[crossed_places]))])
             place = places[nearest]
-        elif 0 < nearest < len(places) - 1 and np.isfinite(away[nearest - 1 : nearest + 2]).all():
+        elif (
+            0 < nearest < len(places) - 1
+            and np.isfinite(signed_values[nearest - 1 : nearest + 2]).all()
+        ):
             least = find_minimum(
                 lambda x, *point, sign=sign: sign * function(x, *point),
                 tuple(places[nearest + step : nearest + step + 1] for step in (-1, 0, 1)),
@@ -566,8 +582,8 @@ MOST_PROCESSORS = 2.0**40
 """The largest number of processors for which the term that needs the most work is sought."""
 
 _MANY = 1e24
-"""Processors on which a size is tried where a term grows faster with it than the work, and so
-bounds it from above, but not with the processors.
+"""Processors on which sizes are tried if a term grows faster with the size than the work, and so
+bounds the size from above, but does not grow with the processors.
 """
 
 RATIO = "efficiency_ratio"
@@ -650,10 +666,10 @@ class Isoefficiency:
         if not self.run.overhead.has(n):
             return k * self.run.overhead
         equation = sympy.expand(self.run.work - k * self.run.overhead)
-        common = sympy.Mul(
+        common_power = sympy.Mul(
             *(n ** min(term.as_powers_dict().get(n, 0) for term in sympy.Add.make_args(equation)),)
         )
-        equation = sympy.expand(sympy.simplify(equation / common))
+        equation = sympy.expand(sympy.simplify(equation / common_power))
         if not equation.is_polynomial(n) or sympy.degree(equation, n) > 2:
             return None
         roots = sympy.roots(sympy.Poly(equation, n), multiple=True)
@@ -675,7 +691,7 @@ class Isoefficiency:
         x = np.arange(*_LOG_SIZES)
         with np.errstate(all="ignore"):
             overhead = self._sum(self._overhead, x, processors)
-            spare = self._sum(_terms(self.run.work, self.run), x, processors) / overhead
+            spare = self._sum(_terms_of_sum(self.run.work, self.run), x, processors) / overhead
         return bool(np.any(spare >= self.ratio))
 
     @property
@@ -683,13 +699,13 @@ class Isoefficiency:
         return [*(need.term for need in self.needs), *self.gains]
 
     def size(self, processors: Array) -> Array:
-        """Solve E(n, N) = E for the size at each number of processors: the largest root; NaN where
-        there is none.
+        """Return the size at each number of processors that solves E(n, N) = E: the largest root,
+        NaN if there is none.
         """
         overhead = self._overhead
-        work = _terms(self.run.work, self.run)
+        work = _terms_of_sum(self.run.work, self.run)
 
-        def missing(x: Array, processors: Array) -> Array:
+        def relative_shortfall(x: Array, processors: Array) -> Array:
             with np.errstate(all="ignore"):
                 return np.asarray(
                     self.ratio * self._sum(overhead, x, processors) / self._sum(work, x, processors)
@@ -698,8 +714,10 @@ class Isoefficiency:
 
         return np.asarray(
             np.exp(
-                last_reached(
-                    missing, np.asarray(processors, dtype=float), places=np.arange(*_LOG_SIZES)
+                largest_root(
+                    relative_shortfall,
+                    np.asarray(processors, dtype=float),
+                    places=np.arange(*_LOG_SIZES),
                 )
             )
         )
@@ -708,7 +726,7 @@ class Isoefficiency:
         """Return the work W t_c at each number of processors that keeps the efficiency [s]."""
         sizes = np.log(self.size(processors))
         return self._sum(
-            _terms(self.run.work, self.run), sizes, np.asarray(processors, dtype=float)
+            _terms_of_sum(self.run.work, self.run), sizes, np.asarray(processors, dtype=float)
         )
 
     def _sum(self, terms: Sequence[Term], x: Array, processors: Array | float) -> Array:
@@ -732,30 +750,33 @@ class Isoefficiency:
         """
         if self.limit or not self.needs:
             return ()
-        places = np.geomspace(2.0, MOST_PROCESSORS, 400)
-        table = np.stack([self._log_work(need, places) for need in self.needs])
-        if np.isinf(table).all():
+        numbers = np.geomspace(2.0, MOST_PROCESSORS, 400)
+        log_works = np.stack([self._log_work(need, numbers) for need in self.needs])
+        if np.isinf(log_works).all():
             return ()
-        first = np.argmax(table, axis=0)
-        changes = [0, *(np.flatnonzero(np.diff(first)) + 1)]
+        dominant_indices = np.argmax(log_works, axis=0)
+        changes = [0, *(np.flatnonzero(np.diff(dominant_indices)) + 1)]
         return tuple(
             DominantTerm(
-                self.needs[first[index]].term.expression, self._since(first, int(index), places)
+                self.needs[dominant_indices[index]].term.expression,
+                self._since(dominant_indices, int(index), numbers),
             )
             for index in changes
         )
 
-    def _since(self, first: Array, index: int, places: Array) -> float:
+    def _since(self, dominant_indices: Array, index: int, places: Array) -> float:
         """Return the number of processors at which one need overtakes another, by bisection."""
         if index == 0:
             return float(places[0])
-        old = self.needs[int(first[index - 1])]
-        new = self.needs[int(first[index])]
+        need_before = self.needs[int(dominant_indices[index - 1])]
+        need_after = self.needs[int(dominant_indices[index])]
         low = float(places[index - 1])
         high = float(places[index])
         for _ in range(60):
             middle = np.array([(low * high) ** 0.5])
-            has_overtaken = self._log_work(new, middle)[0] > self._log_work(old, middle)[0]
+            has_overtaken = (
+                self._log_work(need_after, middle)[0] > self._log_work(need_before, middle)[0]
+            )
             low, high = (low, float(middle[0])) if has_overtaken else (float(middle[0]), high)
         return high
 
@@ -764,14 +785,14 @@ class Isoefficiency:
         the smallest size.
         """
         term = need.term
-        work = _leading(self.run)
+        work = _leading_term_of_work(self.run)
         a = float(work.size - term.size)
         b = float(work.size_log - term.size_log)
         logs = np.log(processors)
         y = np.log(self.ratio * self._value(term.coefficient) / self._value(work.coefficient)) + (
             float(term.processors) * logs + float(term.processors_log) * np.log(logs)
         )
-        if _sign((a, b)) <= 0:  # a larger size does not pay for it
+        if _growth_sign((a, b)) <= 0:  # a larger size does not pay for it
             return np.full(len(processors), -np.inf)
         x = y / a if b == 0 else np.exp(y / b) if a == 0 else _log_size(a, b, y)
         # x = log n is at least 0, for the smallest size is 1; above 0, because its logarithm is
@@ -801,13 +822,13 @@ class Isoefficiency:
 def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     """Solve for the work that keeps the efficiency constant: W t_c = E / (1 - E) T_o(W, N).
 
-    Each term of the overhead is balanced against the work by itself; the one that then grows
-    fastest gives the order. Rounding is left out, and so is that no more processors can be used
-    than the size allows.
+    Each term of the overhead is balanced against the work by itself; the term that then grows
+    fastest gives the order. Rounding and the limit on the number of processors at a size are left
+    out.
 
     Parameters
     ----------
-    run : time and work of a model, as `run_of` gives them
+    run : time and work of a model, as `run_in_symbols` gives them
     efficiency : E, above 0 and below 1 [1]
 
     Raises
@@ -835,13 +856,13 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     n = run.size
     count = run.processors
     ratio = sympy.Symbol(RATIO, positive=True)
-    terms = _terms(run.overhead, run)
-    work = _leading(run)
-    needs = tuple(need_of(term, work, ratio, n, count) for term in terms if not term.negative)
+    terms = _terms_of_sum(run.overhead, run)
+    work = _leading_term_of_work(run)
+    needs = tuple(need_of(term, work, ratio, n, count) for term in terms if not term.is_negative)
     needs_found = Isoefficiency(
-        run, efficiency, needs, tuple(term for term in terms if term.negative)
+        run, efficiency, needs, tuple(term for term in terms if term.is_negative)
     )
-    limit = _limit(needs_found, work)
+    limit = _reason_without_size(needs_found, work)
     # Constant shares that leave room for the efficiency ask for nothing more.
     return (
         replace(needs_found, limit=limit)
@@ -850,22 +871,26 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     )
 
 
-def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
+def _reason_without_size(isoefficiency_found: Isoefficiency, work: Term) -> str:
     """Return why no size reaches the efficiency; constant shares of the work can exclude it only
     jointly.
     """
-    never = [need for need in isoefficiency_found.needs if need.never]
-    growing = [
-        need for need in never if _sign((need.term.processors, need.term.processors_log)) > 0
+    unpaid_needs = [need for need in isoefficiency_found.needs if need.never]
+    growing_needs = [
+        need
+        for need in unpaid_needs
+        if _growth_sign((need.term.processors, need.term.processors_log)) > 0
     ]
-    if growing:
-        return growing[0].never + _largest_efficient_processors(isoefficiency_found, work)
+    if growing_needs:
+        return growing_needs[0].never + _largest_efficient_processors(isoefficiency_found, work)
     shares = [
-        need for need in never if (need.term.size, need.term.size_log) == (work.size, work.size_log)
+        need
+        for need in unpaid_needs
+        if (need.term.size, need.term.size_log) == (work.size, work.size_log)
     ]
-    faster = [need for need in never if need not in shares]
-    if faster and not isoefficiency_found.reached_on(_MANY):
-        return faster[0].never
+    faster_needs = [need for need in unpaid_needs if need not in shares]
+    if faster_needs and not isoefficiency_found.reached_on(_MANY):
+        return faster_needs[0].never
     total = sum(
         isoefficiency_found._value(need.term.coefficient / work.coefficient) for need in shares
     )
@@ -894,29 +919,31 @@ def _largest_efficient_processors(isoefficiency_found: Isoefficiency, work: Term
         for term in terms
     ]
 
-    def missing(x: Array) -> Array:
+    def log_excess(x: Array) -> Array:
         """Return the logarithm of K times the shares of the work, at log log N = x."""
-        parts = [np.log(share) + p * np.exp(x) + q * x for share, p, q in shares]
-        return np.asarray(np.logaddexp.reduce(parts))
+        log_shares = [np.log(share) + p * np.exp(x) + q * x for share, p, q in shares]
+        return np.asarray(np.logaddexp.reduce(log_shares))
 
     places = np.log(np.log1p(np.geomspace(1e-9, 1e300, 4000)))
-    margins = missing(places)
+    margins = log_excess(places)
     if margins[0] > 0 or not margins[-1] > 0:
         return ""
     index = int(np.argmax(margins > 0))
-    most = _refined_root(missing, (), places[index - 1 : index], places[index : index + 1], _EXACT)
+    root = _refined_root(
+        log_excess, (), places[index - 1 : index], places[index : index + 1], _EXACT
+    )
     return (
         f": no size reaches {isoefficiency_found.efficiency:g} on more than"
-        f" {float(np.exp(np.exp(most[0]))):.4g}"
+        f" {float(np.exp(np.exp(root[0]))):.4g}"
     )
 
 
-def _leading(run: Run) -> Term:
+def _leading_term_of_work(run: Run) -> Term:
     """Return the term of the work that grows fastest with the size."""
-    return max(_terms(run.work, run), key=lambda term: (term.size, term.size_log))
+    return max(_terms_of_sum(run.work, run), key=lambda term: (term.size, term.size_log))
 
 
-def _terms(expression: Any, run: Run) -> list[Term]:
+def _terms_of_sum(expression: Any, run: Run) -> list[Term]:
     """Return the terms of a sum."""
     return [
         term_of(term, run.size, run.processors)
@@ -930,17 +957,21 @@ def _log_size(a: float, b: float, y: Array) -> Array:
     # For b < 0 the left side is least at x = -b / a; the larger root lies beyond it.
     start = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0
     return np.asarray(
-        np.exp(start + reached(lambda s, goal: a * np.exp(start + s) + b * (start + s) - goal, y))
+        np.exp(
+            start + nearest_root(lambda s, goal: a * np.exp(start + s) + b * (start + s) - goal, y)
+        )
     )
 
 
 def _with_rounded_numbers(expression: Any) -> Any:
     """Round the numbers in an expression to four digits."""
-    short = {value: float(f"{float(value):.4g}") for value in expression.atoms(sympy.Float)}
+    rounded_by_number = {
+        value: float(f"{float(value):.4g}") for value in expression.atoms(sympy.Float)
+    }
     return expression.xreplace(
         {
             old: sympy.Integer(int(new)) if new.is_integer() else sympy.Float(new, 4)
-            for old, new in short.items()
+            for old, new in rounded_by_number.items()
         }
     )
 
@@ -968,7 +999,7 @@ class Runs:
     forms : (form, numbers of processors it stands for); a form that can vary N stands for all
     processors : the parameter that stands for N
     size : base value and power of each size parameter: it is base x factor^power
-    against : what the work is, see `run_of`
+    against : what the work is, see `run_in_symbols`
     """
 
     forms: Sequence[tuple[CompiledModel, Array]]
@@ -977,7 +1008,7 @@ class Runs:
     against: str
 
     @property
-    def any_number(self) -> bool:
+    def varies_processors(self) -> bool:
         """Return whether N can vary without building the model again."""
         return self.processors in self.forms[0][0].parameters
 
@@ -987,7 +1018,7 @@ class Runs:
         return self.forms[0][0].block_size > 1
 
     def without_check(self) -> Runs:
-        """Return the same runs, at whose answers no short simulation looks."""
+        """Return the same runs, whose answers are not checked by a short simulation."""
         return replace(
             self, forms=[(form.without_check(), numbers) for form, numbers in self.forms]
         )
@@ -1027,11 +1058,13 @@ class Runs:
             else [("", "")]
         )
         one_processor = (
-            self._solve_points(factor, np.ones(len(count)))[0] if self.against == ONE else {}
+            self._solve_points(factor, np.ones(len(count)))[0]
+            if self.against == ONE_PROCESSOR
+            else {}
         )
         for end, other_end in sides:
             columns_found[_end_column(end, "time")] = columns_found[_end_column(end, first)]
-            if self.against == ONE:
+            if self.against == ONE_PROCESSOR:
                 # Divided by the other end: the widest that the interval of the ratio can be.
                 with np.errstate(all="ignore"):
                     column_alone = one_processor.get(_end_column(end, first), one_processor[first])
@@ -1048,7 +1081,7 @@ class Runs:
         for form, numbers in self.forms:
             rows = (
                 np.arange(len(count))
-                if self.any_number
+                if self.varies_processors
                 else np.flatnonzero(np.isin(count, numbers))
             )
             values = {
@@ -1056,7 +1089,7 @@ class Runs:
                 for path, array in self.sizes(factor[rows]).items()
                 if path in form.parameters
             }
-            if self.any_number:
+            if self.varies_processors:
                 values[self.processors] = count[rows]
             for cut in form.blocks(values, len(rows)):
                 values_of_rows = {path: array[cut] for path, array in values.items()}
@@ -1082,7 +1115,7 @@ def factors(
     goal: float = 0.0,
     memory: Callable[[Array, Array], Array] | None = None,
 ) -> Array:
-    """Solve for the factor on the size at each number of processors.
+    """Return the factor on the size at each number of processors that keeps the goal.
 
     Parameters
     ----------
@@ -1099,7 +1132,7 @@ def factors(
     if way == FIXED_SIZE:
         return np.ones(len(count))
 
-    def missing(x: Array, processors: Array) -> Array:
+    def relative_difference(x: Array, processors: Array) -> Array:
         with np.errstate(all="ignore"):
             if way == MEMORY_BOUND:
                 assert memory is not None
@@ -1112,7 +1145,9 @@ def factors(
             )
 
     tolerance = _EXACT if way == MEMORY_BOUND else runs.tolerance
-    return np.asarray(2.0 ** reached(missing, count, tolerance=tolerance, furthest=_DOUBLINGS))
+    return np.asarray(
+        2.0 ** nearest_root(relative_difference, count, tolerance=tolerance, furthest=_DOUBLINGS)
+    )
 
 
 def scalability(time: Array, efficiency: Array) -> Array:

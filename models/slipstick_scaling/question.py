@@ -74,7 +74,7 @@ from slipstick_scaling.isoefficiency import (
     Runs,
     factors,
     isoefficiency,
-    run_of,
+    run_in_symbols,
     scalability,
 )
 from slipstick_scaling.specs import BandsSpec, GrowthPictureSpec, ScalabilityPictureSpec, ScaleSpec
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Range of numbers of processors up to which each whole number is solved.
-_MOST_SCANNED = 10_000
+_MOST_SCANNED_NUMBERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,28 +155,28 @@ class BestProcessors:
     @property
     def among(self) -> str:
         """Return the numbers that were looked at, where there are others between them."""
-        return f" (of {_numbers(self.examined)})" if self.examined else ""
+        return f" (of {_numbers_text(self.examined)})" if self.examined else ""
 
     @property
     def doubt(self) -> str:
         """Return which smaller numbers of processors miss the criterion, and which others may meet
         it.
         """
-        missing_in_words = f", but not on {_numbers(self.missing)}" if self.missing else ""
-        undecided = f"; undecided against {_numbers(self.undecided)}" if self.undecided else ""
+        missing_in_words = f", but not on {_numbers_text(self.missing)}" if self.missing else ""
+        undecided = f"; undecided against {_numbers_text(self.undecided)}" if self.undecided else ""
         return missing_in_words + undecided
 
 
 _MOST_NUMBERS = 8
 
 
-def _numbers(numbers: Sequence[float]) -> str:
-    """Write a list of numbers of processors; of many only the first, or the ends of a range."""
+def _numbers_text(numbers: Sequence[float]) -> str:
+    """Return numbers of processors as text; of many only the first, or the ends of a range."""
     further_count = len(numbers) - _MOST_NUMBERS
     if further_count > 0 and all(np.diff(numbers) == 1):
         return f"{numbers[0]:g} to {numbers[-1]:g}"
-    numbers_in_words = ", ".join(f"{number:g}" for number in numbers[:_MOST_NUMBERS])
-    return f"{numbers_in_words} and {further_count} more" if further_count > 0 else numbers_in_words
+    listed_numbers = ", ".join(f"{number:g}" for number in numbers[:_MOST_NUMBERS])
+    return f"{listed_numbers} and {further_count} more" if further_count > 0 else listed_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,24 +285,24 @@ class ScaleResult(QuestionResult):
     words: Words = field(default=NO_WORDS, repr=False)
     counted: str = field(default="", repr=False)
 
-    def _words_of_counted(self, words: Words) -> Words:
-        """Return words whose members are what is counted, where a member of the population, such
-        as a request, is not.
+    def _with_counted_members(self, words: Words) -> Words:
+        """Return the words of a study with the noun of what is counted, if that is no member of the
+        population, such as a request.
         """
         return replace(words, member=self.counted) if self.counted else words
 
     def sentences(self) -> list[str]:
-        """Return where each case is fastest, how far it is efficient, and how its work must
-        grow.
+        """Return sentences on the fastest number of processors of each case, the largest efficient
+        one, and the growth of the work.
         """
         lines = []
-        words = self._words_of_counted(self.words)
+        words = self._with_counted_members(self.words)
         for scaling in self.scalings:
             sentences = [
-                _fastest_words(scaling.fastest, words),
-                _largest_words(scaling, words),
+                _fastest_sentence(scaling.fastest, words),
+                _largest_sentence(scaling, words),
             ]
-            sentences += [] if scaling.growth is None else [_verdict(scaling.growth)]
+            sentences += [] if scaling.growth is None else [_growth_sentence(scaling.growth)]
             lines += [f"{scaling.case}: {line}" for line in sentences]
         first = next((scaling for scaling in self.scalings if scaling.printed), None)
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
@@ -316,24 +316,32 @@ class ScaleResult(QuestionResult):
         """Return for the first cases the fastest number of processors and the growth of the
         work.
         """
-        words = self._words_of_counted(words)
+        words = self._with_counted_members(words)
         first = self.scalings[: 1 + MOST_FURTHER_CASES]
-        grows = [
+        growing_scalings = [
             scaling for scaling in first if scaling.growth is not None and not scaling.growth.limit
         ]
-        other_scalings = [scaling for scaling in first if scaling not in grows]
+        other_scalings = [scaling for scaling in first if scaling not in growing_scalings]
         heads = []
-        if grows:
-            keep = percent(grows[0].growth.efficiency if grows[0].growth else None)
+        if growing_scalings:
+            keep = percent(
+                growing_scalings[0].growth.efficiency if growing_scalings[0].growth else None
+            )
             lead = f"to keep {keep} efficiency on N {words.members}, the work must grow "
             head = _sentence_of_cases(
-                grows, map(_order_words, grows), words, bool(other_scalings), lead
+                growing_scalings,
+                map(_order_text, growing_scalings),
+                words,
+                bool(other_scalings),
+                lead,
             )
             heads.append(head.replace("must grow not at all", _STAYS))
         if other_scalings:
-            goes_on = [_goes_on_head(scaling, words) for scaling in other_scalings]
-            heads.append(_sentence_of_cases(other_scalings, goes_on, words, bool(grows)))
-        fastest = [_fastest_head(scaling, words) for scaling in first]
+            range_texts = [_efficient_range_headline(scaling, words) for scaling in other_scalings]
+            heads.append(
+                _sentence_of_cases(other_scalings, range_texts, words, bool(growing_scalings))
+            )
+        fastest = [_fastest_headline(scaling, words) for scaling in first]
         lead = "fastest at a fixed size "
         if len({scaling.fastest.among for scaling in first}) == 1:  # stated once for all cases
             numbers_examined = first[0].fastest.among
@@ -388,10 +396,10 @@ class ScaleResult(QuestionResult):
             yield f"### {escape(scaling.case)}"
             for way in scaling.ways:
                 yield _runs_table(scaling, way)
-            yield from map(partial(_matrix, scaling), scaling.matrix)
+            yield from map(partial(_matrix_table, scaling), scaling.matrix)
             yield _printed_table(scaling)
             yield _EXPONENT if scaling.printed else ""
-            yield from _formula(scaling)
+            yield from _formula_text(scaling)
 
     def draw(
         self,
@@ -399,15 +407,15 @@ class ScaleResult(QuestionResult):
         order: Mapping[str, int],
         words: Words = NO_WORDS,
     ) -> Figure:
-        """Stack the processors by what they do up to the line on which all of them are, or draw
-        how the work grows, or the scalability between numbers of processors.
+        """Draw the processors by activity as stacked bands, the growth of the work, or the
+        scalability between numbers of processors, as the kind of the picture says.
         """
         if isinstance(spec, GrowthPictureSpec):
-            return _growth_lines(self.scalings, spec, words)
+            return _draw_growth(self.scalings, spec, words)
         scaling = next(scaling for scaling in self.scalings if scaling.case == spec.case)
         if isinstance(spec, ScalabilityPictureSpec):
-            return _triangle(scaling, spec, words)
-        return _bands(scaling, spec, order)
+            return _draw_triangle(scaling, spec, words)
+        return _draw_bands(scaling, spec, order)
 
 
 @dataclass(frozen=True)
@@ -425,17 +433,17 @@ class _ScaledCase:
     plan: Callable[[], SweepPlan]
 
     @cached_property
-    def count(self) -> Array:
+    def numbers(self) -> Array:
         """The numbers of processors."""
         return np.array(self.axis.values, dtype=float)
 
     @cached_property
     def runs(self) -> Runs:
         """The model at any size; see `slipstick_scaling.isoefficiency.Runs`."""
-        forms = [(group.form, self.count[group.rows]) for group in self.plan().groups]
+        forms = [(group.form, self.numbers[group.rows]) for group in self.plan().groups]
         return Runs(forms, self.axis.path, self.sizes, self.spec.against)
 
-    def goal(self, way: str) -> Value | None:
+    def kept_value(self, way: str) -> Value | None:
         """Return the value that a way of scaling keeps constant."""
         memory = self.spec.memory
         kept_value = {
@@ -445,7 +453,7 @@ class _ScaledCase:
         }.get(way)
         return None if kept_value is None else Value(kept_value.value, str(kept_value.dimension))
 
-    def used(self) -> Callable[[Array, Array], Array] | None:
+    def memory_function(self) -> Callable[[Array, Array], Array] | None:
         """Return the memory of a processor as a function of factor and N; None if none is given."""
         if self.memory is None:
             return None
@@ -513,29 +521,29 @@ def _cell_value(way: str) -> str:
 
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
     own_case = evaluator(case, study.cases[case], study.library)
-    axes_read = study.axes_in(("scale", "processors"), spec.processors, case)
-    (axis,), (first, *_) = check_sweep(axes_read, case, study)
+    sweep = study.axes_in(("scale", "processors"), spec.processors, case)
+    (axis,), (first, *_) = check_sweep(sweep, case, study)
     if axis.has_names:
         raise study.refusal(
             ("scale", "processors"), f"give numbers of processors, got {axis.values[0]}"
         )
     if not all(low < high for low, high in pairwise(map(float, axis.values))):
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
-    sizes = _sizes(own_case, spec, study, first.built.free_paths)
-    _check(case, spec, study, first.built, axis)
-    plan = partial(plan_sweep, axes_read, study.cases, study.library)
+    sizes = _size_parameters(own_case, spec, study, first.built.free_paths)
+    _check_case(case, spec, study, first.built, axis)
+    plan = partial(plan_sweep, sweep, study.cases, study.library)
     return _ScaledCase(
         case,
         spec,
         own_case.built,
         axis,
         sizes,
-        _memory(spec, study, own_case.built, axis, sizes),
+        _memory_formula(spec, study, own_case.built, axis, sizes),
         plan,
     )
 
 
-def _sizes(
+def _size_parameters(
     own_case: Evaluator, spec: ScaleSpec, study: StudyContext, known_paths: Collection[str]
 ) -> dict[str, tuple[float, float]]:
     """Return the value and the power of each size parameter; raises unless the time depends on all
@@ -566,7 +574,9 @@ def _sizes(
     return sizes
 
 
-def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis) -> None:
+def _check_case(
+    case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis
+) -> None:
     model = first.sample.model
     if spec.against != "useful" and axis.path not in first.free_paths and 1.0 not in axis.values:
         message = (
@@ -604,7 +614,7 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
                 raise study.refusal(("scale", "printed", index, key), message)
 
 
-def _memory(
+def _memory_formula(
     spec: ScaleSpec, study: StudyContext, built: BuiltModel, axis: Axis, sizes: Collection[str]
 ) -> Expr | None:
     if spec.memory is None:
@@ -625,16 +635,15 @@ def _memory(
 def _scaling_of_case(scaled_case: _ScaledCase) -> Scaling:
     """Compute the scaling of one case in every requested way.
 
-    The efficiency is the useful share of the account, or held against one processor where the study
-    says so; the latency is T (1 - E). Sizes are taken as real numbers, also where only whole ones
-    make sense.
+    The efficiency is the useful share of the account, or, if the study says so, relative to one
+    processor; the latency is T (1 - E). Sizes are real numbers, also if only whole ones make sense.
     """
     spec = scaled_case.spec
     runs = scaled_case.runs
-    count = scaled_case.count
+    listed_numbers = scaled_case.numbers
     ways: dict[str, Sweep] = {way: _scaled_runs(scaled_case, way) for way in spec.ways}
-    numbers, scanned = _runs_at_fixed_size(runs, count)
-    growth, reason = _growth(scaled_case)
+    numbers, columns = _runs_at_fixed_size(runs, listed_numbers)
+    growth, reason = _growth_in_symbols(scaled_case)
     matrix = {
         way: scalability(sweep.columns["time"], sweep.columns["efficiency"])
         for way, sweep in ways.items()
@@ -645,11 +654,11 @@ def _scaling_of_case(scaled_case: _ScaledCase) -> Scaling:
         path=runs.processors,
         useful=scaled_case.built.model.useful if isinstance(scaled_case.built.model, Model) else (),
         ways=ways,
-        goals={way: goal for way in spec.ways if (goal := scaled_case.goal(way)) is not None},
+        goals={way: goal for way in spec.ways if (goal := scaled_case.kept_value(way)) is not None},
         matrix=matrix,
-        fastest=_fastest(numbers, scanned),
+        fastest=_fastest(numbers, columns),
         threshold=spec.threshold.value,
-        largest=_largest(numbers, scanned, spec.threshold.value),
+        largest=_largest(numbers, columns, spec.threshold.value),
         growth=growth,
         no_growth=reason,
         printed=tuple(_published_cells(scaled_case, ways, matrix)),
@@ -662,39 +671,38 @@ def _published_cells(
     """Yield published cells beside computed ones; the method is that of the larger number of
     processors.
     """
-    places = {float(number): place for place, number in enumerate(scaled_case.count)}
+    index_by_number = {float(number): index for index, number in enumerate(scaled_case.numbers)}
     for cell in scaled_case.spec.printed:
         for way, value in cell.scalability.items():
-            computed = float(matrix[way][places[cell.fewer], places[cell.more]])
+            computed = float(matrix[way][index_by_number[cell.fewer], index_by_number[cell.more]])
             provenance = ways[way].provenance
             published = (cell.fewer, cell.more, way, value, computed, cell.source)
             lacks = cell.lacks.get(way, "")
             yield PublishedScalability(
-                *published, **provenance.answer_fields(places[cell.more]), lacks=lacks
+                *published, **provenance.answer_fields(index_by_number[cell.more]), lacks=lacks
             )
 
 
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     """Solve for the sizes that a way of scaling requires, and run the model at them."""
     runs = scaled_case.runs
-    count = scaled_case.count
+    numbers = scaled_case.numbers
     factor, table = _solved_sizes(scaled_case, runs.without_check(), way)
-    looks = [verdict.word for verdict in table.provenance.checks.values()]
-    # A look at each trial size costs more than the answers, and agrees in most models. The sizes
-    # that were found are looked at, and the own size where none was found; the trials are only
-    # where one of these is rejected.
-    if REPLACED in looks:
+    look_verdicts = [verdict.word for verdict in table.provenance.checks.values()]
+    # A short simulation that checks each trial size costs more than the answers, and agrees in most
+    # models. The final sizes are checked; the trials are checked only if one of these is rejected.
+    if REPLACED in look_verdicts:
         factor, table = _solved_sizes(scaled_case, runs, way)
-    finite = np.isfinite(factor)
-    solved = table.columns
+    has_size = np.isfinite(factor)
+    columns_at_sizes = table.columns
     provenance = table.provenance
     names = [
         name
-        for name in solved
+        for name in columns_at_sizes
         if _value_of_end(name) in ("time", "efficiency")
         or _value_of_end(name).startswith("account[")
     ]
-    columns = {name: np.where(finite, solved[name], np.nan) for name in names}
+    columns = {name: np.where(has_size, columns_at_sizes[name], np.nan) for name in names}
     time = columns["time"]
     efficiency = columns["efficiency"]
     columns["latency"] = time * (1.0 - efficiency)
@@ -706,9 +714,9 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     sizes = {path: str(scaled_case.built.parameters[path].dimension) for path in runs.size}
     return Sweep(
         name=f"scale/{way}",
-        axes=(Axis(runs.processors, "1", tuple(count.tolist())),),
-        cases=[scaled_case.case] * len(count),
-        points={runs.processors: count},
+        axes=(Axis(runs.processors, "1", tuple(numbers.tolist())),),
+        cases=[scaled_case.case] * len(numbers),
+        points={runs.processors: numbers},
         columns={**runs.sizes(factor), **columns},
         units={
             **sizes,
@@ -716,22 +724,22 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
         },
         limits={},
         failed={
-            int(index): _reason_without_size(scaled_case, way, float(count[index]))
-            for index in np.flatnonzero(~finite)
+            int(index): _reason_without_size(scaled_case, way, float(numbers[index]))
+            for index in np.flatnonzero(~has_size)
         },
         provenance=provenance,
     )
 
 
 def _solved_sizes(scaled_case: _ScaledCase, trials: Runs, way: str) -> tuple[Array, PointTable]:
-    """Return the factors on the sizes that a way of scaling requires, as `trials` find them, and
-    the answers there.
+    """Return the factors on the sizes that a way of scaling requires, solved with `trials`, and the
+    answers at these sizes.
     """
-    count = scaled_case.count
-    goal = scaled_case.goal(way)
+    numbers = scaled_case.numbers
+    goal = scaled_case.kept_value(way)
     target = goal.value or 0.0 if goal else 0.0
-    factor = factors(trials, way, count, target, scaled_case.used())
-    return factor, scaled_case.runs.solved(np.where(np.isfinite(factor), factor, 1.0), count)
+    factor = factors(trials, way, numbers, target, scaled_case.memory_function())
+    return factor, scaled_case.runs.solved(np.where(np.isfinite(factor), factor, 1.0), numbers)
 
 
 def _value_of_end(name: str) -> str:
@@ -740,7 +748,7 @@ def _value_of_end(name: str) -> str:
     return inside if kind in ("low", "high") else name
 
 
-def _account(sweep: Sweep) -> dict[str, Array]:
+def _account_by_component(sweep: Sweep) -> dict[str, Array]:
     """Return the time of a processor by component [s]."""
     return {
         name[8:-1]: column for name, column in sweep.columns.items() if name.startswith("account[")
@@ -749,34 +757,37 @@ def _account(sweep: Sweep) -> dict[str, Array]:
 
 def _reason_without_size(scaled_case: _ScaledCase, way: str, count: float) -> str:
     """Return why no size was found, with the value at the case's own size."""
-    ones = np.ones(1)
-    counts = np.array([count])
-    memory_used = scaled_case.used()
+    factors = np.ones(1)
+    numbers = np.array([count])
+    memory_used = scaled_case.memory_function()
     if way == "memory-bound" and memory_used is not None:
-        own_memory = float(memory_used(ones, counts)[0])
+        own_value = float(memory_used(factors, numbers)[0])
     else:
-        own_memory = float(
-            scaled_case.runs.columns(ones, counts)["time" if way == TIME_BOUND else "efficiency"][0]
+        own_value = float(
+            scaled_case.runs.columns(factors, numbers)[
+                "time" if way == TIME_BOUND else "efficiency"
+            ][0]
         )
-    tried_in_words = "" if scaled_case.runs.exact else ", of those that were tried,"
+    trial_text = "" if scaled_case.runs.exact else ", of those that were tried,"
     return (
-        f"no size within a factor of 2^64{tried_in_words} keeps {scaled_case.goal(way)}; the case's"
-        f" own gives {own_memory:.4g}"
+        f"no size within a factor of 2^64{trial_text} keeps {scaled_case.kept_value(way)}; the"
+        " case's"
+        f" own gives {own_value:.4g}"
     )
 
 
-def _runs_at_fixed_size(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
+def _runs_at_fixed_size(runs: Runs, listed_numbers: Array) -> tuple[Array, dict[str, Array]]:
     """Solve the fixed size on every whole number of processors if that is cheap, else on the listed
     ones.
     """
-    numbers = count
-    all_integral = (
-        runs.any_number
+    numbers = listed_numbers
+    solves_all_numbers = (
+        runs.varies_processors
         and runs.forms[0][0].block_size > 1
-        and float(count[-1] - count[0]) < _MOST_SCANNED
+        and float(listed_numbers[-1] - listed_numbers[0]) < _MOST_SCANNED_NUMBERS
     )
-    if all_integral:
-        numbers = np.arange(np.ceil(count[0]), np.floor(count[-1]) + 1.0)
+    if solves_all_numbers:
+        numbers = np.arange(np.ceil(listed_numbers[0]), np.floor(listed_numbers[-1]) + 1.0)
     return numbers, runs.columns(np.ones(len(numbers)), numbers)
 
 
@@ -784,11 +795,15 @@ def _fastest(numbers: Array, columns: Mapping[str, Array]) -> BestProcessors:
     """Return the number of processors with the least time; it is undecided against those whose
     intervals overlap.
     """
-    time, low, high = _with_ends(columns, "time")
-    best = np.isfinite(time) & (time == np.nanmin(time, initial=np.inf))
-    place = int(np.argmax(best))
-    return _extreme(
-        numbers, columns, "time", place if best.any() else None, (low <= high[place]) & (low < high)
+    time, low, high = _column_with_ends(columns, "time")
+    is_best = np.isfinite(time) & (time == np.nanmin(time, initial=np.inf))
+    index = int(np.argmax(is_best))
+    return _distinguished_number(
+        numbers,
+        columns,
+        "time",
+        index if is_best.any() else None,
+        (low <= high[index]) & (low < high),
     )
 
 
@@ -796,17 +811,17 @@ def _largest(numbers: Array, columns: Mapping[str, Array], threshold: float) -> 
     """Return the largest number of processors whose efficiency is above a threshold; undecided
     where the threshold lies in an interval.
     """
-    efficiency, low, high = _with_ends(columns, "efficiency")
-    rows_above = np.flatnonzero(efficiency >= threshold)
-    place = int(rows_above[-1]) if len(rows_above) else None
+    efficiency, low, high = _column_with_ends(columns, "efficiency")
+    efficient_rows = np.flatnonzero(efficiency >= threshold)
+    index = int(efficient_rows[-1]) if len(efficient_rows) else None
     undecided = (low < threshold) & (threshold < high)
-    best = _extreme(numbers, columns, "efficiency", place, undecided)
-    missed = ~(efficiency >= threshold) & ~undecided & (np.arange(len(numbers)) < (place or 0))
-    unknown = not np.isfinite(efficiency).any()
-    return replace(best, missing=tuple(map(float, numbers[missed])), unknown=unknown)
+    best = _distinguished_number(numbers, columns, "efficiency", index, undecided)
+    is_missing = ~(efficiency >= threshold) & ~undecided & (np.arange(len(numbers)) < (index or 0))
+    has_no_values = not np.isfinite(efficiency).any()
+    return replace(best, missing=tuple(map(float, numbers[is_missing])), unknown=has_no_values)
 
 
-def _with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
+def _column_with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
     """Return a column with the lower and the upper ends of its intervals; exact columns are their
     own ends.
     """
@@ -817,7 +832,7 @@ def _with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, A
     )
 
 
-def _extreme(
+def _distinguished_number(
     numbers: Array,
     columns: Mapping[str, Array],
     name: str,
@@ -832,7 +847,7 @@ def _extreme(
         return BestProcessors(
             None, Value(None, unit), at_the_end=False, undecided=rivals, examined=examined
         )
-    value, low, high = (float(bound[place]) for bound in _with_ends(columns, name))
+    value, low, high = (float(bound[place]) for bound in _column_with_ends(columns, name))
     ends = (None, None) if low == high else (finite_or_none(low), finite_or_none(high))
     return BestProcessors(
         float(numbers[place]),
@@ -844,22 +859,24 @@ def _extreme(
     )
 
 
-def _growth(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
+def _growth_in_symbols(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     """Return the isoefficiency in symbols, or the reason why there is none."""
     model = scaled_case.built.model
     spec = scaled_case.spec
     form = scaled_case.runs.forms[0][0]
     numbers_of_processors = (
-        {scaled_case.runs.processors: scaled_case.count} if scaled_case.runs.any_number else {}
+        {scaled_case.runs.processors: scaled_case.numbers}
+        if scaled_case.runs.varies_processors
+        else {}
     )
-    closed = form.closed if isinstance(form, LadderForm) else None
-    if closed is not None and closed.takes(numbers_of_processors).all():
-        form = closed
+    closed_form = form.closed if isinstance(form, LadderForm) else None
+    if closed_form is not None and closed_form.takes(numbers_of_processors).all():
+        form = closed_form
     if spec.efficiency is None or not spec.size:
         return None, ""
     if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | CompiledLaw):
         return None, "only a closed form has one"
-    if not scaled_case.runs.any_number:
+    if not scaled_case.runs.varies_processors:
         return None, "the model is built anew for each number of processors"
     powers = {path: power for path, (_, power) in scaled_case.runs.size.items()}
     numbers = {
@@ -869,21 +886,23 @@ def _growth(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]
     }
     size = next(iter(powers)) if len(powers) == 1 else powers
     try:
-        run = run_of(model, size, scaled_case.runs.processors, against=spec.against, values=numbers)
+        run = run_in_symbols(
+            model, size, scaled_case.runs.processors, against=spec.against, values=numbers
+        )
         formula = isoefficiency(run, spec.efficiency.value)
     except ModelError as error:
         return None, str(error)
-    names = _short_names(run, formula.ratio_symbol)
+    names = _short_symbols(run, formula.ratio_symbol)
 
     def text(expression: object) -> str:
         return str(expression.xreplace(names))  # type: ignore[attr-defined]
 
-    since = {term.term: term.since for term in formula.dominant_terms}
+    since_by_term = {term.term: term.since for term in formula.dominant_terms}
     terms = [
         OverheadTerm(
             text(need.term.expression),
             "" if need.never else text(formula.order_of(need)),
-            since.get(need.term.expression),
+            since_by_term.get(need.term.expression),
         )
         for need in formula.needs
     ]
@@ -902,18 +921,20 @@ def _growth(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]
     )
 
 
-def _short_names(run: Run, ratio: Any) -> dict[Any, Any]:
+def _short_symbols(run: Run, ratio: Any) -> dict[Any, Any]:
     """Return a short name for each symbol: the last key of its path where that is unique, and the
     letter K for E / (1 - E).
     """
     import sympy
 
     paths = [str(symbol) for symbol in (run.size, run.processors, *run.values)]
-    ends = [path.rpartition(".")[2] for path in paths]
-    short = {path: end for path, end in zip(paths, ends, strict=True) if ends.count(end) == 1}
+    last_keys = [path.rpartition(".")[2] for path in paths]
+    short_by_path = {
+        path: end for path, end in zip(paths, last_keys, strict=True) if last_keys.count(end) == 1
+    }
     symbols = {
         sympy.Symbol(path, positive=True): sympy.Symbol(end, positive=True)
-        for path, end in short.items()
+        for path, end in short_by_path.items()
     }
     return {**symbols, ratio: sympy.Symbol("K", positive=True)}
 
@@ -933,32 +954,32 @@ def _sentence_of_cases(
     scalings: Sequence[Scaling],
     texts: Iterable[str],
     words: Words,
-    some: bool = False,
+    has_further_cases: bool = False,
     lead: str = "",
 ) -> str:
     """Write one sentence for all cases; cases with equal texts share one part, and the first part
     begins with `lead`.
     """
-    groups: dict[str, list[str]] = {}
+    cases_by_text: dict[str, list[str]] = {}
     for scaling, text in zip(scalings, texts, strict=True):
         if text:
-            groups.setdefault(text, []).append(words.case(scaling.case))
-    if len(groups) < 2 and not some:
-        return f"{lead}{next(iter(groups), '')}"
+            cases_by_text.setdefault(text, []).append(words.case(scaling.case))
+    if len(cases_by_text) < 2 and not has_further_cases:
+        return f"{lead}{next(iter(cases_by_text), '')}"
     return "; ".join(
         f"{join_phrases(cases)}: {lead if index == 0 else ''}{text}"
-        for index, (text, cases) in enumerate(groups.items())
+        for index, (text, cases) in enumerate(cases_by_text.items())
     )
 
 
-def _order_words(scaling: Scaling) -> str:
+def _order_text(scaling: Scaling) -> str:
     """Return how the work must grow with N processors."""
     order = scaling.growth.order if scaling.growth else ""
     symbols = re.sub(r"\bprocessors\b|\bp\b", "N", order).replace("**", "^")
     return f"as {symbols.replace('*', ' ')}" if order != "1" else "not at all"
 
 
-def _fastest_head(scaling: Scaling, words: Words) -> str:
+def _fastest_headline(scaling: Scaling, words: Words) -> str:
     """Return on how many processors a case is fastest at a fixed size."""
     best = scaling.fastest
     if best.processors is None:
@@ -976,9 +997,9 @@ def _no_efficiency(scaling: Scaling, words: Words) -> str:
     return "its efficiency is not defined"
 
 
-def _goes_on_head(scaling: Scaling, words: Words) -> str:
-    """Return that no size is sufficient, or, if the limit is unknown, up to which number of
-    processors a case is efficient.
+def _efficient_range_headline(scaling: Scaling, words: Words) -> str:
+    """Return a phrase on the range in which a case is efficient: that no size suffices, or, without
+    a formula, up to which number of processors.
     """
     if scaling.growth is not None:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
@@ -995,7 +1016,7 @@ def _goes_on_head(scaling: Scaling, words: Words) -> str:
     )
 
 
-def _fastest_words(best: BestProcessors, words: Words) -> str:
+def _fastest_sentence(best: BestProcessors, words: Words) -> str:
     if best.processors is None:
         return f"At a fixed size no number of {words.members} has an answer"
     end = ", the largest number examined" if best.at_the_end else ""
@@ -1007,7 +1028,7 @@ def _fastest_words(best: BestProcessors, words: Words) -> str:
     )
 
 
-def _largest_words(scaling: Scaling, words: Words) -> str:
+def _largest_sentence(scaling: Scaling, words: Words) -> str:
     best = scaling.largest
     goal_in_words = f"an efficiency of at least {percent(scaling.threshold)}"
     if best.unknown:
@@ -1032,7 +1053,7 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
     sweep = scaling.ways[way]
     goal = scaling.goals.get(way)
     numbers = scaling.ways[way].points[scaling.path]
-    account = _account(sweep)
+    account = _account_by_component(sweep)
     causes = [
         name
         for name in account
@@ -1073,7 +1094,7 @@ _OF_RUNS = ("time", "efficiency", "latency", "account", "low", "high")
 """Kinds of columns of runs; the others are sizes."""
 
 
-def _matrix(scaling: Scaling, way: str) -> ResultTable:
+def _matrix_table(scaling: Scaling, way: str) -> ResultTable:
     """Build the upper triangle of the scalability matrix of one way (Scale-Graph, IEEE TSE 1997,
     Figure 14).
     """
@@ -1082,11 +1103,11 @@ def _matrix(scaling: Scaling, way: str) -> ResultTable:
     rows = range(len(numbers) - 1)
     columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
     low, high = scaling.matrix_ends(way)
-    for place in range(1, len(numbers)):
-        ends = (low[:-1, place], high[:-1, place])
-        title = f"{numbers[place]:g}"
+    for column in range(1, len(numbers)):
+        ends = (low[:-1, column], high[:-1, column])
+        title = f"{numbers[column]:g}"
         columns.append(
-            ResultColumn(title, scaling.matrix[way][:-1, place], "1", ends, written=as_ratio)
+            ResultColumn(title, scaling.matrix[way][:-1, column], "1", ends, written=as_ratio)
         )
     violations_by_row = {row: words for row, words in provenance.outside.items() if row in rows}
     errors = {row: words for row, words in provenance.errors.items() if row in rows}
@@ -1121,16 +1142,16 @@ def _statements(scaling: Scaling) -> list[StatementRow]:
     )
     rows = []
     for cell in scaling.printed:
-        few = cell.processors
-        many = cell.more_processors
+        fewer = cell.processors
+        more = cell.more_processors
         verdict = "hit" if cell.agrees else "miss"
         cause = (
-            words.format(*exponents[few, many])
-            if verdict == "miss" and (few, many) in exponents
+            words.format(*exponents[fewer, more])
+            if verdict == "miss" and (fewer, more) in exponents
             else ""
         )
-        says = (
-            f"the scalability from {few:g} to {many:g} processors, {cell.way}, is"
+        sentence = (
+            f"the scalability from {fewer:g} to {more:g} processors, {cell.way}, is"
             f" {cell.printed:.2f}"
         )
         computed = (
@@ -1142,9 +1163,11 @@ def _statements(scaling: Scaling) -> list[StatementRow]:
             cell.method,
             "yes" if cell.exact else "no",
         )
-        name = f"{scaling.case}-{few:g}-to-{many:g}-{cell.way}"
+        name = f"{scaling.case}-{fewer:g}-to-{more:g}-{cell.way}"
         lacks = "" if cell.agrees else cell.lacks
-        row = StatementRow(name, verdict, cell.source, says, *numbers, missed=cause, lacks=lacks)
+        row = StatementRow(
+            name, verdict, cell.source, sentence, *numbers, missed=cause, lacks=lacks
+        )
         rows.append(row)
     return rows
 
@@ -1172,8 +1195,8 @@ def _printed_table(scaling: Scaling) -> ResultTable:
     return ResultTable("", columns, Provenance.of(cells))
 
 
-def _formula(scaling: Scaling) -> Iterator[str]:
-    """Write the isoefficiency in symbols, or why there is none."""
+def _formula_text(scaling: Scaling) -> Iterator[str]:
+    """Yield the paragraphs on the isoefficiency in symbols, or on the reason why there is none."""
     growth = scaling.growth
     if growth is None:
         yield (
@@ -1193,28 +1216,29 @@ def _formula(scaling: Scaling) -> Iterator[str]:
     yield markdown_table(
         ["term of the overhead", "work grows as", "asks for the most from N"], rows, [2]
     )
-    yield (
-        f"{escape(_verdict(growth)) if growth.limit else _verdict(growth, code(growth.order))}."
-        f" {exact}".strip()
+    sentence = (
+        escape(_growth_sentence(growth))
+        if growth.limit
+        else _growth_sentence(growth, code(growth.order))
     )
+    yield f"{sentence}. {exact}".strip()
 
 
-def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
+def _growth_sentence(growth: IsoefficiencyFormula, order: str = "") -> str:
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
     words = f"To keep {percent(growth.efficiency)} the work "
     words += f"must grow as {order or growth.order}" if growth.order != "1" else _STAYS
-    dominant = [term for term in growth.terms if term.since is not None]
-    if not dominant:
+    dominant_terms = [term for term in growth.terms if term.since is not None]
+    if not dominant_terms:
         return words
-    last = max(dominant, key=lambda scaling: scaling.since or 0.0)
-    term = code(last.text) if order else last.text
-    return (
-        f"{words}; the term that asks for the most from N = {three_digits(last.since)} on is {term}"
-    )
+    last_term = max(dominant_terms, key=lambda scaling: scaling.since or 0.0)
+    term = code(last_term.text) if order else last_term.text
+    since = three_digits(last_term.since)
+    return f"{words}; the term that asks for the most from N = {since} on is {term}"
 
 
-def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
+def _draw_bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
     bands = bands_of(scaling, spec.way)
     sweep = scaling.ways[spec.way]
     figure = sheet(6.8, 4.4)
@@ -1259,7 +1283,7 @@ def work_of(scaling: Scaling, way: str) -> Array:
     return np.asarray(work / finite_work[0] if len(finite_work) else work)
 
 
-def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: Words) -> Figure:
+def _draw_growth(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: Words) -> Figure:
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
     work_values = np.concatenate(
@@ -1287,7 +1311,7 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: W
 _LIGHT = -1.5  # shade of a scalability that would be black, so that all cells can be read on
 
 
-def _triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words) -> Figure:
+def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words) -> Figure:
     """Draw a cell for each pair of numbers of processors, with the scalability of each way."""
     points = next(iter(scaling.ways.values())).points[scaling.path]
     numbers = [f"{number:g}" for number in np.asarray(points)]
@@ -1296,16 +1320,16 @@ def _triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words) -> F
     figure = sheet(max(5.0, 1.5 + 1.15 * rows), 1.6 + 0.3 * len(ways) + 0.24 * rows * len(ways))
     axes = figure.subplots()
     axes.grid(visible=False)
-    least = np.full((rows, rows), np.nan)
-    for row, place in combinations(range(len(numbers)), 2):
-        cells = [matrix[row, place] for matrix in ways.values()]
-        least[row, place - 1] = min(1.0, np.nanmin([*cells, 1.0]))
-        written = [
+    least_values = np.full((rows, rows), np.nan)
+    for row, column in combinations(range(len(numbers)), 2):
+        cells = [matrix[row, column] for matrix in ways.values()]
+        least_values[row, column - 1] = min(1.0, np.nanmin([*cells, 1.0]))
+        cell_lines = [
             f"{letter}  {'-' if math.isnan(cell) else f'{cell:.2f}'}"
             for letter, cell in zip(ascii_lowercase, cells, strict=False)
         ]
-        axes.text(place - 1, row, "\n".join(written), ha="center", va="center")
-    axes.imshow(least, cmap="Greys_r", vmin=_LIGHT, vmax=1.0, aspect="auto")
+        axes.text(column - 1, row, "\n".join(cell_lines), ha="center", va="center")
+    axes.imshow(least_values, cmap="Greys_r", vmin=_LIGHT, vmax=1.0, aspect="auto")
     axes.set_xticks(range(rows), numbers[1:])
     axes.set_yticks(range(rows), numbers[:-1])
     meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
@@ -1328,7 +1352,7 @@ def bands_of(scaling: Scaling, way: str) -> dict[str, Array]:
     sweep = scaling.ways[way]
     count = sweep[scaling.path]
     efficiency = sweep.columns["efficiency"]
-    account = _account(sweep)
+    account = _account_by_component(sweep)
     if not account:
         return {"useful": count * efficiency, "lost": count * (1.0 - efficiency)}
     names = sorted(account, key=lambda name: name not in scaling.useful)

@@ -12,7 +12,7 @@ from slipstick.law import LAWS
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import delay, fork, hold
 from slipstick.model.system import Model, closed_model, open_model, phased_model
-from slipstick_scaling.isoefficiency import isoefficiency, run_of
+from slipstick_scaling.isoefficiency import isoefficiency, run_in_symbols
 
 ITEMS, ROUNDS = Parameter("items", value=4096.0), Parameter("rounds", value=2.0)
 N = Parameter("population.processors", value=16.0)
@@ -46,7 +46,7 @@ PROGRAM = phased_model(
 
 @pytest.mark.parametrize("model", [ADDING, GRID, PROGRAM], ids=["adding", "grid", "program"])
 def test_the_overhead_is_what_the_account_leaves_of_all_processors(model: Model) -> None:
-    run = run_of(model, "items")
+    run = run_in_symbols(model, "items")
     columns = ClosedForm(model).points(POINTS).columns()
     useful = columns["time"] * columns["efficiency"]
     for index, (count, items) in enumerate(zip(*POINTS.values(), strict=True)):
@@ -58,13 +58,13 @@ def test_the_overhead_is_what_the_account_leaves_of_all_processors(model: Model)
 
 def test_a_model_that_adds_numbers_is_n_log_n() -> None:
     assert (
-        str(isoefficiency(run_of(ADDING, "items"), 0.8).order)
+        str(isoefficiency(run_in_symbols(ADDING, "items"), 0.8).order)
         == "population.processors*log(population.processors)"
     )
 
 
 def test_the_size_found_in_symbols_has_that_efficiency_in_the_model() -> None:
-    found = isoefficiency(run_of(GRID, "items"), 0.6)
+    found = isoefficiency(run_in_symbols(GRID, "items"), 0.6)
     counts = np.array([2.0, 16.0, 1024.0])
     columns = (
         ClosedForm(GRID)
@@ -75,7 +75,7 @@ def test_the_size_found_in_symbols_has_that_efficiency_in_the_model() -> None:
 
 
 def test_several_parameters_grow_in_proportion() -> None:
-    alone, both = run_of(GRID, "items"), run_of(GRID, {"items": 1.0, "rounds": 0.5})
+    alone, both = run_in_symbols(GRID, "items"), run_in_symbols(GRID, {"items": 1.0, "rounds": 0.5})
     at = {both.size: 4.0, both.processors: 16.0, **both.values}
     rounds = next(each for each in alone.values if str(each) == "rounds")
     same = {**alone.values, alone.size: 4 * 4096.0, rounds: 4.0, alone.processors: 16.0}
@@ -86,7 +86,7 @@ def test_several_parameters_grow_in_proportion() -> None:
 
 
 def test_against_one_processor_the_work_is_the_time_with_n_1() -> None:
-    run = run_of(PROGRAM, "items", against="one-processor")
+    run = run_in_symbols(PROGRAM, "items", against="one-processor")
     one = ClosedForm(PROGRAM).times({"population.processors": 1.0, "items": 64.0})
     assert float(run.work.subs({**run.values, run.size: 64.0})) == pytest.approx(
         float(one[0]), rel=1e-12
@@ -94,7 +94,7 @@ def test_against_one_processor_the_work_is_the_time_with_n_1() -> None:
 
 
 def test_a_law_is_held_against_one_processor() -> None:
-    run = run_of(
+    run = run_in_symbols(
         LAWS["amdahl-time"],
         "parallel",
         "processors",
@@ -113,10 +113,10 @@ def test_rounding_is_left_out_and_said_so() -> None:
         >> delay(ceil_log(N, 2) * START, name="combine", component="send"),
         N,
     )
-    run = run_of(tree, "items")
+    run = run_in_symbols(tree, "items")
     assert run.rounded
-    assert not run_of(ADDING, "items").rounded
-    assert sympy.simplify(run.overhead - run_of(ADDING, "items").overhead) == 0
+    assert not run_in_symbols(ADDING, "items").rounded
+    assert sympy.simplify(run.overhead - run_in_symbols(ADDING, "items").overhead) == 0
 
 
 REPEATED = closed_model(delay(ITEMS * STEP, name="same", component="busy"), N)
@@ -125,27 +125,27 @@ FORKED = closed_model(fork(delay(ITEMS / N * STEP, name="a"), delay(START, name=
 
 WRONG = [
     (
-        lambda: run_of(ADDING, "item"),
+        lambda: run_in_symbols(ADDING, "item"),
         "the time of model does not depend on 'item'; did you mean 'items'?",
     ),
     (
-        lambda: run_of(ADDING, "items", "processors"),
+        lambda: run_in_symbols(ADDING, "items", "processors"),
         "the time of model does not depend on 'processors'; did you mean 'population.processors'?",
     ),
     (
-        lambda: run_of(ADDING, "items", against="one"),
+        lambda: run_in_symbols(ADDING, "items", against="one"),
         "there is no work 'one' to hold a run against; known: useful, one-processor",
     ),
     (
-        lambda: run_of(LAWS["amdahl-time"], "parallel", "processors"),
+        lambda: run_in_symbols(LAWS["amdahl-time"], "parallel", "processors"),
         "law amdahl-time has no account of what is useful; hold it against one-processor instead",
     ),
     (
-        lambda: run_of(REPEATED, "items"),
+        lambda: run_in_symbols(REPEATED, "items"),
         "the time of model does not depend on 'population.processors'; known: items, step",
     ),
     (
-        lambda: run_of(
+        lambda: run_in_symbols(
             closed_model(
                 delay(ITEMS * STEP, name="a", component="busy") >> delay(N * START, name="b"), N
             ),
@@ -157,15 +157,15 @@ WRONG = [
         ),
     ),
     (
-        lambda: run_of(LONGEST, "items"),
+        lambda: run_in_symbols(LONGEST, "items"),
         "the time of model holds a maximum or a choice, so its overhead is no sum of terms",
     ),
     (
-        lambda: run_of(FORKED, "items"),
+        lambda: run_in_symbols(FORKED, "items"),
         "the time of model holds a maximum or a choice, so its overhead is no sum of terms",
     ),
     (
-        lambda: run_of(open_model(delay(1.0, name="a"), 0.5), "a"),
+        lambda: run_in_symbols(open_model(delay(1.0, name="a"), 0.5), "a"),
         "model is not a run of N processors; give it one population, or phases",
     ),
 ]

@@ -22,9 +22,9 @@ from slipstick_scaling.isoefficiency import (
     Runs,
     factors,
     isoefficiency,
-    last_reached,
-    reached,
-    run_of,
+    largest_root,
+    nearest_root,
+    run_in_symbols,
     scalability,
 )
 from tests.scaling.test_overhead import ADDING, GRID, ITEMS, START, STEP, N
@@ -53,7 +53,7 @@ def test_at_one_time_numbers_are_added_as_worked_by_hand() -> None:
 def test_at_one_efficiency_forms_and_symbols_give_one_size(model: object) -> None:
     form = form_of(model, {}, CLOSED_FORM)  # type: ignore[arg-type]
     sizes = runs(form).sizes(factors(runs(form), EFFICIENCY_CONSERVED, FEW, 0.7))["items"]
-    symbols = isoefficiency(run_of(model, "items"), 0.7).size(FEW)  # type: ignore[arg-type]
+    symbols = isoefficiency(run_in_symbols(model, "items"), 0.7).size(FEW)  # type: ignore[arg-type]
     assert sizes == pytest.approx(symbols, rel=1e-8)
 
 
@@ -147,7 +147,7 @@ def test_a_model_built_anew_for_each_number_is_solved_by_its_own_form() -> None:
         for n in FEW
     ]
     built = Runs(apart, "parts", {"items": (4096.0, 1.0)}, "useful")
-    assert not built.any_number
+    assert not built.varies_processors
     whole = runs(form_of(ADDING, {}, CLOSED_FORM))
     assert factors(built, TIME_BOUND, FEW, 1e-3) == pytest.approx(
         factors(whole, TIME_BOUND, FEW, 1e-3), rel=1e-9
@@ -178,33 +178,33 @@ def test_without_latency_there_is_nothing_to_compare() -> None:
 
 def test_roots_are_found_on_either_side_and_the_nearest_first() -> None:
     goals = np.array([-6.0, 0.0, 0.3, 40.0])
-    assert reached(lambda x, goal: x - goal, goals) == pytest.approx(goals, abs=1e-9)
+    assert nearest_root(lambda x, goal: x - goal, goals) == pytest.approx(goals, abs=1e-9)
     # Also where the function is 0 or 1 where the search begins.
-    assert reached(lambda x, goal: goal - x, np.array([0.0, 1.0])) == pytest.approx(
+    assert nearest_root(lambda x, goal: goal - x, np.array([0.0, 1.0])) == pytest.approx(
         [0.0, 1.0], abs=1e-9
     )
-    assert np.isnan(reached(lambda x, goal: x - goal, np.array([65.0, -65.0, 1e9]))).all()
+    assert np.isnan(nearest_root(lambda x, goal: x - goal, np.array([65.0, -65.0, 1e9]))).all()
     assert np.isnan(
-        reached(lambda x, goal: np.where(x > 1, np.nan, x - goal), np.array([3.0]))
+        nearest_root(lambda x, goal: np.where(x > 1, np.nan, x - goal), np.array([3.0]))
     ).all()
 
 
 def test_a_root_is_found_just_before_the_function_ends_and_where_it_touches_twice() -> None:
     # A time that grows without limit up to saturation at x = 1.25.
-    queue = reached(
+    queue = nearest_root(
         lambda x, goal: np.where(x < 1.25, 1 / np.maximum(1.25 - x, 1e-300) - goal, np.nan),
         np.full(1, 1e6),
     )
     assert queue == pytest.approx([1.25 - 1e-6], abs=1e-12)
     # An efficiency that rises and falls again between two places that are tried first.
     tops = np.array([20.1, -40.3, 0.2])
-    places = reached(lambda x, top: 1e-4 - (x - top) ** 2, tops)
+    places = nearest_root(lambda x, top: 1e-4 - (x - top) ** 2, tops)
     assert abs(places - tops) == pytest.approx([0.01] * 3, abs=1e-9)
-    assert np.isnan(reached(lambda x, top: -1e-9 - (x - top) ** 2, tops)).all()
+    assert np.isnan(nearest_root(lambda x, top: -1e-9 - (x - top) ** 2, tops)).all()
 
 
 def test_the_last_root_is_the_one_beyond_which_the_function_stays_below() -> None:
-    found = last_reached(
+    found = largest_root(
         lambda x, top: np.sin(x) * (x < top), np.array([17.0, 8.0]), places=np.arange(0.1, 30, 0.5)
     )
     assert found[0] == pytest.approx(5 * np.pi)
