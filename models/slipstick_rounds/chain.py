@@ -1,4 +1,4 @@
-"""The exact chain of rounds: one phase that a round does for all that wait."""
+"""The exact chain of rounds: each round does the whole work of all waiting customers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slipstick.expression.tape import Flags, Values
 from slipstick.late import Array, np
 from slipstick.vocabulary import MARKOV_CHAIN
 from slipstick_rounds.model import DELAY, WAIT
-from slipstick_rounds.points import BatchServerForm, PointAnswer, PointNumbers, exactly
+from slipstick_rounds.points import BatchServerForm, PointAnswer, PointNumbers, exact_estimates
 from slipstick_rounds.round_chain import RoundMeans, closed_chain, open_chain
 from slipstick_rounds.round_run import RoundContents
 
@@ -28,21 +28,23 @@ class BatchServerChain(BatchServerForm):
         """Return at which points the chain answers."""
         points = self.points_at(values)
         # The first method reports what is wrong at a point.
-        return np.array([bool(point.wrong) or not _reason_refused(point) for point in points])
+        return np.array(
+            [bool(point.wrong) or not _reason_without_answer(point) for point in points]
+        )
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
-        if reason := _reason_refused(point):
+        if reason := _reason_without_answer(point):
             raise NoAnswerError(f"the chain of rounds has no answer: {reason}")
         if point.population:
-            times, parts = _times(point, point.population)
+            times, parts = _round_times_and_parts(point, point.population)
             means = closed_chain(times, point.think_time, point.server.batching_delay)
         else:
             means, times, parts = _open_chain_at(point)
-        return _answer(self, point, means, times, parts)
+        return _point_answer(self, point, means, times, parts)
 
 
-def _reason_refused(point: PointNumbers) -> str:
-    """Return what the chain does not know at a point; nothing where it answers."""
+def _reason_without_answer(point: PointNumbers) -> str:
+    """Return a message why the chain has no answer at a point; empty if it has one."""
     server, (first, *further_phases) = point.server, point.phases
     if further_phases:
         return "customers have several phases"
@@ -67,11 +69,11 @@ def _reason_refused(point: PointNumbers) -> str:
     return ""
 
 
-def _times(point: PointNumbers, most: int) -> tuple[Array, Array]:
+def _round_times_and_parts(point: PointNumbers, most: int) -> tuple[Array, Array]:
     """Return the times of rounds that serve 1, 2, ... customers, and their parts [s]."""
-    number = np.arange(1.0, most + 1)
+    served = np.arange(1.0, most + 1)
     work = point.phases[0].work
-    rounds = RoundContents([number], [number * work], np.zeros(most), [number * work * work / 2])
+    rounds = RoundContents([served], [served * work], np.zeros(most), [served * work * work / 2])
     parts = point.server.duration(rounds)
     parts = np.broadcast_to(parts, (len(parts), most))
     return parts.sum(axis=0), parts
@@ -80,22 +82,22 @@ def _times(point: PointNumbers, most: int) -> tuple[Array, Array]:
 def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
     most = 32
     while most <= MOST_SERVED:
-        times, parts = _times(point, most)
+        times, parts = _round_times_and_parts(point, most)
         try:
             return open_chain(times, point.rate, point.server.batching_delay), times, parts
         except ValueError:
             most *= 2
-    growth = float(times[-1] - times[-2])
-    saturated = point.rate * growth >= 1
+    time_per_customer = float(times[-1] - times[-2])
+    is_saturated = point.rate * time_per_customer >= 1
     raise NoAnswerError(
         "the server is saturated: each further customer of a round takes longer than the time"
         " between arrivals"
-        if saturated
+        if is_saturated
         else f"the chain of rounds has no answer: rounds serve more than {MOST_SERVED} customers"
     )
 
 
-def _answer(
+def _point_answer(
     form: BatchServerChain, point: PointNumbers, means: RoundMeans, times: Array, parts: Array
 ) -> PointAnswer:
     (phase,) = form.model.phases
@@ -109,8 +111,8 @@ def _answer(
         "utilization": means.utilization,
     }
     customers = means.by_served * np.arange(1, len(times) + 1)
-    in_parts = parts @ customers / customers.sum()
-    account = dict(zip(form.model.components, in_parts.tolist(), strict=True))
-    waiting = means.response_time - float(in_parts.sum())
+    part_times = parts @ customers / customers.sum()
+    account = dict(zip(form.model.components, part_times.tolist(), strict=True))
+    waiting = means.response_time - float(part_times.sum())
     account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
-    return PointAnswer(exactly(values), account, exact=True)
+    return PointAnswer(exact_estimates(values), account, exact=True)

@@ -101,7 +101,7 @@ from slipstick_rounds.points import (
     BatchServerForm,
     PointAnswer,
     PointNumbers,
-    exactly,
+    exact_estimates,
     round_time_at,
 )
 from slipstick_rounds.round_run import RoundContents
@@ -342,7 +342,7 @@ class BatchServerFormula(BatchServerForm):
         if load is not None:
             values[LOAD] = load
             notes += [LOAD_NOTE] if load > MEASURED_LOAD else []
-        return PointAnswer(exactly(values), total, remarks=Remarks(notes=tuple(notes)))
+        return PointAnswer(exact_estimates(values), total, remarks=Remarks(notes=tuple(notes)))
 
 
 def _reason_unknown(point: PointNumbers) -> str:

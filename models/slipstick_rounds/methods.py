@@ -20,35 +20,46 @@ from slipstick.vocabulary import FORMULA, MARKOV_CHAIN, SIMULATION
 from slipstick_rounds.model import BatchServer
 
 
-def _chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
     from slipstick_rounds.chain import BatchServerChain
 
     return BatchServerChain(cast(BatchServer, model))
 
 
-def _formula(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_formula(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
     from slipstick_rounds.formula import BatchServerFormula
 
     return BatchServerFormula(cast(BatchServer, model))
 
 
-def _simulation(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_simulation(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
     from slipstick_rounds.simulation import BatchServerSimulation
 
     return BatchServerSimulation(cast(BatchServer, model), simulation)
 
 
-def _only_smooth(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_only_smooth(model: Subject, smooth: bool) -> Acceptance:
     """Accept a formula without a promised error only where nothing can be simulated."""
     return Acceptance(smooth, "" if smooth else "the formula promises no error")
 
 
-def _simulates(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_unless_smooth(model: Subject, smooth: bool) -> Acceptance:
     return Acceptance(False, NOT_SIMULATED) if smooth else Acceptance(True)
 
 
-CHAIN = Method(MARKOV_CHAIN, BatchServer.kind, _chain, EXACT_RANK, partial=True)
-FORMULAS = Method(FORMULA, BatchServer.kind, _formula, APPROXIMATE_RANK, _only_smooth)
+CHAIN = Method(MARKOV_CHAIN, BatchServer.kind, _compile_chain, EXACT_RANK, partial=True)
+FORMULAS = Method(
+    FORMULA, BatchServer.kind, _compile_formula, APPROXIMATE_RANK, _accepts_only_smooth
+)
 SIMULATIONS = Method(
-    SIMULATION, BatchServer.kind, _simulation, SIMULATION_RANK, _simulates, estimates=True
+    SIMULATION,
+    BatchServer.kind,
+    _compile_simulation,
+    SIMULATION_RANK,
+    _accepts_unless_smooth,
+    estimates=True,
 )

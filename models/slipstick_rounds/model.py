@@ -26,7 +26,7 @@ LOAD = "load"
 """Rate of a stream, times the time of a visit of the fullest server by mean rounds."""
 
 WAIT, DELAY = "wait", "delay"
-"""What the account books waiting to (for a place, for memory, for a round to begin), and the time
+"""Labels of the account: waiting (for a place, for memory, for a round to begin), and the time
 before a customer arrives at the server."""
 
 
@@ -86,8 +86,8 @@ class RoundPhase:
 
 
 STATE = ("served", "units", "products")
-"""What a round has by phase: customers served, units of work done, and the sum over its customers
-of units done times units that the customer holds by then."""
+"""Quantities of a round by phase: customers served, units of work done, and the sum over its
+customers of units done times units that the customer holds by then."""
 
 HELD = "held"
 """Units done so far for all customers that are present."""
@@ -109,8 +109,8 @@ def state_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
 
 
 PRESENT, THROUGHPUT, UNIT_RATE = "present", "throughput", "unit_rate"
-"""Means that amounts are computed from: customers at the server, those that wait for a place
-included; visits that end; and by phase the units done."""
+"""Means from which amounts are computed: customers at the server, with those that wait for a place;
+the rate of visits that end; and by phase the rate of units done."""
 
 
 def mean_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
@@ -256,8 +256,12 @@ class BatchServer(AddedModel):
         kind, _, label = name.partition("[")
         if method == SIMULATION:
             return False
-        first = kind == "phase_time_quantile" and label.startswith(f"{next(iter(self.phases))},")
-        return ("quantile" in kind or kind == "put_back") and not (first and method == FORMULA)
+        is_first_phase = kind == "phase_time_quantile" and label.startswith(
+            f"{next(iter(self.phases))},"
+        )
+        return ("quantile" in kind or kind == "put_back") and not (
+            is_first_phase and method == FORMULA
+        )
 
     def definitions(self) -> dict[tuple[str, str], Expr]:
         return {("T", name): part for name, part in self.round_time.items()}
@@ -270,5 +274,5 @@ def quantile_name(name: str, part: float) -> str:
     ('phase_time_quantile[prompt,0.95]', 'response_time_quantile[0.5]')
     """
     kind, _, label = name.partition("[")
-    of = f"{label.removesuffix(']')}," if label else ""
-    return f"{kind}_quantile[{of}{part:g}]"
+    label_prefix = f"{label.removesuffix(']')}," if label else ""
+    return f"{kind}_quantile[{label_prefix}{part:g}]"

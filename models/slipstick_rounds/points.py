@@ -69,8 +69,8 @@ class PhaseNumbers:
         [1.333333, 3.333333]
         """
         if not self.samples:
-            middles = (np.arange(count) + 0.5) / count
-            return np.asarray(self.least + (self.work - self.least) * middles)
+            group_centres = (np.arange(count) + 0.5) / count
+            return np.asarray(self.least + (self.work - self.least) * group_centres)
         sums = np.cumsum([0.0, *sorted(self.samples)]) / len(self.samples)
         ends = np.linspace(0, 1, count + 1)
         return np.diff(np.interp(ends, np.linspace(0, 1, len(sums)), sums)) * count
@@ -89,7 +89,7 @@ class PointNumbers:
     visits : of each customer in a finite run; 0: without end [1]
     delay, delay_scv : of each visit before it arrives at the server: mean, and squared coefficient
         of variation [s, 1]
-    wrong : why the numbers make no server, so that no method has an answer
+    wrong : why the numbers describe no server, so that no method has an answer
     own : parameters that differ from the model's own
     """
 
@@ -189,8 +189,8 @@ class BatchServerForm(CompiledModel):
         """Compute the answers at aligned points, as columns."""
         points = self.points_at(values)
         answers = self.answers_at(points)
-        refused = {index for index, answer in enumerate(answers) if answer.remarks.failed}
-        rows_answered = [index for index in range(len(points)) if index not in refused]
+        refused_rows = {index for index, answer in enumerate(answers) if answer.remarks.failed}
+        rows_answered = [index for index in range(len(points)) if index not in refused_rows]
         if self._amounts is not None and rows_answered:
             amounts = self._amounts_of(
                 [answers[index] for index in rows_answered],
@@ -201,15 +201,15 @@ class BatchServerForm(CompiledModel):
                 answers[index] = replace(
                     answer_of_row, values={**answer_of_row.values, **amounts_of_row}
                 )
-        values_of, account, low, high = self._tables(answers)
+        value_columns, account, low, high = self._tables(answers)
         return Solution(
             model=self.model.name,
             method=self.method,
             count=len(answers),
             exact=np.array([answer.exact for answer in answers]),
-            refused=frozenset(refused),
+            refused=frozenset(refused_rows),
             remarks=lambda index: answers[index].remarks,
-            values=values_of,
+            values=value_columns,
             account=account,
             low=low,
             high=high,
@@ -241,29 +241,36 @@ class BatchServerForm(CompiledModel):
             if value
             and (
                 parameters[name].dimension.time_power
-                or (name in timeless and not _short_list(value))
+                or (name in timeless and not _is_small_whole_number(value))
             )
         }
 
         def slopes() -> dict[str, dict[str, float]]:
             values = {**changed, **values_at_point}
-            smooth = copy(self)
-            smooth.whole = False
-            by_column = smooth.slopes(values, list(values_at_point), self._names_with_derivatives())
+            smooth_form = copy(self)
+            smooth_form.whole = False
+            slopes_by_column = smooth_form.slopes(
+                values, list(values_at_point), self._names_with_derivatives()
+            )
             return {
                 column: {
                     name: float(slope[0])
-                    for name, slope in by_name.items()
+                    for name, slope in slopes_by_name.items()
                     if np.isfinite(slope[0])
                 }
-                for column, (_, by_name) in by_column.items()
+                for column, (_, slopes_by_name) in slopes_by_column.items()
             }
 
         rates = {THROUGHPUT, *(f"{UNIT_RATE}[{phase}]" for phase in self.model.phases)}
-        plain = frozenset(f"amount[{name}]" for name in self.model.amounts)
+        amount_names = frozenset(f"amount[{name}]" for name in self.model.amounts)
         deferred = DeferredShares(slopes, 0.0)
         return Gradient(
-            deferred, values_at_point, parameters, frozenset(rates), plain, frozenset(timeless)
+            deferred,
+            values_at_point,
+            parameters,
+            frozenset(rates),
+            amount_names,
+            frozenset(timeless),
         )
 
     def _names_with_derivatives(self) -> list[str]:
@@ -281,21 +288,23 @@ class BatchServerForm(CompiledModel):
         rates = {THROUGHPUT: THROUGHPUT} | {
             f"{UNIT_RATE}.{phase}": f"{UNIT_RATE}[{phase}]" for phase in self.model.phases
         }
-        means, halves = (
+        means, half_widths_by_name = (
             {
                 name: np.array([getattr(answer.values[value], part) for answer in answers])
                 for name, value in rates.items()
             }
             for part in ("mean", "half_width")
         )
-        names_inside = [
+        times_at_server = [
             answer.values["response_time"].mean - point.delay
             for answer, point in zip(answers, points, strict=True)
         ]
-        means[PRESENT] = means[THROUGHPUT] * np.array(names_inside)
-        has_half_widths = np.isfinite(np.array([*halves.values()])).all(axis=0)
-        finite = {name: np.where(has_half_widths, half, 0.0) for name, half in halves.items()}
-        middle, widths = amounts_and_half_widths(
+        means[PRESENT] = means[THROUGHPUT] * np.array(times_at_server)
+        has_half_widths = np.isfinite(np.array([*half_widths_by_name.values()])).all(axis=0)
+        finite = {
+            name: np.where(has_half_widths, half, 0.0) for name, half in half_widths_by_name.items()
+        }
+        amounts, widths = amounts_and_half_widths(
             self._amounts, own_columns(points), means, finite if has_half_widths.any() else {}
         )
         intervals = {
@@ -303,11 +312,11 @@ class BatchServerForm(CompiledModel):
                 np.broadcast_to(amount, len(points)),
                 np.where(has_half_widths, width, math.inf),
             )
-            for name, amount, width in zip(self.model.amounts, middle, widths, strict=True)
+            for name, amount, width in zip(self.model.amounts, amounts, widths, strict=True)
         }
         return [
             {
-                name: _interval(float(amount[index]), float(width[index]))
+                name: _estimate_with_interval(float(amount[index]), float(width[index]))
                 for name, (amount, width) in intervals.items()
             }
             for index in range(len(points))
@@ -316,14 +325,15 @@ class BatchServerForm(CompiledModel):
     def _tables(self, answers: list[PointAnswer]) -> tuple[Columns, Columns, Columns, Columns]:
         """Gather values, the ends of their intervals and accounts into columns."""
         names = dict.fromkeys(name for answer in answers for name in answer.values)
-        booked = dict.fromkeys(name for answer in answers for name in answer.account)
-        nothing = Estimate(math.nan)
+        account_names = dict.fromkeys(name for answer in answers for name in answer.account)
+        missing_estimate = Estimate(math.nan)
         values_by_name = {
-            name: [answer.values.get(name, nothing) for answer in answers] for name in names
+            name: [answer.values.get(name, missing_estimate) for answer in answers]
+            for name in names
         }
         account = {
             name: np.array([answer.account.get(name, math.nan) for answer in answers])
-            for name in booked
+            for name in account_names
         }
         values = {
             name: np.array([estimate.mean for estimate in row])
@@ -333,11 +343,11 @@ class BatchServerForm(CompiledModel):
         if not self.estimated:
             return values, account, {}, {}
         low = {
-            name: _column([estimate.low for estimate in row])
+            name: _column_of_ends([estimate.low for estimate in row])
             for name, row in values_by_name.items()
         }
         high = {
-            name: _column([estimate.high for estimate in row])
+            name: _column_of_ends([estimate.high for estimate in row])
             for name, row in values_by_name.items()
         }
         return values, account, low, high
@@ -345,8 +355,8 @@ class BatchServerForm(CompiledModel):
     def points_at(self, values: Values) -> list[PointNumbers]:
         """Return the numbers of the model at aligned points."""
         known_values = selected_values(values, self.parameters)
-        numbers_of = self._numbers.run(selected_values(known_values, self._numbers.parameters))
-        columns = [np.atleast_1d(column) for column in numbers_of]
+        number_columns = self._numbers.run(selected_values(known_values, self._numbers.parameters))
+        columns = [np.atleast_1d(column) for column in number_columns]
         points = []
         for index in range(count_of_points(known_values)):
             numbers = {
@@ -363,11 +373,11 @@ class BatchServerForm(CompiledModel):
     def _point(self, numbers: Mapping[str, float], own_values: Mapping[str, float]) -> PointNumbers:
         model = self.model
         uniform = {name for name, phase in model.phases.items() if not phase.samples}
-        if wrong := _problem(numbers, tuple(model.phases), uniform):
-            return PointNumbers(RoundServer(self._duration(own_values)), (), wrong=wrong)
+        if reason := _reason_invalid(numbers, tuple(model.phases), uniform):
+            return PointNumbers(RoundServer(self._duration(own_values)), (), wrong=reason)
         phases = tuple(
             PhaseNumbers(
-                *_range(numbers, name, self.whole and not phase.samples),
+                *_largest_and_least_work(numbers, name, self.whole and not phase.samples),
                 numbers.get(f"{name}.piece", math.inf),
                 phase.samples,
             )
@@ -457,11 +467,12 @@ class RoundTime:
             np.broadcast_to(state[f"{STATE[0]}.{phase}"], times.shape)[index]
             for phase in self.phases
         ]
-        served = ", ".join(
+        customers_text = ", ".join(
             f"{number:.4g} in {phase}" for number, phase in zip(customers, self.phases, strict=True)
         )
         raise NoAnswerError(
-            f"a round that serves {served} takes {float(times[index]):.4g} s by the parts of its"
+            f"a round that serves {customers_text} takes {float(times[index]):.4g} s by the parts"
+            " of its"
             " time; the time of every round must be above 0 and finite: mend the parts of 'round'"
         )
 
@@ -472,8 +483,8 @@ def own_columns(points: Sequence[PointNumbers]) -> Columns:
 
 
 def round_time_at(points: Sequence[PointNumbers]) -> Duration:
-    """Return the time of rounds at several points, of as many rounds at each, one point after the
-    other.
+    """Return the function for the time of rounds at several points; it takes equally many rounds of
+    each point, one point after the other.
     """
     duration = points[0].server.duration
     assert isinstance(duration, RoundTime)
@@ -501,25 +512,25 @@ _RULES = {
     "batching_delay": ("the batching delay", _LEAST),
     "interval": ("the interval of rounds", _LEAST),
 }
-"""What each number of a point is, and what it has to be."""
+"""The meaning of each number of a point, and the rule that it must meet."""
 
 
-def _fits(number: float, rule: str) -> bool:
+def _meets_rule(number: float, rule: str) -> bool:
     if rule == _WHOLE:
         return number >= 1 and number.is_integer()
     return number > 0 or (rule == _LEAST and number == 0)
 
 
-def _problem(
+def _reason_invalid(
     numbers: Mapping[str, float], phases: Collection[str], uniform: Collection[str]
 ) -> str:
-    """Return why numbers describe no server, with the way to correct them; empty if they do."""
+    """Return why the numbers describe no server, and the way to correct them; empty if they do."""
     for name, number in numbers.items():
         phase, _, key = name.rpartition(".")
-        words, rule = _RULES[key]
-        if not (math.isfinite(number) and _fits(number, rule)):
-            of = f" of phase {phase}" if phase else ""
-            return f"{words}{of} is {number:,.6g}: give {rule}"
+        meaning, rule = _RULES[key]
+        if not (math.isfinite(number) and _meets_rule(number, rule)):
+            phase_suffix = f" of phase {phase}" if phase else ""
+            return f"{meaning}{phase_suffix} is {number:,.6g}: give {rule}"
     for phase in uniform:
         work = numbers[f"{phase}.work"]
         least = numbers.get(f"{phase}.least")
@@ -538,7 +549,9 @@ def _problem(
     return ""
 
 
-def _range(numbers: Mapping[str, float], phase: str, whole: bool) -> tuple[float, float]:
+def _largest_and_least_work(
+    numbers: Mapping[str, float], phase: str, whole: bool
+) -> tuple[float, float]:
     """Return the largest and the smallest number of units of a phase; `whole` ones if they
     differ.
     """
@@ -548,11 +561,11 @@ def _range(numbers: Mapping[str, float], phase: str, whole: bool) -> tuple[float
 
 
 FEW = 16.0
-"""Whole numbers below it have no shares: a hundredth of so few is no change that can be made, and
-models ask whether they are 1; chosen, not fitted."""
+"""Whole numbers below it have no shares: one percent of so few is no possible change, and models
+test whether they are 1; chosen, not fitted."""
 
 
-def _short_list(value: float) -> bool:
+def _is_small_whole_number(value: float) -> bool:
     return value < FEW and value == round(value)
 
 
@@ -586,17 +599,17 @@ def _expressions(model: BatchServer) -> dict[str, Expr]:
     }
 
 
-def _column(ends: Sequence[float | None]) -> Array:
+def _column_of_ends(ends: Sequence[float | None]) -> Array:
     return np.array([math.nan if end is None else end for end in ends])
 
 
-def exactly(values: Mapping[str, float]) -> dict[str, Estimate]:
+def exact_estimates(values: Mapping[str, float]) -> dict[str, Estimate]:
     """Return values as exact ones, without intervals."""
     return {name: Estimate(value) for name, value in values.items()}
 
 
-def _interval(mean: float, half_width: float) -> Estimate:
-    """Return a value with its interval, without one where its half-width is not known."""
+def _estimate_with_interval(mean: float, half_width: float) -> Estimate:
+    """Return a value with its interval; without an interval if its half-width is not known."""
     if not math.isfinite(half_width):
         return Estimate(mean)
     return Estimate(mean, mean - half_width, mean + half_width)

@@ -27,8 +27,8 @@ from slipstick.limits import WorkPace
 
 
 class RoundContents(NamedTuple):
-    """What successive rounds contain; each field is an array over the rounds, or one number for
-    all.
+    """The contents of successive rounds; each field is an array over the rounds, or one number for
+    all rounds.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class RoundServer:
 
 @dataclass(frozen=True)
 class RoundRun:
-    """What happened to the customers of one simulation.
+    """The times of the customers of one simulation, and its log.
 
     Parameters
     ----------
@@ -187,8 +187,8 @@ def closed_run(
     >>> run.ends[:, 0].tolist()
     [3.0, 3.0, 6.5, 6.5]
     """
-    at_first = np.zeros(min(customers, len(work)))
-    return RoundByRound(server, work, at_first, think).run(until, events)
+    first_arrivals = np.zeros(min(customers, len(work)))
+    return RoundByRound(server, work, first_arrivals, think).run(until, events)
 
 
 class RoundByRound:
@@ -217,17 +217,17 @@ class RoundByRound:
         self.log: list[Array] = []
 
     def run(self, until: int | None, events: float) -> RoundRun:
-        """Go on until so many visits have ended, or so many customers have been given work."""
+        """Simulate until `until` visits have ended, or `events` customers have been given work."""
         most = len(self.work) if until is None else until
         admitted_count = 0
         pace = WorkPace()
         while self.ended < most and admitted_count < events:
             self._wait_for_a_round()
-            shares = self._shares()
+            shares = self._divide_budget()
             admitted_count += len(shares)
             done = max(self.ended, most * admitted_count / events)
             pace.check(done, most, f"the simulation follows {most:,} visits")
-            self._work(shares, self._count_equal_rounds(shares))
+            self._do_rounds(shares, self._count_equal_rounds(shares))
             counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
             self.log.append(np.append(counts, self.booked))
         return RoundRun(self.arrived, self.ends, self.ends[:, -1] > 0, np.array(self.log))
@@ -254,7 +254,7 @@ class RoundByRound:
             self.arrived[number] = time
             self.waiting.append(_Customer(number, 0, work[0], later=work[1:]))
 
-    def _shares(self) -> list[tuple[_Customer, float]]:
+    def _divide_budget(self) -> list[tuple[_Customer, float]]:
         """Divide the budget of a round among the customers, and admit those that fit."""
         budget_left = self.server.budget
         shares: list[tuple[_Customer, float]] = []
@@ -276,10 +276,10 @@ class RoundByRound:
         """
         for customer in self.present:
             if customer.phase == phase:
-                budget_left -= self._give(shares, customer, budget_left)
+                budget_left -= self._give_share(shares, customer, budget_left)
         return budget_left
 
-    def _give(
+    def _give_share(
         self, shares: list[tuple[_Customer, float]], customer: _Customer, budget_left: float
     ) -> float:
         share = min(self.server.pieces[customer.phase], customer.left, budget_left)
@@ -287,7 +287,7 @@ class RoundByRound:
         return share
 
     def _admit(self, shares: list[tuple[_Customer, float]], budget_left: float) -> float:
-        """Admit customers that wait while the budget has a rest, which is returned."""
+        """Admit waiting customers while there is budget, and return the budget that is left."""
         while self.waiting and budget_left > 0 and len(self.present) < self.server.places:
             customer = self.waiting[0]
             claim = self._memory_claim(customer)
@@ -297,11 +297,11 @@ class RoundByRound:
             self.waiting.popleft()
             self.present.append(customer)
             self.used += claim
-            budget_left -= self._give(shares, customer, budget_left)
+            budget_left -= self._give_share(shares, customer, budget_left)
         return budget_left
 
     def _memory_claim(self, customer: _Customer) -> float:
-        """Return the memory that an admission takes."""
+        """Return the memory that the admission of a customer takes."""
         return customer.left + sum(customer.later) if self.server.reserved else customer.left
 
     def _count_equal_rounds(self, shares: list[tuple[_Customer, float]]) -> int:
@@ -309,8 +309,8 @@ class RoundByRound:
         which only the memory in use grows.
         """
         server = self.server
-        full = all(share == server.pieces[customer.phase] for customer, share in shares)
-        if not full or server.batching_delay or server.interval:
+        gets_full_pieces = all(share == server.pieces[customer.phase] for customer, share in shares)
+        if not gets_full_pieces or server.batching_delay or server.interval:
             return 1
         count = min(MOST_ALIKE, *(int(customer.left / share) for customer, share in shares))
         if not server.reserved and math.isfinite(server.memory):
@@ -319,13 +319,13 @@ class RoundByRound:
                 count = min(count, int((server.memory - self.used) / growth))
         return max(count, 1)
 
-    def _work(self, shares: list[tuple[_Customer, float]], count: int) -> None:
-        """Do some rounds with the same customers, or fewer where one arrives in between."""
+    def _do_rounds(self, shares: list[tuple[_Customer, float]], count: int) -> None:
+        """Do `count` rounds with the same customers; fewer if a customer arrives in between."""
         parts = self._durations(shares, count)
         # Sums one after the other, as the compiled kernel forms them: `sum` adds in pairs.
         ends = self.now + np.cumsum(np.cumsum(parts, axis=0)[-1])
-        blocked = bool(self.waiting) or len(self.present) >= self.server.places
-        if self.due and count > 1 and not blocked:
+        is_admission_blocked = bool(self.waiting) or len(self.present) >= self.server.places
+        if self.due and count > 1 and not is_admission_blocked:
             count = min(count, int(np.searchsorted(ends, self.due[0][0])) + 1)
         self.rounds += count
         self.served += count * len(shares)
@@ -340,7 +340,7 @@ class RoundByRound:
 
     def _durations(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
         """Return the parts of the times of some rounds with the same shares [parts, rounds; s]."""
-        number = np.arange(count, dtype=np.float64)
+        round_index = np.arange(count, dtype=np.float64)
         customers = [0.0] * self.phases
         units = [0.0] * self.phases
         products = [0.0] * self.phases
@@ -351,12 +351,12 @@ class RoundByRound:
             units[phase] += share
             products[phase] += share * (customer.held + share / 2)
             growth[phase] += share * share
-        held = sum(customer.held for customer, _ in shares) + number * sum(units)
-        sums = [
-            first + number * growth_of_round
+        held = sum(customer.held for customer, _ in shares) + round_index * sum(units)
+        product_sums = [
+            first + round_index * growth_of_round
             for first, growth_of_round in zip(products, growth, strict=True)
         ]
-        parts = self.server.duration(RoundContents(customers, units, held, sums))
+        parts = self.server.duration(RoundContents(customers, units, held, product_sums))
         return np.broadcast_to(parts, (len(parts), count))
 
     def _advance(self, customer: _Customer, units: float) -> None:

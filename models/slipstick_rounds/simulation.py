@@ -1,4 +1,6 @@
-"""Simulation of servers that work in rounds: intervals of what customers and rounds take."""
+"""Simulation of servers that work in rounds: estimates of the times of customers and rounds, with
+their intervals.
+"""
 
 from __future__ import annotations
 
@@ -35,19 +37,20 @@ MOST_RUNS = 256
 MOST_VISITS = 100_000
 """Visits of a run at most, whatever the precision: about 50 s for a server of a language model."""
 
-TOGETHER, MORE_VISITS = 16, 10
-"""Visits that end with the same round from which on a run may have ten times as many: its work
-grows with the number of rounds that change something, and its precision with that of rounds."""
+MANY_ENDS_TOGETHER, MORE_VISITS = 16, 10
+"""If more than `MANY_ENDS_TOGETHER` visits end with each round, a run may have `MORE_VISITS` times
+as many: its work grows with the number of groups of equal rounds, its precision with that of
+rounds."""
 
 ROUNDING = 1e-12
-"""Part of the time of a run that sums of times may differ by without an idle period."""
+"""Share of the time of a run by which sums of times may differ without an idle period."""
 
 VISITS_EACH = 40
 """Visits of each customer of a closed population at least."""
 
 FEWEST_IDLE = 20
-"""Idle periods of a run from which on utilization has an interval. With fewer most batches have
-none, and an interval of their means holds far too seldom: 67 instead of 95 of 100.
+"""The fewest idle periods of a run with which utilization has an interval. With fewer, most batches
+have none, and an interval of their means covers far too seldom: 67 instead of 95 of 100.
 """
 
 AUTO, PLAIN, COMPILED = KERNELS
@@ -55,14 +58,14 @@ AUTO, PLAIN, COMPILED = KERNELS
 AVAILABLE = find_spec("numba") is not None
 
 PLAIN_EVENTS = 100_000
-"""Events that the plain run is given before the compiled one takes over from the start."""
+"""Events after which the plain run is given up and the compiled one starts from the beginning."""
 
 STRETCHES = 512
 """Stretches of a run in which its warm-up is looked for."""
 
-CLEARLY = 1.1
-"""Load by mean rounds from which on a stream is refused without a run. Capacity by mean rounds errs
-by a few percent (benchmarks/rounds.py); what is nearer is simulated."""
+CLEARLY_SATURATED = 1.1
+"""Load by mean rounds above which a stream is refused without a run. Capacity by mean rounds has
+an error of a few percent (benchmarks/rounds.py); smaller loads are simulated."""
 
 
 class BatchServerSimulation(BatchServerForm):
@@ -87,15 +90,17 @@ class BatchServerSimulation(BatchServerForm):
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
         load = load_of(point)
-        if load > CLEARLY:
+        if load > CLEARLY_SATURATED:
             raise saturated(load)
         if point.visits:
-            estimates, converged, notes = self._finite(point)
+            estimates, converged, notes = self._replicate(point)
         else:
-            estimates, converged, notes = self._without_end(point, load)
+            estimates, converged, notes = self._run_until_precise(point, load)
         if point.rate and len(point.phases) == 2:
-            (by_mean_rounds,) = loads_of([point]).tolist()
-            estimates[LOAD] = Estimate(by_mean_rounds, by_mean_rounds, by_mean_rounds)
+            (load_by_mean_rounds,) = loads_of([point]).tolist()
+            estimates[LOAD] = Estimate(
+                load_by_mean_rounds, load_by_mean_rounds, load_by_mean_rounds
+            )
         account = {name: estimates[f"account[{name}]"].mean for name in self.model.components}
         waiting = estimates["response_time"].mean - sum(account.values()) - point.delay
         times_outside = {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
@@ -109,37 +114,37 @@ class BatchServerSimulation(BatchServerForm):
         remarks = Remarks(notes=notes, seed=self._settings.seed, converged=converged)
         return PointAnswer(estimates, account, remarks=remarks)
 
-    def _finite(self, point: PointNumbers) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
+    def _replicate(self, point: PointNumbers) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
         """Replicate a run that all customers begin at the same time."""
         parts: list[_RunSample] = []
         visits = point.population * point.visits
         _check_visits(visits)
-        random = point.think_time > 0 or any(phase.least < phase.work for phase in point.phases)
-        random |= point.delay > 0 and point.delay_scv > 0
-        most = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visits) if random else 1
-        enough = self._settings.cycles or FEWEST_REPLICATIONS
-        precise = not random
-        while not parts or (not precise and len(parts) < most):
+        is_random = point.think_time > 0 or any(phase.least < phase.work for phase in point.phases)
+        is_random |= point.delay > 0 and point.delay_scv > 0
+        most = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visits) if is_random else 1
+        fewest_replications = self._settings.cycles or FEWEST_REPLICATIONS
+        is_precise = not is_random
+        while not parts or (not is_precise and len(parts) < most):
             sample = self._run(point, len(parts), visits)
             _check_ended(sample.run, visits, self._settings)
             parts.append(_RunSample(self._times_of_visits(sample), sample.run.log[-1]))
-            if random and len(parts) >= enough:
+            if is_random and len(parts) >= fewest_replications:
                 estimates = self._estimates(parts, successive=False)
-                precise = self._is_precise(estimates["response_time"])
+                is_precise = self._is_precise(estimates["response_time"])
                 most = len(parts) if self._settings.cycles else most
         noun = "run" if len(parts) == 1 else "runs"
         notes = [f"{len(parts)} {noun} of {visits:,} visits each"]
         estimates = self._estimates(parts, successive=False)
-        if not random:
+        if not is_random:
             estimates = {
                 name: Estimate(estimate.mean, estimate.mean, estimate.mean)
                 for name, estimate in estimates.items()
             }
-        elif not precise:
-            notes.append(_not_precise(estimates["response_time"]))
-        return estimates, precise, tuple(notes)
+        elif not is_precise:
+            notes.append(_note_not_precise(estimates["response_time"]))
+        return estimates, is_precise, tuple(notes)
 
-    def _without_end(
+    def _run_until_precise(
         self, point: PointNumbers, load: float
     ) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
         """Run until the mean of batches is precise, each run anew and four times as long."""
@@ -150,31 +155,33 @@ class BatchServerSimulation(BatchServerForm):
             sample = self._run(point, 0, visits)
             run = sample.run
             _check_ended(run, 1, settings)
-            parts, dropped, settled = self._batches(sample)
+            parts, warm_up_visits, is_settled = self._batches(sample)
             estimates = self._estimates(parts, successive=True)
-            settled = settled and not self._drifts(parts)
-            precise = settled and self._is_precise(estimates["response_time"])
-            ended = int(run.log[-1, 4])
-            end_together = ended / len(run.log) > TOGETHER
-            most = MOST_VISITS * (MORE_VISITS if end_together else 1)
-            stopped = ended < visits
-            if precise or settings.cycles or stopped or 4 * visits > most:
+            is_settled = is_settled and not self._drifts(parts)
+            is_precise = is_settled and self._is_precise(estimates["response_time"])
+            ended_visits = int(run.log[-1, 4])
+            ends_together = ended_visits / len(run.log) > MANY_ENDS_TOGETHER
+            most = MOST_VISITS * (MORE_VISITS if ends_together else 1)
+            was_stopped = ended_visits < visits
+            if is_precise or settings.cycles or was_stopped or 4 * visits > most:
                 break
             visits *= 4
-        notes = [f"a run of {ended:,} visits, the first {dropped:,} of which are left out"]
-        if stopped:
+        notes = [
+            f"a run of {ended_visits:,} visits, the first {warm_up_visits:,} of which are left out"
+        ]
+        if was_stopped:
             notes.append(f"stopped at the budget of {settings.events:,} events")
-        if not settled:
+        if not is_settled:
             estimates = {name: Estimate(estimate.mean) for name, estimate in estimates.items()}
-            notes.append(_not_settled(load))
-        elif not precise:
-            notes.append(_not_precise(estimates["response_time"]))
-        idle = _idle_periods(run)
-        if idle < FEWEST_IDLE:
+            notes.append(_note_not_settled(load))
+        elif not is_precise:
+            notes.append(_note_not_precise(estimates["response_time"]))
+        idle_periods = _idle_periods(run)
+        if idle_periods < FEWEST_IDLE:
             estimates["utilization"] = Estimate(estimates["utilization"].mean)
-            times = "once" if idle == 1 else f"{idle} times"
+            times = "once" if idle_periods == 1 else f"{idle_periods} times"
             notes.append(f"the server was idle {times} only: utilization has no interval")
-        return estimates, precise, tuple(notes)
+        return estimates, is_precise, tuple(notes)
 
     def _run(self, point: PointNumbers, replication: int, visits: int) -> _VisitsRun:
         """Run with random numbers of a stream for each kind of number."""
@@ -183,25 +190,25 @@ class BatchServerSimulation(BatchServerForm):
             return np.random.default_rng([self._settings.seed, replication, *name.encode()])
 
         # Customers that are under way when a run without end is stopped have to be there.
-        supplied = visits if point.visits else visits + max(point.population, 1000)
+        supplied_visits = visits if point.visits else visits + max(point.population, 1000)
         columns = [
-            _drawn_work(stream(f"work {index}"), phase, supplied)
+            _draw_work(stream(f"work {index}"), phase, supplied_visits)
             for index, phase in enumerate(point.phases)
         ]
         work = np.stack(columns, axis=1).astype(np.float64)
-        delays = np.full(supplied, point.delay)
+        delays = np.full(supplied_visits, point.delay)
         if point.delay and point.delay_scv:
             shape = 1 / point.delay_scv
-            delays = stream("delay").gamma(shape, point.delay / shape, supplied)
+            delays = stream("delay").gamma(shape, point.delay / shape, supplied_visits)
         settings = self._settings
         if point.rate:
-            arrivals = np.cumsum(stream("arrivals").exponential(1 / point.rate, supplied))
+            arrivals = np.cumsum(stream("arrivals").exponential(1 / point.rate, supplied_visits))
             run = run_rounds(settings, point.server, work, arrivals, None, visits)
             return _VisitsRun(run, work, delays)
         # Customers begin together, and arrive after their delays.
         first_delays = delays[: point.population]
         first_delays.sort()
-        think = stream("think").exponential(1.0, supplied) * point.think_time + delays
+        think = stream("think").exponential(1.0, supplied_visits) * point.think_time + delays
         run = run_rounds(settings, point.server, work, first_delays, think, visits)
         return _VisitsRun(run, work, delays)
 
@@ -216,15 +223,17 @@ class BatchServerSimulation(BatchServerForm):
         rows = np.unique(np.searchsorted(log[:, 4], ends))
         counts = log[rows, 4].astype(int)
         times = np.concatenate([[0.0], np.cumsum(visits["response_time"])])[counts]
-        dropped = 0
-        settled = len(rows) > 2 * BATCHES
-        if settled:
-            dropped = warm_up_length(np.diff(times) / np.diff(counts))
-            kept_count = len(rows) - 1 - dropped
+        dropped_rows = 0
+        is_settled = len(rows) > 2 * BATCHES
+        if is_settled:
+            dropped_rows = warm_up_length(np.diff(times) / np.diff(counts))
+            kept_count = len(rows) - 1 - dropped_rows
             # A warm-up that reaches the middle of the run may be longer.
-            settled = kept_count >= 2 * BATCHES and dropped < (len(rows) - 1) // 2
-        places = np.linspace(dropped, len(rows) - 1, min(BATCHES, len(rows) - 1 - dropped) + 1)
-        chosen_rows = rows[places.astype(int)]
+            is_settled = kept_count >= 2 * BATCHES and dropped_rows < (len(rows) - 1) // 2
+        batch_bounds = np.linspace(
+            dropped_rows, len(rows) - 1, min(BATCHES, len(rows) - 1 - dropped_rows) + 1
+        )
+        chosen_rows = rows[batch_bounds.astype(int)]
         parts = [
             _RunSample(
                 {
@@ -235,7 +244,7 @@ class BatchServerSimulation(BatchServerForm):
             )
             for begin, end in pairwise(chosen_rows)
         ]
-        return parts, int(counts[dropped]), settled
+        return parts, int(counts[dropped_rows]), is_settled
 
     def _drifts(self, parts: Sequence[_RunSample]) -> bool:
         """Return whether successive batches are so similar that the batches are too short for an
@@ -245,7 +254,7 @@ class BatchServerSimulation(BatchServerForm):
         return is_correlated(means, self._settings.precision * NEGLIGIBLE)
 
     def _times_of_visits(self, sample: _VisitsRun) -> dict[str, Array]:
-        """Return what each visit that ended took, in the order of ends."""
+        """Return the times of each visit that ended, by name of the value, in the order of ends."""
         run, work = sample.run, sample.work
         order = np.flatnonzero(run.ended)
         order = order[np.argsort(run.ends[order, -1], kind="stable")]
@@ -272,45 +281,45 @@ class BatchServerSimulation(BatchServerForm):
         level = self._settings.level
         estimates = {}
         visits = np.array([len(part.visits["response_time"]) for part in parts], dtype=float)
-        time, rounds, busy, served, ended, put_back, *booked = np.array(
+        time, rounds, busy, served, ended, put_back, *account_columns = np.array(
             [part.rounds for part in parts]
         ).T
 
-        def add(name: str, top: Array, bottom: Array) -> None:
+        def add_ratio(name: str, top: Array, bottom: Array) -> None:
             estimates[name] = ratio(top, bottom, level, successive)
 
         for name in parts[0].visits:
             sums = np.array([part.visits[name].sum() for part in parts])
             if name.startswith(_UNITS):
-                add(f"unit_rate[{name.removeprefix(_UNITS)}]", sums, time)
+                add_ratio(f"unit_rate[{name.removeprefix(_UNITS)}]", sums, time)
                 continue
-            add(name, sums, visits)
+            add_ratio(name, sums, visits)
             quantiles = Quantiles(section_size=max(int(visits.sum()) // len(parts), 1))
             for part in parts:
                 quantiles.add(part.visits[name])
             for quantile in QUANTILES:
                 estimate = quantiles.estimate(quantile, level=level)
                 estimates[quantile_name(name, quantile)] = estimate
-        add("throughput", ended, time)
-        add("served", served, rounds)
-        add("round_time", busy, rounds)
-        add("utilization", busy, time)
-        add("put_back", put_back, ended)
+        add_ratio("throughput", ended, time)
+        add_ratio("served", served, rounds)
+        add_ratio("round_time", busy, rounds)
+        add_ratio("utilization", busy, time)
+        add_ratio("put_back", put_back, ended)
         phases = list(self.model.phases)
         names = self.model.components
-        by_phase = np.array(booked).reshape(len(phases), len(names), len(parts))
+        account_by_phase = np.array(account_columns).reshape(len(phases), len(names), len(parts))
         for index, name in enumerate(names):
-            add(f"account[{name}]", by_phase[:, index].sum(axis=0), ended)
-            for phase, spent in zip(phases, by_phase[:, index], strict=True):
+            add_ratio(f"account[{name}]", account_by_phase[:, index].sum(axis=0), ended)
+            for phase, spent in zip(phases, account_by_phase[:, index], strict=True):
                 if len(phases) > 1:
-                    add(f"phase_account[{phase},{name}]", spent, ended)
+                    add_ratio(f"phase_account[{phase},{name}]", spent, ended)
         return estimates
 
     def _is_precise(self, estimate: Estimate) -> bool:
         return is_precise_enough(estimate, self._settings.precision)
 
 
-def _drawn_work(stream: np.random.Generator, phase: PhaseNumbers, visits: int) -> Array:
+def _draw_work(stream: np.random.Generator, phase: PhaseNumbers, visits: int) -> Array:
     """Draw the work of visits in a phase [visits; units]."""
     if phase.samples:
         return np.asarray(stream.choice(np.array(phase.samples), visits))
@@ -385,8 +394,8 @@ class _RunSample:
 
     Parameters
     ----------
-    visits : columns of what its visits took
-    rounds : what the log of the run counts in it, see `slipstick_rounds.round_run.RoundRun`
+    visits : times of its visits, by name of the value
+    rounds : difference of the log of the run over it, see `slipstick_rounds.round_run.RoundRun`
     """
 
     visits: Mapping[str, Array]
@@ -429,16 +438,20 @@ def _idle_periods(run: RoundRun) -> int:
     return int(np.count_nonzero(time - busy > ROUNDING * run.log[-1, 0]))
 
 
-def _not_precise(estimate: Estimate) -> str:
-    reached = 100 * estimate.half_width / estimate.mean
-    return f"not converged: the mean response time is known within {reached:.2g} %"
+def _note_not_precise(estimate: Estimate) -> str:
+    relative_half_width = 100 * estimate.half_width / estimate.mean
+    return f"not converged: the mean response time is known within {relative_half_width:.2g} %"
 
 
-def _not_settled(load: float) -> str:
+def _note_not_settled(load: float) -> str:
     """Return the note that a run has not reached a steady state, and why that may be."""
-    near = f"; by mean rounds the load is {load:.3g}, near saturation" if load >= NEAR else ""
-    return f"not converged: the run has not settled, so no interval can be trusted{near}"
+    saturation_text = (
+        f"; by mean rounds the load is {load:.3g}, near saturation"
+        if load >= NEAR_SATURATION
+        else ""
+    )
+    return f"not converged: the run has not settled, so no interval can be trusted{saturation_text}"
 
 
-NEAR = 0.9
+NEAR_SATURATION = 0.9
 """Load from which on a stream is called near saturation."""
