@@ -1,4 +1,4 @@
-"""The command that prints the equations of a model or a law, and the data that it prints."""
+"""The command that prints the equations of a model or a law, and what it explains."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def explain(
     """
     from slipstick.program import PROGRAMS
     from slipstick_equations.equations import explain_latex, explain_text
+    from slipstick_equations.explained import explained
 
     if model in PROGRAMS and specs["machine"] is None:
         from slipstick.schema.programs import machines_for
@@ -43,7 +44,7 @@ def explain(
         click.echo(
             f"with the numbers of {specs['machine']}; choose another with --machine", err=True
         )
-    explanation = explanation_of({**references_of(model, specs), **nodes_of(changes)})
+    explanation = explained({**references_of(model, specs), **nodes_of(changes)})
     plain = explain_text(explanation) if as_json or not latex else ""
     formulas = explain_latex(explanation) if as_json or latex else ""
     if as_json:
@@ -60,41 +61,3 @@ def explain(
         )
         return DONE
     return write_text(formulas or plain, None)
-
-
-def explanation_of(settings: Settings) -> Explanation:
-    """Return the data for an explanation of a model or a law.
-
-    Raises
-    ------
-    SpecError : something is wrong with the settings
-    """
-    name = str(plain(settings["model"]))
-    if name.startswith("law/"):
-        # A law is explained by its symbols; they need no values.
-        name = resolve({"model": settings["model"]}, Library()).name
-        law = LAWS[name.removeprefix("law/")]
-        return Explanation(name, law.title, law.source, law)
-    from slipstick.method.closed_form import whole_time
-    from slipstick.structure.contention import Contention
-    from slipstick_equations.symbols import solve_in_symbols
-
-    inputs = resolve(settings, Library())
-    built = build(inputs)
-    title = inputs.title
-    source = inputs.source
-    structure = None
-    left_out: tuple[str, ...] = ()
-    if isinstance(built.model, Model):
-        structure = whole_time(built.model)
-        own_values = {
-            path: np.array([parameter.value]) for path, parameter in built.model.parameters.items()
-        }
-        left_out = Contention(built.model).left_out(own_values).notes(0)
-    symbolic_solutions = (
-        solve_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
-    )
-    pairs = tuple((equation.text, equation.latex) for equation in symbolic_solutions)
-    return Explanation(
-        inputs.name, title, source, built.model, built.entries, structure, pairs, left_out
-    )

@@ -12,7 +12,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import plain_data
 from slipstick.structure.contention import Contention
 from slipstick_equations.equations import Explanation
-from slipstick_equations.symbols import solved_in_symbols
+from slipstick_equations.symbols import solve_in_symbols
 
 
 def explained(settings: Settings) -> Explanation:
@@ -41,7 +41,7 @@ def explained(settings: Settings) -> Explanation:
         }
         left_out = Contention(built.model).left_out(own_values).notes(0)
     symbolic_solutions = (
-        solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
+        solve_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
     )
     pairs = tuple((equation.text, equation.latex) for equation in symbolic_solutions)
     return Explanation(
