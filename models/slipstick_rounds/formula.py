@@ -355,7 +355,7 @@ def _reason_unknown(point: PointNumbers) -> str:
         return "the formula knows rounds one after the other; ask for simulation"
     if point.server.earlier_first:
         return "the formula knows budgets that go to later phases first; ask for simulation"
-    if _in_step(point):
+    if _stay_in_step(point):
         return (
             "customers of equal work without think time stay in step, which the formula does"
             " not know; give a think time or a least work below the largest, or ask for"
@@ -399,7 +399,7 @@ def _as_column(numbers: Iterable[float]) -> Array:
     return np.array([*numbers], dtype=np.float64)[:, None]
 
 
-def _in_step(point: PointNumbers) -> bool:
+def _stay_in_step(point: PointNumbers) -> bool:
     """Return whether customers that begin together go through their phases together without end, so
     that no average over phases holds.
     """
@@ -665,22 +665,22 @@ def _second_quantiles(
 
 
 def _computed_points(
-    rounds: _MeanRounds, made_of: _PhaseTimes[Array], throughput: Array, round_times: Array
+    rounds: _MeanRounds, phase_times: _PhaseTimes[Array], throughput: Array, round_times: Array
 ) -> list[_ComputedPoint]:
     """Compute accounts, quantiles and mean numbers of points from the times of their phases.
 
     Parameters
     ----------
     rounds : their times of rounds
-    made_of : what their phases are made of
+    phase_times : mean times of their phases
     throughput : visits that end [points; 1/s]
     round_times : see `_RoundTimes` [points, 2; s]
     """
     round_time, time_between = round_times.T
-    own_parts, wait, second = _accounts(rounds, made_of)
-    served = rounds.served(throughput * time_between, made_of.with_first)
+    own_parts, wait, second = _accounts(rounds, phase_times)
+    served = rounds.served(throughput * time_between, phase_times.with_first)
     columns = (own_parts.T, second.T, wait, served, throughput, round_time)
-    times = map(_PhaseTimes[float]._make, np.transpose(made_of).tolist())
+    times = map(_PhaseTimes[float]._make, np.transpose(phase_times).tolist())
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [_ComputedPoint(time, *row) for time, row in zip(times, rows, strict=True)]
 

@@ -67,7 +67,7 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
         Group("peers", asker_count - 1, peer_cycle),
         Group("idle", value_of(inputs, "processors") - asker_count, barrier_wait),
     )
-    resources = {_wire(machine): Station()}
+    resources = {_wire_resource(machine): Station()}
     return Model("dvsm/diff-phase", ClosedPopulation(groups), resources, useful=())
 
 
@@ -143,11 +143,13 @@ class OperationCosts:
 def _network_step(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:
     seconds = wire_time(machine.network, size)
     if queues:
-        return service(_wire(machine), seconds, name=name, component=COMPONENT, technology="wire")
+        return service(
+            _wire_resource(machine), seconds, name=name, component=COMPONENT, technology="wire"
+        )
     return delay(seconds, name=name, component=COMPONENT, technology="wire")
 
 
-def _wire(machine: Machine) -> str:
+def _wire_resource(machine: Machine) -> str:
     """Name the resource for which frames queue: the medium of all, or the link into one
     processor.
     """
