@@ -225,7 +225,7 @@ def _terms(expr: Expr) -> Iterator[Expr]:
 def latex_text(text: str) -> str:
     r"""Write a text as upright LaTeX, its special signs escaped.
 
-    >>> print(spelt("send_call & 50%"))
+    >>> print(latex_text("send_call & 50%"))
     \text{send\_call \& 50\%}
     """
     signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}

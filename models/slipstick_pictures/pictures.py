@@ -1118,7 +1118,7 @@ def _draw_borders(axes: Axes, places: Indices) -> None:
 def _tick_spacing(count: int) -> int:
     """Return the number of cells between ticks, preferring one that puts a tick on the last cell.
 
-    >>> _spacing(12), _spacing(33), _spacing(100)
+    >>> _tick_spacing(12), _tick_spacing(33), _tick_spacing(100)
     (1, 4, 9)
     """
     least = -(-count // _MOST_CELL_TICKS)
