@@ -45,6 +45,14 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         ),
     ),
     (
+        r'\A\s*+\{\s*+"root_group"\s*+:',
+        "k6's summary of a test without HTTP requests",
+        (
+            "slipstick measured reads http_req_duration alone; of other protocols, write a table of"
+            " users, throughput and response time as CSV"
+        ),
+    ),
+    (
         r"\Aresponse-time,DNS\+dialup,",
         "a list of requests of hey",
         "slipstick measured reads the summary, which hey prints without -o csv",
