@@ -439,10 +439,17 @@ def _solution(
             lambda label: IDLE_PROCESSORS if label == IDLE else label
         ),
     }
-    # Where nothing is random the run is exact once its cycles repeat, so that its interval has no
-    # width.
+    # Where nothing is random the run is exact once its cycles repeat, so that no interval has a
+    # width. Constant arrivals may give every cycle the same time though their number in the run
+    # is still an estimate.
+    rates = [estimates[name] for name in estimates if name.partition("[")[0] == "throughput"]
     is_exact = np.array(
-        [not flat_model.plan.is_random and mean_time.half_width <= ROUNDING * mean_time.mean]
+        [
+            not flat_model.plan.is_random
+            and all(
+                estimate.half_width <= ROUNDING * estimate.mean for estimate in (mean_time, *rates)
+            )
+        ]
     )
     execution_times = {
         value_name: np.array([execution_time])
