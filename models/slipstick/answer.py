@@ -15,7 +15,7 @@ from slipstick.errors import UnknownNameError, with_way_out
 from slipstick.extensions import FUNCTIONS
 from slipstick.vocabulary import NOT_CHECKED, UNDECIDED
 
-HELD = ", which its interval holds"
+HELD = ", which lies within its interval"
 """Ends the words on a value beyond a bound that is no contradiction: its interval reaches the
 bound.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,17 @@ def test_a_report_is_current(study: str, tmp_path: Path) -> None:
 def test_a_report_that_takes_long_has_its_inputs_and_a_sample_of_its_cells(study: str) -> None:
     assert not changed_inputs(study), "rebuild the report"
     assert not changed_cells(study)
+
+
+@pytest.mark.parametrize(
+    "inputs", sorted((ROOT / "reports").glob("*/inputs.yaml")), ids=lambda path: path.parent.name
+)
+def test_a_report_tells_the_hashes_of_its_files(inputs: Path) -> None:
+    files = yaml.load(inputs.read_text(encoding="utf-8"), yaml.CSafeLoader)["files"]
+    present = {name: sha256((inputs.parent / name).read_bytes()).hexdigest() for name in files}
+    assert files == {
+        name: files[name] if files[name] == "drawn" else present[name] for name in files
+    }
 
 
 EXPECTED_MISSES = yaml.safe_load(
