@@ -122,6 +122,7 @@ class _Delay:
     service: RandomTime
 
     def scaled(self, factor: Array) -> _Delay:
+        """Return the delay with its numbers and its time multiplied by `factor`."""
         return _Delay(
             self.number_ahead * factor,
             self.number_served * factor,
@@ -164,8 +165,8 @@ class ArrivalState:
     since_acquisition : by lock and visit, the time from the acquisition of the lock to the arrival
         at the visit under it
     members : by queue, processors that ever join it, where that is not all of them [1]
-    holders : by permits that are solved alone, probabilities of the numbers of holders; see
-        `FlowEquivalentServer` [1]
+    holder_probabilities : by permits that are solved alone, probabilities of the numbers of
+        holders; see `FlowEquivalentServer` [1]
     by_place : of visits in a row, the part of those present at a visit that is at each place [1]
     """
 
@@ -179,7 +180,7 @@ class ArrivalState:
     waiting_for: PairTimes = field(default_factory=dict)
     since_acquisition: Mapping[tuple[str, int], RandomTime] = field(default_factory=dict)
     members: Mapping[str, float] = field(default_factory=dict)
-    holders: Mapping[str, Array] = field(default_factory=dict)
+    holder_probabilities: Mapping[str, Array] = field(default_factory=dict)
     by_place: ByPlace = field(default_factory=dict)
 
     def waits(

@@ -606,7 +606,7 @@ class Recursion:
             first_count = processor_count - min(
                 math.ceil(8 * math.sqrt(processor_count)), LAST_ONE_BY_ONE
             )
-            state = recursion_step.settled(first_count, processor_count)
+            state = recursion_step.settled_state(first_count, processor_count)
             pace = WorkPace()
             for processors in range(first_count + 1, processor_count + 1):
                 state = recursion_step.state((processors,), {(processors - 1,): state})
@@ -700,7 +700,7 @@ class Recursion:
         # One processor finds every lock free, so it never spins.
         for spin_lock in self.spin_locks if solved_population.state.processors > 1 else ():
             if spin_lock.word is not None:
-                spinning_loads = spin_lock.at(
+                spinning_loads = spin_lock.spinning_at(
                     solved_population.state.arrivals, solved_population.value_by_expr
                 ).load()
                 load_by_station[spin_lock.word.name] = (
@@ -774,7 +774,7 @@ class MeanNumbers:
                 else time_at_visit
             )
 
-    def at(self, queue: Queue) -> tuple[Array, Array, Array]:
+    def of_queue(self, queue: Queue) -> tuple[Array, Array, Array]:
         """Return the mean numbers at one copy of a queue, added up over its visits: number in
         service, number present, and visits in a second.
         """
@@ -809,7 +809,7 @@ class MeanNumbers:
             servers = queue.all_servers(processors)
             busy_servers, number_present, visit_rate = (
                 number + spinning_load
-                for number, spinning_load in zip(self.at(queue), spinning_loads, strict=True)
+                for number, spinning_load in zip(self.of_queue(queue), spinning_loads, strict=True)
             )
             # All processors as one queue are as many stations: the number present below is that of
             # one of them.
@@ -948,7 +948,7 @@ class _RecursionStep:
         arrivals = self._arrival_state(population, cycles, wait_by_pair, share_by_place)
         return PopulationState(sum(population), tuple(cycles), arrivals)
 
-    def settled(self, members: int, wanted_processors: int) -> PopulationState:
+    def settled_state(self, members: int, wanted_processors: int) -> PopulationState:
         """Iterate the state of a large population of a single group to its fixed point, and return
         it. The message of a NoAnswerError gives `wanted_processors` as their number.
 
@@ -1041,7 +1041,7 @@ class _RecursionStep:
             )
         for permit_name, permit_server in self._permit_servers.items():
             arrival_waits.waits.update(
-                permit_server.waits(state_before.arrivals.holders.get(permit_name))
+                permit_server.waits(state_before.arrivals.holder_probabilities.get(permit_name))
             )
         return arrival_waits
 
@@ -1052,7 +1052,9 @@ class _RecursionStep:
         waits_with_spinning = dict(waits)
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
             for visit_index, spinning_delay in (
-                spin_lock.at(arrivals, self.value_by_expr).waits(self._service_alone).items()
+                spin_lock.spinning_at(arrivals, self.value_by_expr)
+                .waits(self._service_alone)
+                .items()
             ):
                 wait = waits_with_spinning.get(visit_index, ZERO_TIME)
                 # An exponential time has the square of its mean as its variance.
@@ -1064,7 +1066,7 @@ class _RecursionStep:
     def _add_hand_overs(self, visit_times: VisitTimes, arrivals: ArrivalState) -> None:
         """Lengthen the time for which each spin lock is held by its hand-over."""
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
-            spinning = spin_lock.at(arrivals, self.value_by_expr)
+            spinning = spin_lock.spinning_at(arrivals, self.value_by_expr)
             hand_over = spinning.lock_use.utilization * spinning.hand_over(
                 spinning.lock_use.at_hand_over
             )
@@ -1230,13 +1232,13 @@ class _RecursionStep:
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
         holder_probabilities = {
-            permit_name: permit_server.holders(sum(population), mean_numbers)
+            permit_name: permit_server.holder_probabilities(sum(population), mean_numbers)
             for permit_name, permit_server in self._permit_servers.items()
         }
         for permit_server in (
             permit_server
             for permit_server in self._permit_servers.values()
-            if permit_server.full(sum(population))
+            if permit_server.can_hold_all_permits(sum(population))
         ):
             service_by_visit.update(
                 dict.fromkeys(
@@ -1248,7 +1250,7 @@ class _RecursionStep:
             queue.name: _all_busy(queue, sum(population), mean_numbers) for queue in self._queues
         }
         for permit_name, probabilities in holder_probabilities.items():
-            if self._permit_servers[permit_name].full(sum(population)):
+            if self._permit_servers[permit_name].can_hold_all_permits(sum(population)):
                 probability_all_busy[permit_name] = probabilities[..., -1]
         members_by_queue = {}
         for queue in self._queues:
@@ -1257,7 +1259,8 @@ class _RecursionStep:
                 population[group_index] for group_index in groups_of_queue
             )
         other_holder_fractions = {
-            queue.name: 1 - probability_all_busy[queue.name] / nonzero(mean_numbers.at(queue)[0])
+            queue.name: 1
+            - probability_all_busy[queue.name] / nonzero(mean_numbers.of_queue(queue)[0])
             for queue in self._queues
             if queue.lock and queue.servers > 1
         }
@@ -1293,7 +1296,7 @@ class _RecursionStep:
             members=members_by_queue,
             since_acquisition=times_since_acquisition,
             waiting_for=numbers_waiting,
-            holders=holder_probabilities,
+            holder_probabilities=holder_probabilities,
             by_place=share_by_place,
         )
 
@@ -1333,7 +1336,7 @@ class _RecursionStep:
         for several groups, the mean of their weights in proportion to their service there.
         """
         served_by_visit = mean_numbers.served
-        utilization = mean_numbers.at(queue)[0] / queue.all_servers(processors)
+        utilization = mean_numbers.of_queue(queue)[0] / queue.all_servers(processors)
         weighted_services = []
         for group_index, cycle in enumerate(cycles):
             visit_indices = [
@@ -1420,7 +1423,7 @@ class FlowEquivalentServer:
         self._states = [PopulationState(0, (None,), ArrivalState())]
         self._wait_moments: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
 
-    def full(self, processors: int) -> bool:
+    def can_hold_all_permits(self, processors: int) -> bool:
         """Return whether there are enough processors to hold all permits at the same time."""
         return processors >= self.queue.servers
 
@@ -1435,12 +1438,12 @@ class FlowEquivalentServer:
             self._states[-2] = replace(self._states[-2], arrivals=ArrivalState())
         return [state.first for state in self._states[1 : most_holders + 1]]
 
-    def holders(self, processors: int, mean_numbers: MeanNumbers) -> Array:
+    def holder_probabilities(self, processors: int, mean_numbers: MeanNumbers) -> Array:
         """Return the probabilities that 0, 1, ... processors hold or wait for a permit; the last is
         that of as many processors as permits, or more [1].
         """
         most_holders = min(self.queue.servers, processors)
-        _, number_present, flow = mean_numbers.at(self.queue)
+        _, number_present, flow = mean_numbers.of_queue(self.queue)
         processors_away = processors - number_present
         # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
         time_elsewhere = clamped(processors_away, 1e-12 * processors) / nonzero(flow)
@@ -1528,6 +1531,7 @@ class FlowEquivalentServer:
 
 
 def _stacked(columns: Sequence[Array]) -> Array:
+    """Return broadcast arrays as the columns of a new last axis."""
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
@@ -1584,7 +1588,7 @@ def _weight_by_machine_repair(
     other_requests = members * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
         return usual_weight
-    number_present = mean_numbers.at(queue)[1]
+    number_present = mean_numbers.of_queue(queue)[1]
     requests_away = clamped(members * queue.requests - number_present)
     mean_service_time, flow = (
         np.where(is_varied, column, 1.0) for column in (mean_service_time, flow)
@@ -1662,7 +1666,7 @@ def _missing_wait(
 
 def _all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbers) -> Array:
     """Return the probability that all servers are busy, the rest of the cycle taken as a delay."""
-    busy_servers, number_present, _ = mean_numbers.at(queue)
+    busy_servers, number_present, _ = mean_numbers.of_queue(queue)
     if queue.servers == 1:
         return clamped(busy_servers, high=1.0)
     return chance_all_busy(number_present, busy_servers, processors * queue.requests, queue.servers)

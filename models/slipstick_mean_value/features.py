@@ -132,6 +132,7 @@ def _largest_load(
 
 
 def _overtakes(model: Model, station_name: str) -> bool:
+    """Return whether the discipline of a station lets a later arrival overtake an earlier one."""
     station = model.resources[station_name]
     return isinstance(station, Station) and station.discipline in OVERTAKING_DISCIPLINES
 

@@ -140,6 +140,7 @@ class MeanValue(ActivityForm):
         return dict.fromkeys(approximate_points.tolist(), self._reasons_of_no_promise)
 
     def solve(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
+        """Return the table of answers from the solver for the population of the model."""
         return _solver(self.model)(self.model, value_by_expr, with_account)
 
     @property
@@ -725,6 +726,7 @@ def exact_everywhere(model: Model) -> bool:
 
 
 def _follows_pollaczek_and_khinchine(model: Model) -> bool:
+    """Return whether an open model meets the conditions of `arrivals_stay_at_random`."""
     if not model.population.open:
         return False
     recursion = Recursion(model, model.bodies)
@@ -734,6 +736,7 @@ def _follows_pollaczek_and_khinchine(model: Model) -> bool:
 def _compile_mean_value(
     model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
+    """Return a model of activities as one that mean value analysis can solve."""
     return MeanValue(cast(Model, model))
 
 

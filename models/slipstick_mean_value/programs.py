@@ -319,6 +319,7 @@ class _StaggeredEnd:
 
 
 def _chosen_time(is_first: Array, first: RandomTime, second: RandomTime) -> RandomTime:
+    """Return `first` in the cases where `is_first` holds, and `second` in the others."""
     return RandomTime(
         np.where(is_first, first.mean, second.mean),
         np.where(is_first, first.variance, second.variance),
@@ -517,6 +518,7 @@ class _SuperstepSolver:
         )
 
     def _rows_of_lines(self, total_kind: str, queue_or_step: str) -> Array:
+        """Return the total of a kind at a queue or step, a row for each line of the program."""
         # A line that never visits a queue has zeros there.
         line_columns = (
             line.get((total_kind, queue_or_step), np.zeros(1)) for line in self._totals_by_line

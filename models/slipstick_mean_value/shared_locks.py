@@ -176,6 +176,7 @@ def _waits_of_both(
     """
 
     def waits(chain_customers: int) -> Array:
+        """Return the waits at the lock for this number of customers of the chain."""
         return _waits_in_chain(
             queue,
             chain_customers,

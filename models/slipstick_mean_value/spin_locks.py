@@ -68,6 +68,7 @@ class _LockUse:
 
     @property
     def waiting(self) -> Array:
+        """Mean number of processors that wait for the lock [1]."""
         return clamped(self.present - self.utilization)
 
     @property
@@ -95,7 +96,7 @@ class SpinLock:
             (word_queue for word_queue in queues if word_queue.name == lock.word), None
         )
 
-    def at(self, state: ArrivalState, value_by_expr: Numbers) -> Spinning:
+    def spinning_at(self, state: ArrivalState, value_by_expr: Numbers) -> Spinning:
         """Return the spinning that an arriving processor finds."""
         return Spinning(self, state, value_by_expr)
 

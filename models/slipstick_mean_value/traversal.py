@@ -206,6 +206,7 @@ class Traversal:
         return sum_of(times)
 
     def _record_since_acquisition(self, visit: Visit) -> None:
+        """Record for a visit the time since each lock that is held was acquired."""
         self.visit_times.since_acquisition.update(
             {
                 (lock_name, visit.index): time_since
@@ -242,6 +243,7 @@ class Traversal:
         return isinstance(resource, Station) and DISCIPLINES[resource.discipline].shared
 
     def _service_time(self, step: Step | LockAccess) -> RandomTime:
+        """Return the distribution of the time that a step or an access to a lock takes."""
         mean = mean_service(step, self.value_by_expr) * self.factor(step.name)
         # The kind lets maxima of constant and of exponential times be taken exactly; all others go
         # by two moments.
@@ -436,6 +438,7 @@ def _served_together(
 
 
 def _nodes_in_turn(branch: Activity) -> Sequence[Activity]:
+    """Return the activities of a branch that follow each other."""
     return branch.parts if isinstance(branch, Then) else (branch,)
 
 
@@ -449,6 +452,7 @@ def _positions_of_use(branch: Activity, queue_name: str) -> list[int]:
 
 
 def _uses_queue(node: Activity, queue_name: str) -> bool:
+    """Return whether an activity, or one of its parts, visits the queue."""
     return any(visit.queue == queue_name for visit in visits_of_tree_part(node))
 
 
@@ -792,7 +796,7 @@ def ordered_ends(time: RandomTime, processors: int) -> Array:
     (tests/method/mean_value/test_programs.py).
     """
     if processors <= MOST_FOLLOWED:
-        return PassingTimes.together(processors).delayed(time).times
+        return PassingTimes.starting_together(processors).delayed(time).times
     probabilities = (np.arange(1, processors + 1) - 0.375) / (processors + 0.25)
     scores = np.array([NormalDist().inv_cdf(probability) for probability in probabilities])
     column = RandomTime(time.mean[..., None], time.variance[..., None])
@@ -815,7 +819,7 @@ class _SynchronizedStart:
     def __init__(self, traversal: Traversal, processors: int) -> None:
         self.traversal = traversal
         self.waits = traversal.visit_times.waits
-        self.passing_times = PassingTimes.together(processors)
+        self.passing_times = PassingTimes.starting_together(processors)
         self.pending_delay = ZERO_TIME
         self.served_until: dict[str, Array] = {}
         """By queue, when the servers would have done all that was asked of them so far, once
@@ -823,6 +827,7 @@ class _SynchronizedStart:
         """
 
     def through(self, nodes: Sequence[Activity]) -> RandomTime:
+        """Return the times at which the processors have passed the activities, in their order."""
         for node in nodes:
             self._pass_node(node)
         return self.passing_times.end(self.pending_delay)
@@ -878,7 +883,7 @@ class _SynchronizedStart:
             clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
         )
         work_left = self._work_of_earlier_visits(visit.queue, times_before, service.mean)
-        self.passing_times, wait = times_before.served(
+        self.passing_times, wait = times_before.after_service(
             service, self.traversal.servers(visit.queue), remaining_share, work_left
         )
         self._set_waits([visit], wait, np.ones(1))
@@ -1042,10 +1047,12 @@ class _SynchronizedStart:
         return True
 
     def _set_waits(self, visits: Sequence[Visit], total_wait: Array, visit_ratio: Array) -> None:
+        """Give each visit the mean wait, the total divided by the visit ratio, as a constant."""
         for visit in visits:
             self.waits[visit.index] = RandomTime(total_wait / nonzero(visit_ratio), 0 * total_wait)
 
     def _times_after_pending(self) -> PassingTimes:
+        """Return the passing times after the pending delay, and reset this delay to zero."""
         pending_time = self.pending_delay
         self.pending_delay = ZERO_TIME
         return (
@@ -1146,7 +1153,7 @@ class PassingTimes:
     gap_variances: Array
 
     @classmethod
-    def together(cls, processors: int) -> PassingTimes:
+    def starting_together(cls, processors: int) -> PassingTimes:
         """Return the times of processors that all start at 0."""
         return cls(np.zeros((1, processors)), np.zeros((1, processors)))
 
@@ -1199,7 +1206,7 @@ class PassingTimes:
         )
         return PassingTimes(self.times + wait, gap_variances)
 
-    def served(
+    def after_service(
         self, service: RandomTime, servers: int, remaining_share: Array, work_left: Array
     ) -> tuple[PassingTimes, Array]:
         """Return the times at which the processors have been served, and the mean wait.
@@ -1295,6 +1302,7 @@ class PassingTimes:
 
 
 def _gaps_between(times: Array) -> Array:
+    """Return the time of each processor since the one before it; the first gap is 0 [s]."""
     return clamped(times - np.concatenate([times[..., :1], times[..., :-1]], axis=-1))
 
 
