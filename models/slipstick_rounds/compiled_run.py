@@ -127,7 +127,7 @@ class CompiledRounds:
             run[name] = getattr(server, name)
         customers = np.zeros(visits, CUSTOMER)
         customers["goes_on"] = -1
-        code = _code_of(server.duration, phases)
+        code = _tables_of_round_time(server.duration, phases)
         parts = len(code["outputs"])
         self._tables = Tables(
             run=run,
@@ -160,7 +160,7 @@ class CompiledRounds:
         pace = WorkPace()
         logs = []
         while True:
-            stop_code = _go_on(tables)
+            stop_code = _run_until_stop(tables)
             logs.append(tables.log[: run.logged].copy())
             run.logged = 0
             if stop_code == REFUSED:
@@ -184,7 +184,7 @@ class CompiledRounds:
         duration.refuse(np.array([time]), state)
 
 
-def _code_of(duration: RoundTime, phases: int) -> dict[str, Any]:
+def _tables_of_round_time(duration: RoundTime, phases: int) -> dict[str, Any]:
     """Return the time of a round as tables of the loop; what does not depend on the round is
     computed already.
     """
@@ -247,6 +247,7 @@ def _constant_result(operator: str, registers: Array, arguments: Sequence[int]) 
 
 
 def _compiler(**options: bool) -> Callable[[F], F]:
+    """Return a decorator that compiles a function with numba."""
     compiler: Callable[[F], F] = import_module("numba").njit(error_model="numpy", **options)
     return compiler
 
@@ -256,6 +257,9 @@ compiled = _compiler(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 @compiled
 def _wait_for_a_round(s: Tables) -> None:
+    """Move the clock to the beginning of the next round: wait for an arrival if there is no
+    customer, then for the interval or the batching delay.
+    """
     run = s.run[0]
     _take_arrivals(s)
     if not run.present and not run.waiting:
@@ -271,6 +275,7 @@ def _wait_for_a_round(s: Tables) -> None:
 
 @compiled
 def _take_arrivals(s: Tables) -> None:
+    """Move the visits that are due by now from the heap of arrivals to the waiting ones."""
     run = s.run[0]
     while run.due and s.due_times[0] <= run.now:
         visit = s.due_visits[0]
@@ -302,6 +307,7 @@ def _pop_due(s: Tables) -> None:
 
 @compiled
 def _is_before(s: Tables, place: int, time: float, visit: int) -> bool:
+    """Return whether an entry of the heap comes before this time and visit."""
     if s.due_times[place] != time:
         return bool(s.due_times[place] < time)
     return bool(s.due_visits[place] < visit)
@@ -323,7 +329,10 @@ def _push_due(s: Tables, time: float, visit: int) -> None:
 
 
 @compiled
-def _share_out(s: Tables) -> None:
+def _divide_budget(s: Tables) -> None:
+    """Share the budget of a round among the customers, in the order of phases, and admit those that
+    wait.
+    """
     run = s.run[0]
     run.shares = 0
     budget_left = run.budget
@@ -340,16 +349,18 @@ def _share_out(s: Tables) -> None:
 
 @compiled
 def _share_phase(s: Tables, phase: int, budget_left: float) -> float:
+    """Give shares to the customers in a phase; return the budget that is left."""
     run = s.run[0]
     for place in range(run.present):
         visit = s.present[place]
         if s.customer[visit].phase == phase:
-            budget_left -= _give(s, visit, budget_left)
+            budget_left -= _give_share(s, visit, budget_left)
     return budget_left
 
 
 @compiled
-def _give(s: Tables, visit: int, budget_left: float) -> float:
+def _give_share(s: Tables, visit: int, budget_left: float) -> float:
+    """Give a visit its share of the budget in the round, and return the share."""
     run = s.run[0]
     customer = s.customer[visit]
     share = min(s.pieces[customer.phase], customer.left, budget_left)
@@ -360,6 +371,7 @@ def _give(s: Tables, visit: int, budget_left: float) -> float:
 
 @compiled
 def _admit(s: Tables, budget_left: float) -> float:
+    """Admit waiting visits while budget, places and memory last; return the budget that is left."""
     run = s.run[0]
     while run.waiting and budget_left > 0 and run.present < run.places:
         visit = s.waiting[run.waiting_from]
@@ -371,12 +383,15 @@ def _admit(s: Tables, budget_left: float) -> float:
         s.present[run.present] = visit
         run.present += 1
         run.used += claim
-        budget_left -= _give(s, visit, budget_left)
+        budget_left -= _give_share(s, visit, budget_left)
     return float(budget_left)
 
 
 @compiled
 def _memory_claim(s: Tables, visit: int) -> float:
+    """Return the memory that a visit needs on admission: its current phase, and with reservation
+    also its later ones.
+    """
     customer = s.customer[visit]
     later_units = 0.0
     if s.run[0].reserved:
@@ -387,50 +402,51 @@ def _memory_claim(s: Tables, visit: int) -> float:
 
 @compiled
 def _count_equal_rounds(s: Tables) -> int:
+    """Return how many rounds have the same shares before a phase ends or the memory is full."""
     run = s.run[0]
     if run.batching_delay or run.interval:
         return 1
-    count = MOST_ALIKE
+    round_count = MOST_ALIKE
     growth = 0.0
     for index in range(run.shares):
         customer, share = s.customer[s.shared[index]], s.shares[index]
         if share != s.pieces[customer.phase]:
             return 1
-        count = min(count, int(customer.left / share))
+        round_count = min(round_count, int(customer.left / share))
         if customer.phase:
             growth += share
     if not run.reserved and math.isfinite(run.memory) and growth:
-        count = min(count, int((run.memory - run.used) / growth))
-    return max(count, 1)
+        round_count = min(round_count, int((run.memory - run.used) / growth))
+    return max(round_count, 1)
 
 
 @compiled
-def _work(s: Tables, count: int) -> bool:
+def _do_rounds(s: Tables, count: int) -> bool:
     """Do some rounds, or fewer where a customer arrives; return whether their times are valid."""
     run = s.run[0]
     phases = len(s.pieces)
-    units = _fill_contents(s)
-    held = s.contents[-1]
+    units_of_round = _fill_contents(s)
+    first_held = s.contents[-1]
     first_products = s.contents[2 * phases : 3 * phases].copy()
-    blocked = run.waiting > 0 or run.present >= run.places
-    stops = run.due > 0 and count > 1 and not blocked
+    cannot_admit = run.waiting > 0 or run.present >= run.places
+    stops_at_arrival = run.due > 0 and count > 1 and not cannot_admit
     s.parts[:] = 0.0
-    total = 0.0
-    done = 0
+    total_time = 0.0
+    rounds_done = 0
     begin_time = run.now
-    while done < count:
-        s.contents[-1] = held + done * units
+    while rounds_done < count:
+        s.contents[-1] = first_held + rounds_done * units_of_round
         for phase in range(phases):
-            s.contents[2 * phases + phase] = first_products[phase] + done * s.growth[phase]
+            s.contents[2 * phases + phase] = first_products[phase] + rounds_done * s.growth[phase]
         time = _time_of_round(s)
         if not (time > 0 and math.isfinite(time)):
             return False
-        total += time
-        done += 1
-        if stops and begin_time + total >= s.due_times[0]:
+        total_time += time
+        rounds_done += 1
+        if stops_at_arrival and begin_time + total_time >= s.due_times[0]:
             break
-    run.rounds += done
-    run.served += done * run.shares
+    run.rounds += rounds_done
+    run.served += rounds_done * run.shares
     parts = len(s.outputs)
     for phase in range(phases):
         present = 0
@@ -438,11 +454,11 @@ def _work(s: Tables, count: int) -> bool:
             present += s.customer[s.shared[index]].phase == phase
         for part in range(parts):
             s.booked[phase * parts + part] += present * s.parts[part]
-    end = begin_time + total
+    end = begin_time + total_time
     run.busy += end - begin_time
     run.now = end
     for index in range(run.shares):
-        _advance(s, s.shared[index], s.shares[index] * done)
+        _advance(s, s.shared[index], s.shares[index] * rounds_done)
     _remove_ended(s)
     _make_room(s)
     return True
@@ -477,23 +493,23 @@ def _time_of_round(s: Tables) -> float:
         if s.inputs[index] >= 0:
             registers[s.inputs[index]] = s.contents[index]
     for index in range(len(s.code)):
-        operator, out, first, number = s.code[index]
-        x = registers[s.operands[first]]
-        if number > 1:
-            x = _fold_operands(s, operator, x, first, number)
+        operator, out, first_operand, operand_count = s.code[index]
+        result = registers[s.operands[first_operand]]
+        if operand_count > 1:
+            result = _fold_operands(s, operator, result, first_operand, operand_count)
         elif operator == CEIL:
-            x = math.ceil(x)
+            result = math.ceil(result)
         elif operator == FLOOR:
-            x = math.floor(x)
+            result = math.floor(result)
         elif operator == LOG2:
-            x = np.log2(x)
+            result = np.log2(result)
         elif operator == SQRT:
-            x = np.sqrt(x)
+            result = np.sqrt(result)
         elif operator == EXP:
-            x = np.exp(x)
+            result = np.exp(result)
         elif operator == LOG:
-            x = np.log(x)
-        registers[out] = x
+            result = np.log(result)
+        registers[out] = result
     total = 0.0
     for part in range(len(s.outputs)):
         time = registers[s.outputs[part]]
@@ -503,14 +519,16 @@ def _time_of_round(s: Tables) -> float:
 
 
 @compiled
-def _fold_operands(s: Tables, operator: int, x: float, first: int, number: int) -> float:
+def _fold_operands(
+    s: Tables, operator: int, x: float, first_operand: int, operand_count: int
+) -> float:
     """Combine several operands from left to right."""
     registers, operands = s.registers, s.operands
     if operator == SELECT:
-        chosen_offset = 2 if x <= registers[operands[first + 1]] else 3
-        return float(registers[operands[first + chosen_offset]])
-    for place in range(first + 1, first + number):
-        y = registers[operands[place]]
+        chosen_offset = 2 if x <= registers[operands[first_operand + 1]] else 3
+        return float(registers[operands[first_operand + chosen_offset]])
+    for index in range(first_operand + 1, first_operand + operand_count):
+        y = registers[operands[index]]
         if operator == SUM:
             x += y
         elif operator == DIFFERENCE:
@@ -532,6 +550,7 @@ def _fold_operands(s: Tables, operator: int, x: float, first: int, number: int) 
 
 @compiled
 def _whole_power(base: float, exponent: int) -> float:
+    """Return a whole power of a number by repeated squaring."""
     power, result = base, 1.0
     remaining_exponent = abs(exponent)
     while remaining_exponent:
@@ -544,6 +563,7 @@ def _whole_power(base: float, exponent: int) -> float:
 
 @compiled
 def _advance(s: Tables, visit: int, units: float) -> None:
+    """Count units of work as done by a visit, which then ends its phase or the whole visit."""
     run = s.run[0]
     customer = s.customer[visit]
     customer.left -= units
@@ -565,6 +585,7 @@ def _advance(s: Tables, visit: int, units: float) -> None:
 
 @compiled
 def _leave(s: Tables, visit: int) -> None:
+    """Free the memory of a visit that ends, and schedule the next one of a closed population."""
     run = s.run[0]
     run.used -= s.customer[visit].held
     run.ended += 1
@@ -577,17 +598,20 @@ def _leave(s: Tables, visit: int) -> None:
 def _remove_ended(s: Tables) -> None:
     """Keep those present that have not ended, in their order."""
     run = s.run[0]
-    stay = 0
+    remaining = 0
     for place in range(run.present):
         visit = s.present[place]
         if s.customer[visit].phase < len(s.pieces):
-            s.present[stay] = visit
-            stay += 1
-    run.present = stay
+            s.present[remaining] = visit
+            remaining += 1
+    run.present = remaining
 
 
 @compiled
 def _make_room(s: Tables) -> None:
+    """Put the customers admitted last back to the front of the queue until the memory suffices;
+    what they had computed is lost.
+    """
     run = s.run[0]
     while not run.reserved and run.used > run.memory and run.present >= 2:
         run.present -= 1
@@ -607,15 +631,16 @@ def _make_room(s: Tables) -> None:
 
 
 @_compiler(cache=True)
-def _go_on(s: Tables) -> int:
+def _run_until_stop(s: Tables) -> int:
+    """Run rounds until the run is done, the log is full, or a time is not valid; return which."""
     run = s.run[0]
     while run.ended < run.most and run.given < run.events:
         if run.logged == len(s.log):
             return FULL
         _wait_for_a_round(s)
-        _share_out(s)
+        _divide_budget(s)
         run.given += run.shares
-        if not _work(s, _count_equal_rounds(s)):
+        if not _do_rounds(s, _count_equal_rounds(s)):
             return REFUSED
         row = s.log[run.logged]
         row[0], row[1], row[2] = run.now, run.rounds, run.busy

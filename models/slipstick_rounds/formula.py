@@ -279,19 +279,21 @@ class BatchServerFormula(BatchServerForm):
         ]
         rounds = _MeanRounds(points)
         rows = np.flatnonzero(loads < 1)
-        settled = _Settled(rounds, rows)
-        full = settled.places >= FULL
-        crowded = loads * settled.means * rounds.rate[:, 0] > CROWDED * settled.served
-        reasons = dict.fromkeys(rows[crowded[rows]].tolist(), TOO_SHORT)
-        is_full = settled.taken > SELDOM
-        reasons |= dict.fromkeys(rows[is_full[rows]].tolist(), PLACES_TAKEN)
-        reasons |= {row: str(saturated(settled.places[row])) for row in rows[full[rows]].tolist()}
-        reasons |= dict.fromkeys(settled.moving.tolist(), NOT_SETTLED)
+        streams = _ConvergedStreams(rounds, rows)
+        is_saturated = streams.places >= FULL
+        is_crowded = loads * streams.means * rounds.rate[:, 0] > CROWDED * streams.served
+        reasons = dict.fromkeys(rows[is_crowded[rows]].tolist(), TOO_SHORT)
+        has_full_places = streams.taken > SELDOM
+        reasons |= dict.fromkeys(rows[has_full_places[rows]].tolist(), PLACES_TAKEN)
+        reasons |= {
+            row: str(saturated(streams.places[row])) for row in rows[is_saturated[rows]].tolist()
+        }
+        reasons |= dict.fromkeys(streams.unconverged_rows.tolist(), NOT_SETTLED)
         for row, reason in reasons.items():
             answers[row] = PointAnswer({}, remarks=Remarks(failed=reason))
         rows = np.setdiff1d(rows, [*reasons])
         for row, computed in zip(
-            rows.tolist(), _values_of_streams(rounds, rows, settled), strict=True
+            rows.tolist(), _values_of_streams(rounds, rows, streams), strict=True
         ):
             answers[row] = self._answer(points[row], computed, float(loads[row]))
         return answers
@@ -599,30 +601,30 @@ class _ComputedPoint(NamedTuple):
 
 
 def _values_of_streams(
-    rounds: _MeanRounds, rows: Indices, settled: _Settled
+    rounds: _MeanRounds, rows: Indices, streams: _ConvergedStreams
 ) -> list[_ComputedPoint]:
     """Compute the values of streams whose numbers and times have converged."""
     if not len(rows):
         return []
     rounds = rounds.rows(rows)
     rates = rounds.rate[:, 0]
-    made_of = _PhaseTimes(
+    phase_times = _PhaseTimes(
         rounds.delay[:, 0],
         np.zeros(len(rows)),
-        settled.means[rows],
-        settled.served[rows] / rates,
-        settled.beside[rows],
-        settled.present[1, rows, 0],
-        settled.units[rows],
+        streams.means[rows],
+        streams.served[rows] / rates,
+        streams.beside[rows],
+        streams.present[1, rows, 0],
+        streams.units[rows],
     )
-    computed = _computed_points(rounds, made_of, rates, settled.round_times[rows])
-    quantiles = settled.quantiles[rows].tolist()
-    second = _second_quantiles(
-        rounds, settled.fullness[rows], made_of, settled.behind[rows]
+    computed = _computed_points(rounds, phase_times, rates, streams.round_times[rows])
+    quantiles = streams.quantiles[rows].tolist()
+    second_quantiles = _second_quantiles(
+        rounds, streams.fullness[rows], phase_times, streams.behind[rows]
     ).tolist()
     return [
         point._replace(quantiles=of_first, second_quantiles=of_second)
-        for point, of_first, of_second in zip(computed, quantiles, second, strict=True)
+        for point, of_first, of_second in zip(computed, quantiles, second_quantiles, strict=True)
     ]
 
 
@@ -642,26 +644,32 @@ def _second_quantiles(
     from scipy.special import gammaincinv
 
     present = fullness[:, -1:]
-    visits = rounds.visit(fullness, rounds.rate, number_behind) * fullness
-    by_number = math.sqrt(2 / 3) * (visits[:, :-1] - visits[:, -1:])
-    plain = rounds.steps * rounds.time(present, 0.0)
-    extra = rounds.extra(present)
-    share_left = np.maximum(1 - rounds.rate * extra, LEAST_ROOM)
-    arrivals = rounds.rate * plain * share_left
-    extra_of_each = extra / share_left**2
-    by_arrivals = (gammaincinv(arrivals, np.array(QUANTILES)) - arrivals) * extra_of_each
+    visit_times = rounds.visit(fullness, rounds.rate, number_behind) * fullness
+    deviation_by_number = math.sqrt(2 / 3) * (visit_times[:, :-1] - visit_times[:, -1:])
+    plain_time = rounds.steps * rounds.time(present, 0.0)
+    extra_time = rounds.extra(present)
+    share_left = np.maximum(1 - rounds.rate * extra_time, LEAST_ROOM)
+    arrivals = rounds.rate * plain_time * share_left
+    extra_of_each = extra_time / share_left**2
+    deviation_by_arrivals = (gammaincinv(arrivals, np.array(QUANTILES)) - arrivals) * extra_of_each
     joint_variance = (
-        by_number**2 + by_arrivals**2 + 2 * SAME_ARRIVALS * abs(by_number * by_arrivals)
+        deviation_by_number**2
+        + deviation_by_arrivals**2
+        + 2 * SAME_ARRIVALS * abs(deviation_by_number * deviation_by_arrivals)
     )
-    same_direction = by_number * by_arrivals > 0
+    same_direction = deviation_by_number * deviation_by_arrivals > 0
     deviation = np.where(
-        same_direction, np.copysign(np.sqrt(joint_variance), by_number), by_number + by_arrivals
+        same_direction,
+        np.copysign(np.sqrt(joint_variance), deviation_by_number),
+        deviation_by_number + deviation_by_arrivals,
     )
     # Where the server is full, as many first phases begin as customers leave.
-    full = rounds.highest
-    longest = rounds.steps * rounds.time(full, 0.0) + full * rounds.extra(full)
-    second = times.second[:, None]
-    return np.asarray(np.minimum(second + deviation, np.maximum(longest, second)))
+    most_present = rounds.highest
+    longest_time = rounds.steps * rounds.time(most_present, 0.0) + most_present * rounds.extra(
+        most_present
+    )
+    mean_time = times.second[:, None]
+    return np.asarray(np.minimum(mean_time + deviation, np.maximum(longest_time, mean_time)))
 
 
 def _computed_points(
@@ -693,7 +701,7 @@ def _accounts(rounds: _MeanRounds, times: _PhaseTimes[Array]) -> tuple[Array, Ar
     without first phases take v D(n), and what rounds with them add is in proportion to the parts
     that a first phase adds to a round.
     """
-    with_first, plain, without = (
+    with_first, parts_without_units, parts_without_first = (
         rounds.parts(present[:, None], units[:, None])[:, :, 0]
         for present, units in (
             (times.with_first, times.units),
@@ -704,14 +712,14 @@ def _accounts(rounds: _MeanRounds, times: _PhaseTimes[Array]) -> tuple[Array, Ar
     round_time = with_first.sum(axis=0)
     count = np.maximum(rounds.units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
     own_parts = with_first * np.minimum(count, times.first / round_time)
-    plain_time = np.maximum(without.sum(axis=0), 1e-300)
-    basis = without * np.minimum(rounds.steps[:, 0], times.second / plain_time)
-    added = with_first - plain
+    plain_time = np.maximum(parts_without_first.sum(axis=0), 1e-300)
+    plain_parts = parts_without_first * np.minimum(rounds.steps[:, 0], times.second / plain_time)
+    added_parts = with_first - parts_without_units
     # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.
-    added = np.where(added.sum(axis=0) > 1e-9 * round_time, added, with_first)
-    time_left = times.second - basis.sum(axis=0)
-    second = basis + added * (time_left / added.sum(axis=0))
-    return own_parts, times.first - own_parts.sum(axis=0) + times.waiting, second
+    added_parts = np.where(added_parts.sum(axis=0) > 1e-9 * round_time, added_parts, with_first)
+    time_left = times.second - plain_parts.sum(axis=0)
+    second_parts = plain_parts + added_parts * (time_left / added_parts.sum(axis=0))
+    return own_parts, times.first - own_parts.sum(axis=0) + times.waiting, second_parts
 
 
 class _RoundTimes(NamedTuple):
@@ -780,7 +788,7 @@ def _round_times_closed(rounds: _MeanRounds, numbers: _PresentMeans) -> _RoundTi
     return _RoundTimes(mean, mean / numbers.busy)
 
 
-class _Present(NamedTuple):
+class _PresentNumbers(NamedTuple):
     """Numbers present of streams.
 
     Attributes
@@ -803,7 +811,7 @@ class _Present(NamedTuple):
     fullness: Array
 
 
-def _present_of(rounds: _MeanRounds, number_behind: Array) -> _Present:
+def _solve_present(rounds: _MeanRounds, number_behind: Array) -> _PresentNumbers:
     """Solve the number present of streams; beyond the largest on the server it is geometric.
 
     Parameters
@@ -815,7 +823,7 @@ def _present_of(rounds: _MeanRounds, number_behind: Array) -> _Present:
     last = np.ceil(most).astype(int)
     number = np.minimum(np.arange(1.0, last.max() + 1), most)
     visit = rounds.visit(number, rounds.rate, number_behind)
-    weights, weight_beyond, _ = _with_tail(rounds.rate * visit, last)
+    weights, weight_beyond, _ = _weights_with_tail(rounds.rate * visit, last)
     total = weights.sum(axis=1, keepdims=True) + weight_beyond
     served = (weights[:, 1:] * number).sum(axis=1, keepdims=True) + weight_beyond * most
     sum_of_squares = (weights[:, 1:] * number**2).sum(
@@ -825,21 +833,27 @@ def _present_of(rounds: _MeanRounds, number_behind: Array) -> _Present:
     places = np.stack([(distribution < part).sum(axis=1) for part in QUANTILES], axis=1)
     fullness = np.hstack([np.clip(places, 1.0, np.maximum(most, 1.0)), served / total])
     # A place is held in the rounds of the first phase, too.
-    held = visit + rounds.first_alone(most) / number
-    weights_held, beyond_held, taken_places = _with_tail(rounds.rate * held, last)
-    decay = np.minimum(taken_places, FULL)
-    probability_full = beyond_held / decay / (weights_held.sum(axis=1, keepdims=True) + beyond_held)
+    holding_time = visit + rounds.first_alone(most) / number
+    holding_weights, holding_weight_beyond, place_load = _weights_with_tail(
+        rounds.rate * holding_time, last
+    )
+    decay = np.minimum(place_load, FULL)
+    probability_full = (
+        holding_weight_beyond
+        / decay
+        / (holding_weights.sum(axis=1, keepdims=True) + holding_weight_beyond)
+    )
     columns = (
         served / total,
         sum_of_squares / served,
         weights[:, :1] / total,
         probability_full,
-        taken_places,
+        place_load,
     )
-    return _Present._make([*(column.ravel() for column in columns), fullness])
+    return _PresentNumbers._make([*(column.ravel() for column in columns), fullness])
 
 
-def _with_tail(steps: Array, last: Indices) -> tuple[Array, Array, Array]:
+def _weights_with_tail(steps: Array, last: Indices) -> tuple[Array, Array, Array]:
     """Return weights of the numbers of a birth-death process up to the last, that of all beyond it,
     and the ratio of successive ones there [points, numbers; points, 1].
     """
@@ -915,7 +929,7 @@ def _first_phases_open(
     return _FirstPhases(means, quantiles, number_behind, *backlog.shares())
 
 
-class _Settled:
+class _ConvergedStreams:
     """The numbers of streams and the times of their first phases, iterated until they agree with
     each other.
 
@@ -929,14 +943,14 @@ class _Settled:
 
     Attributes
     ----------
-    served, beside, idle, taken, places : see `_Present` [points]
-    fullness : see `_Present` [points, quantiles and 1]
+    served, beside, idle, taken, places : see `_PresentNumbers` [points]
+    fullness : see `_PresentNumbers` [points, quantiles and 1]
     means, quantiles : of first phases [points; points, quantiles; s]
     round_times : see `_RoundTimes` [points, 2; s]
     present : customers in the second phase of rounds without and with first phases [2, points, 1;
         1]
     units : of first phases in a round that has any [points; 1]
-    moving : points that have not settled
+    unconverged_rows : points whose numbers and times have not converged
     """
 
     def __init__(self, rounds: _MeanRounds, rows: Indices) -> None:
@@ -949,26 +963,26 @@ class _Settled:
         self.quantiles = np.zeros((count, len(QUANTILES)))
         self.behind = np.zeros((count, 1))
         self._queued = np.zeros((count, 1))
-        self._more = np.zeros((2, count, 1))
+        self._excess_present = np.zeros((2, count, 1))
         self.present = np.ones((2, count, 1))
         self.units = np.zeros(count)
         for _ in range(MOST_SETTLING):
             if not len(rows):
                 break
             rows = rows[self._change_of_times(rounds.rows(rows), rows) > SETTLED]
-        self.moving = rows
+        self.unconverged_rows = rows
 
     def _change_of_times(self, rounds: _MeanRounds, rows: Indices) -> Array:
         """Compute some points once more, and return by how much their times changed [rows]."""
         most = np.minimum(rounds.most, MOST_PRESENT)
         count = len(rows)
         for cut in _row_groups(np.arange(count), np.ceil(most.ravel()) + 1):
-            numbers = _present_of(rounds.rows(cut), self.behind[rows[cut]])
+            numbers = _solve_present(rounds.rows(cut), self.behind[rows[cut]])
             for name, column in zip(numbers._fields, numbers, strict=True):
                 getattr(self, name)[rows[cut]] = column
         served = self.served[rows, None]
         times_before = self._times(rows)
-        present = np.clip(served + self._more[:, rows], 1.0, np.maximum(most, 1.0))
+        present = np.clip(served + self._excess_present[:, rows], 1.0, np.maximum(most, 1.0))
         for cut in _row_groups(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
             changed_rows = rows[cut]
             idle = self.idle[changed_rows]
@@ -977,7 +991,7 @@ class _Settled:
             )
             self.means[rows[cut]], self.quantiles[rows[cut]] = (first.means, first.quantiles)
             self.round_times[rows[cut]] = self._round_times(rounds.rows(cut), first)
-            self._more[:, rows[cut]] = self._excess_in_second_phase(
+            self._excess_present[:, rows[cut]] = self._excess_in_second_phase(
                 rounds.rows(cut), served[cut], first
             )
             self.present[:, rows[cut]] = present[:, cut]
@@ -1019,11 +1033,11 @@ class _Settled:
         their parts of the time and of the rounds.
         """
         by_rounds = rounds.rate * first.round_times[:, None] * rounds.steps
-        parts = first.by_time[:, None] - first.by_round[:, None]
-        excess = np.maximum(served - by_rounds, 0.0) / np.maximum(parts, 1e-9)
-        excess = np.where(parts > 0.01, excess, 0.0)
+        time_shares = first.by_time[:, None] - first.by_round[:, None]
+        excess_number = np.maximum(served - by_rounds, 0.0) / np.maximum(time_shares, 1e-9)
+        excess_number = np.where(time_shares > 0.01, excess_number, 0.0)
         by_time = first.by_time[:, None]
-        return np.stack([-by_time * excess, (1 - by_time) * excess])
+        return np.stack([-by_time * excess_number, (1 - by_time) * excess_number])
 
 
 class _Backlog:
@@ -1072,13 +1086,15 @@ class _Backlog:
         customer comes to the second phase in each S, and those that were there leave.
         """
         rounds, (without, with_first) = self._rounds, present
-        needed = rounds.units / self._room
-        expected_present = (
-            rounds.rate * needed * rounds.time(with_first, np.minimum(self._room, rounds.units))
+        rounds_needed = rounds.units / self._room
+        load = (
+            rounds.rate
+            * rounds_needed
+            * rounds.time(with_first, np.minimum(self._room, rounds.units))
         )
-        gain = np.maximum(1 - needed * without / rounds.steps, 0.0)
-        growth = AGE_OF_A_BACKLOG * gain / np.maximum(1 - expected_present, LEAST_ROOM)
-        growth = np.where(needed > 1, growth, 0.0)
+        relative_gain = np.maximum(1 - rounds_needed * without / rounds.steps, 0.0)
+        growth = AGE_OF_A_BACKLOG * relative_gain / np.maximum(1 - load, LEAST_ROOM)
+        growth = np.where(rounds_needed > 1, growth, 0.0)
         present_later = with_first + growth * (self._queued - queued)
         return np.asarray(np.maximum(present_later, without))
 
@@ -1090,13 +1106,13 @@ class _Backlog:
         from scipy.special import ndtr
 
         rounds = self._rounds
-        needed = self._rounds.units / self._room
-        further_rounds = np.maximum(rounds.steps / (rounds.highest * needed) - 1, 0.0)
+        rounds_needed = self._rounds.units / self._room
+        further_rounds = np.maximum(rounds.steps / (rounds.highest * rounds_needed) - 1, 0.0)
         deviation = np.sqrt(np.maximum(self._with_first, 1.0))
         probability_full = ndtr((present - rounds.highest + 1) / deviation)
-        longer = probability_full * further_rounds * rounds.time(rounds.highest, 0.0)
+        added_time = probability_full * further_rounds * rounds.time(rounds.highest, 0.0)
         # Where places are few, who waits for one waits before the first phase.
-        return np.where((needed > 1) & ~rounds.few_places, longer, 0.0)
+        return np.where((rounds_needed > 1) & ~rounds.few_places, added_time, 0.0)
 
     def _full_rounds(self, count: Array, number_reached: int) -> Array:
         """Return the time of successive full rounds while the number in the second phase grows [s].
@@ -1107,11 +1123,13 @@ class _Backlog:
         number_reached : numbers of pieces that count
         """
         present_at_begin = self._present[:, :number_reached, None, None]
-        lasts = np.exp(-count / 2 / self._rounds.steps[:, :, None, None])
-        at_last = self._largest()[:, :, None, None]
+        remaining_share = np.exp(-count / 2 / self._rounds.steps[:, :, None, None])
+        final_present = self._largest()[:, :, None, None]
         takes_several = (self._rounds.units > self._room)[:, :, None, None]
         present_later = np.where(
-            takes_several, at_last - (at_last - present_at_begin) * lasts, present_at_begin
+            takes_several,
+            final_present - (final_present - present_at_begin) * remaining_share,
+            present_at_begin,
         )
         present_later = np.broadcast_to(present_later, count.shape).reshape(len(count), -1)
         time_of_one = self._rounds.time(present_later, self._room) + self._time_of_blocked_rounds(
@@ -1198,19 +1216,19 @@ class _Backlog:
         for work in self._rounds.first_work():
             work_ahead = work_of_others + work[:, :, None, None]
             full_rounds = np.ceil(work_ahead / room - 1e-9) - 1
-            full = self._full_rounds(full_rounds, number_reached)
+            full_time = self._full_rounds(full_rounds, number_reached)
             # Behind it others come until its last round: none, or some in their mean.
-            expected = rate * (remaining_time + full)
-            none_behind = np.exp(-expected)
-            last = work_ahead - full_rounds * room
-            units_behind = units * expected / np.maximum(1 - none_behind, 1e-9)
+            expected_behind = rate * (remaining_time + full_time)
+            none_behind = np.exp(-expected_behind)
+            last_units = work_ahead - full_rounds * room
+            units_behind = units * expected_behind / np.maximum(1 - none_behind, 1e-9)
             all_weights += [weights * none_behind, weights * (1 - none_behind)]
             for units_of_later in (np.zeros_like(units_behind), units_behind):
-                own_round = self._time_of(last + units_of_later)
-                all_ends.append(remaining_time + full + own_round)
+                own_round = self._time_of(last_units + units_of_later)
+                all_ends.append(remaining_time + full_time + own_round)
                 # Its last round does what it has room for of those behind; others come meanwhile.
                 pieces_left = (
-                    np.maximum(last + units_of_later - room, 0.0) / units + rate * own_round
+                    np.maximum(last_units + units_of_later - room, 0.0) / units + rate * own_round
                 )
                 all_left.append(pieces_left * pieces_of_customer)
         weights_behind = np.stack(all_weights, axis=1)
@@ -1292,9 +1310,9 @@ def _first_phase_closed(
     point: PointNumbers, rounds: _MeanRounds, present: float, numbers: _PresentMeans
 ) -> float:
     """Return the time from admission to the end of the first phase, of a closed population [s]."""
-    plain, extra, room, full = (
-        float(part[0, 0])
-        for part in (
+    plain_time, extra_time, unit_limit, full_round_time = (
+        float(column[0, 0])
+        for column in (
             rounds.time(present, 0.0),
             rounds.extra(present),
             rounds.room(present),
@@ -1302,53 +1320,56 @@ def _first_phase_closed(
         )
     )
     throughput = numbers.throughput
-    needed = float(rounds.units[0, 0]) / room
+    rounds_needed = float(rounds.units[0, 0]) / unit_limit
     customers = max(1, round(point.population - numbers.waiting))
-    mean_round = plain / max(1 - throughput * extra, plain / full)
-    away = point.think_time + point.delay
+    mean_round = plain_time / max(1 - throughput * extra_time, plain_time / full_round_time)
+    time_outside = point.think_time + point.delay
     # Second phases bring the next first phases by rounds. Think times, if they are longer than
     # rounds, bring them by time: more in the long rounds of a backlog than in others.
-    rounds_outside = float(rounds.steps[0, 0]) + away / mean_round
-    if needed > 1:
-        by_time = away / (away + mean_round)
-        rounds_outside /= by_time * full / mean_round + 1 - by_time
+    rounds_outside = float(rounds.steps[0, 0]) + time_outside / mean_round
+    if rounds_needed > 1:
+        by_time = time_outside / (time_outside + mean_round)
+        rounds_outside /= by_time * full_round_time / mean_round + 1 - by_time
     variation = float(rounds.first_variation[0, 0])
-    works = [float(work[0, 0]) for work in rounds.first_work()]
-    queue = busy = 0.0
+    work_sizes = [float(work[0, 0]) for work in rounds.first_work()]
+    number_queued = busy_share = 0.0
     for number in range(1, customers + 1):
-        residence = needed * (1 + queue - busy * (1 - variation) / 2)
+        residence = rounds_needed * (1 + number_queued - busy_share * (1 - variation) / 2)
         cycle = max(residence, 1.0) + rounds_outside
-        queue = number * residence / cycle
-        busy = number * needed / cycle
+        number_queued = number * residence / cycle
+        busy_share = number * rounds_needed / cycle
     # Who comes at once after a visit comes at the end of a round with all others that did; others
     # meet a round with a probability in proportion to its time, and wait for half of it.
-    rounds_taken = sum(math.ceil(work / room - 1e-9) for work in works) / len(works)
+    rounds_taken = sum(math.ceil(work / unit_limit - 1e-9) for work in work_sizes) / len(work_sizes)
     remaining_time = 0.0
     arrival_rate = (customers - 1) / cycle
-    if away:
-        if needed > 1:
-            part = min(throughput * mean_round * rounds_taken, 1.0)
-            longer = plain + extra / rounds_taken
-            met = (part * longer**2 + (1 - part) * plain**2) / (part * longer + (1 - part) * plain)
+    if time_outside:
+        if rounds_needed > 1:
+            share_with_first = min(throughput * mean_round * rounds_taken, 1.0)
+            round_time_with_first = plain_time + extra_time / rounds_taken
+            met_round_time = (
+                share_with_first * round_time_with_first**2 + (1 - share_with_first) * plain_time**2
+            ) / (share_with_first * round_time_with_first + (1 - share_with_first) * plain_time)
         else:
             # T' = plain + extra A, A Poisson with mean X T, in the mean T + Var T / T.
-            taken_part = min(throughput * extra, 1 - LEAST_ROOM)
-            met = mean_round + extra * taken_part / (1 - taken_part**2)
-        met *= numbers.met
-        remaining_time = met / 2
-        arrival_rate = (customers - 1) / customers * throughput * met
-    waiting = max(residence - max(needed, 1.0), 0.0) * full
-    own_time = plain * rounds_taken + extra
-    if needed < 1:
+            extra_load = min(throughput * extra_time, 1 - LEAST_ROOM)
+            met_round_time = mean_round + extra_time * extra_load / (1 - extra_load**2)
+        met_round_time *= numbers.met
+        remaining_time = met_round_time / 2
+        arrival_rate = (customers - 1) / customers * throughput * met_round_time
+    waiting_time = max(residence - max(rounds_needed, 1.0), 0.0) * full_round_time
+    own_time = plain_time * rounds_taken + extra_time
+    if rounds_needed < 1:
         own_time = sum(
-            _time_of_shared_round(rounds, present, arrival_rate, customers, work) for work in works
-        ) / len(works)
-    steady = remaining_time + own_time + waiting
+            _time_of_shared_round(rounds, present, arrival_rate, customers, work)
+            for work in work_sizes
+        ) / len(work_sizes)
+    steady_time = remaining_time + own_time + waiting_time
     if not point.visits:
-        return steady
-    half = (customers + 1) / 2
-    begin = extra * half + plain * max(needed * half, 1.0)
-    return begin / point.visits + (1 - 1 / point.visits) * steady
+        return steady_time
+    mean_position = (customers + 1) / 2
+    first_time = extra_time * mean_position + plain_time * max(rounds_needed * mean_position, 1.0)
+    return first_time / point.visits + (1 - 1 / point.visits) * steady_time
 
 
 def _time_of_shared_round(

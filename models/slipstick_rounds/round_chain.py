@@ -57,27 +57,29 @@ def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> Rou
     (0.2, 2.0, 1.0, 0.4)
     """
     customers = len(times)
-    row = np.zeros((customers, customers + 1))
+    served_by_waiting = np.zeros((customers, customers + 1))
     for number_at_begin in range(1, customers + 1):
-        joined = _binomial(customers - number_at_begin, batching_delay / think)
-        row[number_at_begin - 1, number_at_begin : customers + 1] = joined
+        arrivals_in_delay = _binomial(customers - number_at_begin, batching_delay / think)
+        served_by_waiting[number_at_begin - 1, number_at_begin : customers + 1] = arrivals_in_delay
     probabilities_after = np.zeros((customers + 1, customers + 1))
     for served in range(1, customers + 1):
         thinking_customers = customers - served
         probabilities_after[served, : thinking_customers + 1] = _binomial(
             thinking_customers, times[served - 1] / think
         )
-    step = row @ probabilities_after
-    step[:, 1] += step[:, 0]  # the first arrival begins the next round
-    begin = _stationary(step[:, 1:])
-    served_by = begin @ row
-    mean_served = float(served_by @ np.arange(customers + 1))
-    serving = float(served_by[1:] @ times)
-    idle = float((served_by @ probabilities_after)[0]) * think / customers
-    elapsed = batching_delay + serving + idle
-    throughput = mean_served / elapsed
+    transitions = served_by_waiting @ probabilities_after
+    transitions[:, 1] += transitions[:, 0]  # the first arrival begins the next round
+    waiting_at_begin = _stationary(transitions[:, 1:])
+    served_probabilities = waiting_at_begin @ served_by_waiting
+    mean_served = float(served_probabilities @ np.arange(customers + 1))
+    mean_round_time = float(served_probabilities[1:] @ times)
+    mean_idle_time = float((served_probabilities @ probabilities_after)[0]) * think / customers
+    cycle_time = batching_delay + mean_round_time + mean_idle_time
+    throughput = mean_served / cycle_time
     response_time = customers / throughput - think
-    return RoundMeans(throughput, response_time, serving / elapsed, served_by[1:])
+    return RoundMeans(
+        throughput, response_time, mean_round_time / cycle_time, served_probabilities[1:]
+    )
 
 
 def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundMeans:
@@ -104,40 +106,54 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
     (1.3679, 0.6828)
     """
     most = len(times)
-    joined = _poisson(most, rate * batching_delay)
-    row = np.zeros((most, most + 1))
+    arrivals_in_delay = _poisson(most, rate * batching_delay)
+    served_by_waiting = np.zeros((most, most + 1))
     for number_at_begin in range(1, most + 1):
-        row[number_at_begin - 1, number_at_begin:] = joined[: most + 1 - number_at_begin]
-        row[number_at_begin - 1, -1] += 1 - row[number_at_begin - 1].sum()
+        served_by_waiting[number_at_begin - 1, number_at_begin:] = arrivals_in_delay[
+            : most + 1 - number_at_begin
+        ]
+        served_by_waiting[number_at_begin - 1, -1] += (
+            1 - served_by_waiting[number_at_begin - 1].sum()
+        )
     probabilities_after = np.array([_poisson(most, rate * time) for time in times])
     probabilities_after[:, -1] += 1 - probabilities_after.sum(axis=1)
-    step = row[:, 1:] @ probabilities_after
-    step[:, 1] += step[:, 0]
-    begin = _stationary(step[:, 1:])
-    served_by = (begin @ row)[1:]
-    if served_by[-1] > 1e-9:
-        raise ValueError(f"{served_by[-1]:.3g} of the rounds serve {most} customers or more")
+    transitions = served_by_waiting[:, 1:] @ probabilities_after
+    transitions[:, 1] += transitions[:, 0]
+    waiting_at_begin = _stationary(transitions[:, 1:])
+    served_probabilities = (waiting_at_begin @ served_by_waiting)[1:]
+    if served_probabilities[-1] > 1e-9:
+        raise ValueError(
+            f"{served_probabilities[-1]:.3g} of the rounds serve {most} customers or more"
+        )
     number = np.arange(1, most + 1)
-    mean_served = float(served_by @ number)
-    none = float((served_by @ probabilities_after)[0])
-    serving = float(served_by @ times)
-    area = float(begin @ number) * batching_delay + rate * batching_delay**2 / 2
-    area += float(served_by @ (number * times + rate * times**2 / 2))
-    elapsed = batching_delay + serving + none / rate
-    response_time = area / elapsed / rate
-    return RoundMeans(mean_served / elapsed, response_time, serving / elapsed, served_by)
+    mean_served = float(served_probabilities @ number)
+    probability_none_waits = float((served_probabilities @ probabilities_after)[0])
+    mean_round_time = float(served_probabilities @ times)
+    customer_seconds = (
+        float(waiting_at_begin @ number) * batching_delay + rate * batching_delay**2 / 2
+    )
+    customer_seconds += float(served_probabilities @ (number * times + rate * times**2 / 2))
+    cycle_time = batching_delay + mean_round_time + probability_none_waits / rate
+    response_time = customer_seconds / cycle_time / rate
+    return RoundMeans(
+        mean_served / cycle_time, response_time, mean_round_time / cycle_time, served_probabilities
+    )
 
 
 def _binomial(count: int, time: float) -> Array:
-    """Return the distribution of arrivals of so many customers in a time in units of thinking."""
-    arrived = -math.expm1(-time)
+    """Return the probabilities that 0, 1, ... `count` thinking customers arrive in a time, given in
+    mean think times.
+    """
+    arrival_probability = -math.expm1(-time)
     number = np.arange(count + 1)
-    if arrived <= 0:
+    if arrival_probability <= 0:
         return np.eye(1, count + 1).ravel()
     logs = np.array(
         [math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in number]
     )
-    distribution: Array = np.exp(logs + number * math.log(arrived) - (count - number) * time)
+    distribution: Array = np.exp(
+        logs + number * math.log(arrival_probability) - (count - number) * time
+    )
     return distribution
 
 
@@ -151,10 +167,10 @@ def _poisson(most: int, mean: float) -> Array:
     return probabilities
 
 
-def _stationary(step: Array) -> Array:
-    """Return the stationary distribution of a chain by the probabilities of its steps."""
-    count = len(step)
-    equations = step.T - np.eye(count)
+def _stationary(transitions: Array) -> Array:
+    """Return the stationary distribution of a chain from its transition probabilities."""
+    count = len(transitions)
+    equations = transitions.T - np.eye(count)
     equations[-1] = 1.0  # one equation follows from the others
-    right = np.eye(1, count, count - 1).ravel()
-    return np.asarray(np.linalg.solve(equations, right), dtype=np.float64)
+    right_side = np.eye(1, count, count - 1).ravel()
+    return np.asarray(np.linalg.solve(equations, right_side), dtype=np.float64)
