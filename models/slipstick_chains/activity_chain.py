@@ -66,9 +66,9 @@ from slipstick.phases import (
 )
 from slipstick.queueing.markov.chain import (
     MOST_DIRECT_STATES,
-    Known,
     MarkovChain,
     Rows,
+    SolvedBySize,
     Transitions,
     explore_rows,
     mean_times,
@@ -735,7 +735,7 @@ def _times_and_flows(
     _announce_solution(states.model.name, chain.size, len(rates.T))
     times = []
     flows = []
-    solved_factors: Known = {}  # points that differ in derivatives alone have one factor
+    solved_factors: SolvedBySize = {}  # points that differ in derivatives alone have one factor
     for rate in rates.T:
         chain_at_point = replace(chain, rates=rate)
         if is_finite:

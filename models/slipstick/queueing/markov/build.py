@@ -511,7 +511,7 @@ def _check_time_spent(point: NetworkPoint) -> None:
 
 
 def _empty_row(point: NetworkPoint, column_count: int, truncation: int | None) -> Array:
-    """Return the state without customers [columns], of the smallest integers that hold all."""
+    """Return the state without customers, in the smallest integer type that suffices [columns]."""
     known_capacities = (capacity or 0 for capacity in point.network.capacity)
     largest_number = max(int(point.population().sum()), truncation or 0, *known_capacities)
     return np.zeros(max(1, column_count), dtype=np.int16 if largest_number < 2**14 else np.int32)

@@ -96,7 +96,7 @@ event, or -1.
 """
 
 STATES_PER_BLOCK = 20_000
-"""States looked at together."""
+"""States whose transitions are computed in one call."""
 
 
 def explore_rows(
@@ -217,12 +217,12 @@ SYMMETRIC_OPTIONS = {
 """An M-matrix needs no pivots off the diagonal, and a symmetric order fills up least."""
 
 Solve = Callable[[Array], Array]
-Known: TypeAlias = "dict[int, tuple[csr_array, Array, Solve]]"
+SolvedBySize: TypeAlias = "dict[int, tuple[csr_array, Array, Solve]]"
 """By size: a real generator, its stationary distribution, and the solver with its factors."""
 
 
 def stationary(
-    chain: MarkovChain, method: str | None = None, solved_before: Known | None = None
+    chain: MarkovChain, method: str | None = None, solved_before: SolvedBySize | None = None
 ) -> Array:
     """Return the probability of each state in the long run.
 
@@ -236,7 +236,7 @@ def stationary(
     method : `gth` (elimination without subtraction: no cancellation, work grows with the cube of
         the states), `direct` (sparse LU), `iterative` (GMRES, preconditioned by an incomplete LU);
         by default by size, with `direct` to follow where iteration fails its check
-    solved_before : what was found for other chains, and is added to: chains that differ in
+    solved_before : solutions of other chains, to which this one is added: chains that differ in
         derivatives alone are factored once
 
     Raises
@@ -290,7 +290,7 @@ def _solved_by_methods(
     generator: csr_array,
     methods: tuple[str, ...],
     start_probability: NDArray[np.float64],
-    solved_before: Known,
+    solved_before: SolvedBySize,
 ) -> Array:
     """Return the long-run probabilities by the first method that succeeds; an error of the last one
     is raised.
@@ -325,7 +325,10 @@ def _closed_states(generator: csr_array) -> NDArray[np.int64]:
 
 
 def _solved_by_method(
-    generator: csr_array, method: str, start_probability: NDArray[np.float64], solved_by_size: Known
+    generator: csr_array,
+    method: str,
+    start_probability: NDArray[np.float64],
+    solved_by_size: SolvedBySize,
 ) -> Array:
     """Return the long-run probabilities by one method; a solver of the same real rates is taken
     from `solved_by_size`, and a complex part is one more solve.
@@ -467,7 +470,7 @@ def _iterative_solver(matrix: csc_array) -> Solve:
 
 
 def _check_distribution(generator: csr_array, pi: NDArray[np.float64]) -> None:
-    """Refuse a distribution that does not solve the equations, and raise rounding below 0 to 0."""
+    """Raise if a distribution does not solve the equations; set rounding below 0 to 0."""
     with np.errstate(invalid="ignore"):
         residual = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
     least_probability = float(pi.min())

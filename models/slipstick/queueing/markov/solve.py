@@ -19,7 +19,13 @@ from slipstick.queueing.markov.build import (
     network_point,
     size_in_words,
 )
-from slipstick.queueing.markov.chain import Array, Known, MarkovChain, refuse_size, stationary
+from slipstick.queueing.markov.chain import (
+    Array,
+    MarkovChain,
+    SolvedBySize,
+    refuse_size,
+    stationary,
+)
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
 from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays, quotient
@@ -109,7 +115,7 @@ def solve_markov_chain(
     if not 0 < error < 1:
         raise ModelError(f"the error of a truncation must lie between 0 and 1, got {error}")
     point_solutions: list[MarkovSolution] = []
-    solved_before: Known = {}
+    solved_before: SolvedBySize = {}
     routing_by_point = (
         [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
     )
@@ -129,7 +135,7 @@ def _solved_point(
     largest_error: float,
     state_limit: float | None,
     method: str | None,
-    solved_before: Known,
+    solved_before: SolvedBySize,
 ) -> MarkovSolution:
     """Solve the chain of one point; open classes are truncated at more and more customers, until
     the part of the mean number beyond is below `largest_error`.

@@ -307,7 +307,7 @@ class StateSpace:
         return origin, states, rates, -1
 
     def _burst_column(self, class_index: int) -> int:
-        """Return the column that says whether a class arrives in a burst."""
+        """Return the column that is 1 while a class is in a burst, else 0."""
         return list(self.bursts).index(class_index) - len(self.bursts)
 
     def _departures(
@@ -689,6 +689,7 @@ class ServedByPhase(StationState):
         return rows
 
     def _first_phase(self, class_index: int) -> int:
+        """Return the column of the first phase in which a service of a class may begin."""
         return self.column[class_index, int(np.flatnonzero(self.times[class_index].start)[0])]
 
     def _begin_service(
@@ -943,6 +944,7 @@ class OrderedQueue(StationState):
         return self._sum_by_class(rows)
 
     def _sum_by_class(self, rows: Rows) -> NDArray[np.int64]:
+        """Count the customers in some places by class [rows, classes]."""
         count_by_class = np.zeros((len(rows), self.classes), dtype=np.int64)
         for code, (class_index, _) in enumerate(self.class_and_phase_by_code):
             if code:
@@ -1039,6 +1041,7 @@ class OrderedQueue(StationState):
         phase: int,
         rate: Array,
     ) -> Iterator[Completions]:
+        """Yield the rows after the service at a position goes on to another phase."""
         for next_phase, probability in enumerate(self.times[class_index].onward[phase]):
             if probability != 0:
                 rows_after = rows[origin]
