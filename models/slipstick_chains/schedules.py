@@ -46,7 +46,7 @@ def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
     are on duty the longest.
 
     >>> absences_of([(8.0, 1), (4.0, 2), (12.0, 0)])
-    [(12.0, 12.0), (0, 8.0), (12.0, 12.0)]
+    [(12.0, 12.0), (0.0, 8.0), (12.0, 12.0)]
     """
     absences = []
     for server in range(max(count for _, count in schedule)):

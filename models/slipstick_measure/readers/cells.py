@@ -127,8 +127,8 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
 def split_amount(text: str) -> tuple[str, str | None]:
     """Split an amount of work into its number, written with a prefix or not, and its unit.
 
-    >>> thousands("2.5M tok/s"), thousands("220k"), thousands("3.9 G"), thousands("40 GB/s")
-    (('2500000.0', 'tok/s'), ('220000.0', None), ('3900000000.0', None), ('40', 'GB/s'))
+    >>> split_amount("2.5M tok/s"), split_amount("220k"), split_amount("40 GB/s")
+    (('2500000.0', 'tok/s'), ('220000.0', None), ('40', 'GB/s'))
     """
     if scaled := _SCALED.fullmatch(bare_cell(text)):
         factor = 1000.0 ** ("kMGT".index(scaled[2].replace("K", "k")) + 1)

@@ -224,7 +224,7 @@ class _Cluster:
         for each in range(self.found.processors):
             station = self.system.resource("station", f"processor-{each}")
             station.accumulate(self.found.end)
-            self.found.queue.append(station.area / self.found.end)
+            self.found.queue.append(station.present_time / self.found.end)
         return self.found
 
     def faulting(self, number: int, times: _DiffTimes, faults: int) -> Callable[[Process], Script]:
