@@ -154,7 +154,7 @@ class ArrivalState:
     ----------
     other_processors : number of processors found in all, infinite for an open stream [1]
     present : mean number at each visit, waiting or in service [1]
-    served : mean number in service at each visit [1]
+    in_service : mean number in service at each visit [1]
     services : service time at each visit
     all_busy : by queue, the probability that all servers are busy, or a lock or all permits held
         [1]
@@ -172,7 +172,7 @@ class ArrivalState:
 
     other_processors: float = 0
     present: Mapping[int, Array] = field(default_factory=dict)
-    served: Mapping[int, Array] = field(default_factory=dict)
+    in_service: Mapping[int, Array] = field(default_factory=dict)
     services: Mapping[int, RandomTime] = field(default_factory=dict)
     all_busy: Mapping[str, Array] = field(default_factory=dict)
     whole_service: Mapping[str, Array] = field(default_factory=dict)
@@ -221,7 +221,7 @@ class ArrivalState:
         # In this order, so that the limit also covers the waits for predecessors.
         self._add_predecessors(queues, visit_ratios, delays)
         self._limit_to_work(queues, visit_ratios, delays, own_visits)
-        self._damp(queues, delays)
+        self._average_with_previous_waits(queues, delays)
         delays_of_visit: dict[int, list[_Delay]] = {}
         for (visit_index, _), delay in delays.items():
             delays_of_visit.setdefault(visit_index, []).append(delay)
@@ -247,7 +247,7 @@ class ArrivalState:
             visit_index: self.services[visit_index].mean for visit_index in visits_in_row.visits
         }
         flow_by_visit = {
-            visit_index: self.served[visit_index] / nonzero(service)
+            visit_index: self.in_service[visit_index] / nonzero(service)
             for visit_index, service in service_by_visit.items()
         }
         present_by_place = visits_in_row.by_place(self.present)
@@ -300,7 +300,7 @@ class ArrivalState:
         for met_visit in queue.visits:
             fraction = self._met_fraction(queue, visit, met_visit)
             if np.any(fraction):
-                number_served = fraction * self.served[met_visit.index]
+                number_served = fraction * self.in_service[met_visit.index]
                 waiting_and_served[met_visit] = (
                     fraction * self._present_at(visit, met_visit, queue) - number_served,
                     number_served,
@@ -490,7 +490,7 @@ class ArrivalState:
                         high=1.0,
                     )
                     met_in_service = chance_of_predecessor * erlang_b(
-                        self.served[release_visit.index], queue.servers - 1
+                        self.in_service[release_visit.index], queue.servers - 1
                     )
                     delay_without_predecessor = delay.scaled(1 - chance_of_predecessor)
                     number_ahead = met_in_service * residual / nonzero(service.mean)
@@ -577,7 +577,7 @@ class ArrivalState:
                         }
                     )
 
-    def _damp(self, queues: Sequence[Queue], delays: _Delays) -> None:
+    def _average_with_previous_waits(self, queues: Sequence[Queue], delays: _Delays) -> None:
         """Average the waits under locks of a utilization near 1 with those of the recursion step
         before.
 
@@ -597,7 +597,7 @@ class ArrivalState:
             )
             for visit_pair, delay in delays.items():
                 if visit_pair[0] == visit.index and visit_pair in self.waiting_for:
-                    flow = self.served[visit.index] / nonzero(self.services[visit.index].mean)
+                    flow = self.in_service[visit.index] / nonzero(self.services[visit.index].mean)
                     # By Little's law the number that waited at the step before, over the flow, is
                     # its wait.
                     earlier_time = self.waiting_for[visit_pair] / nonzero(flow)

@@ -166,7 +166,7 @@ class PopulationState:
     arrivals: ArrivalState
 
     @property
-    def first(self) -> CycleState:
+    def first_cycle(self) -> CycleState:
         """The state of the group that answers are about."""
         assert self.cycles[0] is not None
         return self.cycles[0]
@@ -297,7 +297,7 @@ def _write_answers(
             recursion.account(solved_population), unlumped_recursion.labels
         )
         use_by_queue = lumping.copy_uses(recursion.uses(solved_population), queue_names)
-    first_cycle = solved_population.state.first
+    first_cycle = solved_population.state.first_cycle
     table.fill_in(
         solved_population.points,
         solved_population.rows,
@@ -395,7 +395,7 @@ class Recursion:
         self._expressions_read = frozenset(model.expressions_of(activities))
 
     @cached_property
-    def isolated(self) -> list[tuple[Queue, Recursion]]:
+    def isolated_permits(self) -> list[tuple[Queue, Recursion]]:
         """Permits whose holders queue only with each other; each with a recursion over these
         holders alone.
 
@@ -548,7 +548,7 @@ class Recursion:
                     population, state_by_population
                 )
                 if len(largest_population) == 1:
-                    cycle_times.append(state.first.time.mean)
+                    cycle_times.append(state.first_cycle.time.mean)
                 if population in wanted_populations:
                     positions = np.flatnonzero(np.all(processor_counts == population, axis=1))
                     yield SolvedPopulation(
@@ -653,7 +653,7 @@ class Recursion:
         row_count = len(next(iter(solved_population.value_by_expr.values())))
         labels = self.labels
         seconds_by_label = dict[str, Array]()
-        fixed_times = solved_population.state.first.visit_times
+        fixed_times = solved_population.state.first_cycle.visit_times
         labels_at_once = max(1, MOST_AT_ONCE // row_count)
         for first_label in range(0, len(labels), labels_at_once):
             label_block = labels[first_label : first_label + labels_at_once]
@@ -708,7 +708,7 @@ class Recursion:
                 )
         return mean_numbers.uses(self.queues, solved_population.state.processors, load_by_station)
 
-    def work(
+    def demand_by_queue(
         self, visit_ratios: Mapping[int, Array], visit_times: VisitTimes, processors: int
     ) -> list[Array]:
         """Return the service demand of one cycle at each queue, divided by the number of servers
@@ -738,7 +738,7 @@ class MeanNumbers:
 
     def __init__(self) -> None:
         self.flows: dict[int, Array] = {}
-        self.served: dict[int, Array] = {}
+        self.in_service: dict[int, Array] = {}
         self.present: dict[int, Array] = {}
 
     def add(
@@ -767,7 +767,7 @@ class MeanNumbers:
                 + visit_times.branch_waits.get(visit_index, 0.0)
             )
             self.flows[visit_index] = visit_rate
-            self.served[visit_index] = visit_rate * mean_service_time
+            self.in_service[visit_index] = visit_rate * mean_service_time
             self.present[visit_index] = visit_rate * (
                 time_at_visit + visit_times.item_waits.get(visit_index, 0.0)
                 if counts_items
@@ -784,7 +784,7 @@ class MeanNumbers:
                 for visit in queue.visits
                 if visit.index in number_by_visit
             )
-            for number_by_visit in (self.served, self.present, self.flows)
+            for number_by_visit in (self.in_service, self.present, self.flows)
         )
         return busy_servers / queue.copies, number_present / queue.copies, visit_rate / queue.copies
 
@@ -868,7 +868,7 @@ class _RecursionStep:
             queue.name: FlowEquivalentServer(
                 queue, holder_recursion, value_by_expr, self._ratios[0]
             )
-            for queue, holder_recursion in (() if self._in_step else recursion.isolated)
+            for queue, holder_recursion in (() if self._in_step else recursion.isolated_permits)
         }
         queues_inside = {
             queue.name
@@ -964,7 +964,7 @@ class _RecursionStep:
         while iterations < MOST_ITERATIONS:
             iterations += 1
             state = self.state((members,), {(members - 1,): state})
-            recent_times = [*recent_times[1 - WINDOW :], state.first.time.mean]
+            recent_times = [*recent_times[1 - WINDOW :], state.first_cycle.time.mean]
             if len(recent_times) == WINDOW:
                 time_table = np.stack(recent_times)
                 spread = max(
@@ -1101,7 +1101,9 @@ class _RecursionStep:
                 works_of_groups.append([np.zeros(1)] * len(self._queues))
             else:
                 works_of_groups.append(
-                    self.recursion.work(visit_ratios, traversed_cycle[1], sum(population))
+                    self.recursion.demand_by_queue(
+                        visit_ratios, traversed_cycle[1], sum(population)
+                    )
                 )
         # By queue and group, the work of all members for each server, and the visits of one, in a
         # cycle [s, 1].
@@ -1243,11 +1245,12 @@ class _RecursionStep:
             service_by_visit.update(
                 dict.fromkeys(
                     (visit.index for visit in permit_server.queue.visits),
-                    permit_server.held_by_all(),
+                    permit_server.time_held_by_all(),
                 )
             )
         probability_all_busy = {
-            queue.name: _all_busy(queue, sum(population), mean_numbers) for queue in self._queues
+            queue.name: _probability_all_busy(queue, sum(population), mean_numbers)
+            for queue in self._queues
         }
         for permit_name, probabilities in holder_probabilities.items():
             if self._permit_servers[permit_name].can_hold_all_permits(sum(population)):
@@ -1288,7 +1291,7 @@ class _RecursionStep:
         return ArrivalState(
             other_processors=sum(population),
             present=mean_numbers.present,
-            served=mean_numbers.served,
+            in_service=mean_numbers.in_service,
             services=service_by_visit,
             all_busy=probability_all_busy,
             other_holders=other_holder_fractions,
@@ -1316,7 +1319,7 @@ class _RecursionStep:
                 )
                 for numbers_by_visit in (
                     mean_numbers.flows,
-                    mean_numbers.served,
+                    mean_numbers.in_service,
                     mean_numbers.present,
                 ):
                     numbers_by_visit.update(dict.fromkeys(visit_ratios, zeros))
@@ -1335,7 +1338,7 @@ class _RecursionStep:
         """Return the weight of a whole service in the remaining time of a service found at a queue:
         for several groups, the mean of their weights in proportion to their service there.
         """
-        served_by_visit = mean_numbers.served
+        served_by_visit = mean_numbers.in_service
         utilization = mean_numbers.of_queue(queue)[0] / queue.all_servers(processors)
         weighted_services = []
         for group_index, cycle in enumerate(cycles):
@@ -1348,7 +1351,7 @@ class _RecursionStep:
                 weight_of_group = whole_service_weight(
                     utilization,
                     processors,
-                    self._rest_scv(group_index, cycle, visit_indices, queue.copies),
+                    self._scv_between_visits(group_index, cycle, visit_indices, queue.copies),
                 )
                 weighted_services.append(
                     (
@@ -1361,7 +1364,7 @@ class _RecursionStep:
             number_served * weight_of_group for number_served, weight_of_group in weighted_services
         ) / nonzero(total_served)
 
-    def _rest_scv(
+    def _scv_between_visits(
         self, group_index: int, cycle: CycleState, visit_indices: Sequence[int], copy_count: int
     ) -> Array:
         """Return the squared coefficient of variation, between 0 and 1, of the time between visits
@@ -1436,7 +1439,7 @@ class FlowEquivalentServer:
             # The step of one more holder reads the last state alone; the arrivals of others are
             # freed.
             self._states[-2] = replace(self._states[-2], arrivals=ArrivalState())
-        return [state.first for state in self._states[1 : most_holders + 1]]
+        return [state.first_cycle for state in self._states[1 : most_holders + 1]]
 
     def holder_probabilities(self, processors: int, mean_numbers: MeanNumbers) -> Array:
         """Return the probabilities that 0, 1, ... processors hold or wait for a permit; the last is
@@ -1448,11 +1451,11 @@ class FlowEquivalentServer:
         # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
         time_elsewhere = clamped(processors_away, 1e-12 * processors) / nonzero(flow)
         times_of_holders = (cycle.time.mean for cycle in self._cycles_of_holders(most_holders))
-        times_alone = _stacked([time_elsewhere, *times_of_holders])[..., 1:]
+        times_alone = _stacked_columns([time_elsewhere, *times_of_holders])[..., 1:]
         rate_ratios = times_alone / (np.arange(1, most_holders + 1) * time_elsewhere[..., None])
         return finite_source_few(rate_ratios, processors)
 
-    def held_by_all(self) -> RandomTime:
+    def time_held_by_all(self) -> RandomTime:
         """Return the time for which one permit is held while all are held.
 
         Its scv is that of a cycle alone where holders do not wait, and that of the services they
@@ -1512,7 +1515,7 @@ class FlowEquivalentServer:
             ]
             mean_by_visit, variance_by_visit = (
                 {
-                    visit_index: _stacked(
+                    visit_index: _stacked_columns(
                         [
                             getattr(wait_by_visit[visit_index], moment)
                             for wait_by_visit in waits_by_holders
@@ -1530,7 +1533,7 @@ class FlowEquivalentServer:
         return self._wait_moments[1]
 
 
-def _stacked(columns: Sequence[Array]) -> Array:
+def _stacked_columns(columns: Sequence[Array]) -> Array:
     """Return broadcast arrays as the columns of a new last axis."""
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
@@ -1664,7 +1667,7 @@ def _missing_wait(
     return missing_wait
 
 
-def _all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbers) -> Array:
+def _probability_all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbers) -> Array:
     """Return the probability that all servers are busy, the rest of the cycle taken as a delay."""
     busy_servers, number_present, _ = mean_numbers.of_queue(queue)
     if queue.servers == 1:

@@ -84,7 +84,7 @@ def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
     overtaken_stations = [
         queue.name
         for queue in queues
-        if model.population.open and (queue.servers > 1 or _overtakes(model, queue.name))
+        if model.population.open and (queue.servers > 1 or _allows_overtaking(model, queue.name))
     ]
     return Features(
         scv_by_station,
@@ -131,7 +131,7 @@ def _largest_load(
     return max(loads)
 
 
-def _overtakes(model: Model, station_name: str) -> bool:
+def _allows_overtaking(model: Model, station_name: str) -> bool:
     """Return whether the discipline of a station lets a later arrival overtake an earlier one."""
     station = model.resources[station_name]
     return isinstance(station, Station) and station.discipline in OVERTAKING_DISCIPLINES

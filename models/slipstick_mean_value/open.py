@@ -74,7 +74,7 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
     """
     recursion = Recursion(model, model.bodies)
     _refuse_unsolvable(model, recursion)
-    queues_inner_first = _inner_first(recursion)
+    queues_inner_first = _queues_from_innermost(recursion)
     rate_by_stream = _arrival_rates(model, value_by_expr)
     table = ActivityTable(
         np.array(rate_by_stream[0]),
@@ -109,10 +109,10 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
             table.fill_in(
                 solved_population.points,
                 solved_population.rows,
-                state.first.time.mean,
+                state.first_cycle.time.mean,
                 booked=booked_times,
                 uses=use_by_queue,
-                pipeline_times=state.first.visit_times.spans,
+                pipeline_times=state.first_cycle.visit_times.spans,
             )
             break
         # The other points are solved without those that are saturated.
@@ -158,9 +158,9 @@ def _cycles_in_order(
         places.add(tree.root, value_by_expr)
     reason_by_point = dict[int, str]()
     wait_by_visit = dict[int, RandomTime]()
-    bare_traversal, _ = _traversed(recursion, value_by_expr, {})
+    bare_traversal, _ = _times_at_waits(recursion, value_by_expr, {})
     for queue in queues_inner_first:
-        traversal, _ = _traversed(recursion, value_by_expr, wait_by_visit)
+        traversal, _ = _times_at_waits(recursion, value_by_expr, wait_by_visit)
         service_by_visit, bare_service_by_visit = (
             {
                 visit.index: traversal_or_bare.visit_times.services[visit.index]
@@ -191,11 +191,11 @@ def _cycles_in_order(
                     traversal.visit_times.branch_waits,
                 )
             )
-    traversal, times = _traversed(recursion, value_by_expr, wait_by_visit)
+    traversal, times = _times_at_waits(recursion, value_by_expr, wait_by_visit)
     return reason_by_point or tuple(CycleState(1, time, traversal.visit_times) for time in times)
 
 
-def _traversed(
+def _times_at_waits(
     recursion: Recursion, value_by_expr: Numbers, wait_by_visit: Mapping[int, RandomTime]
 ) -> tuple[Traversal, list[RandomTime]]:
     """Return the times of all visits at given waits, and the time of a customer of each stream."""
@@ -448,7 +448,7 @@ def _refuse_unsolvable(model: Model, recursion: Recursion) -> None:
         )
 
 
-def _inner_first(recursion: Recursion) -> list[Queue]:
+def _queues_from_innermost(recursion: Recursion) -> list[Queue]:
     """Return the queues in an order that puts each lock after the queues that are used while it is
     held.
     """

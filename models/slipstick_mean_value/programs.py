@@ -168,8 +168,8 @@ class _PhaseSolver:
         ):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(
-                solved_population.state.first,
-                visit_times=solved_population.state.first.visit_times.copy(),
+                solved_population.state.first_cycle,
+                visit_times=solved_population.state.first_cycle.visit_times.copy(),
             )
             solved_phase = replace(
                 solved_population, state=replace(solved_population.state, cycles=(cycle,))
@@ -206,7 +206,7 @@ class _PhaseSolver:
         difference of two phases that begin in the steady state (`_StaggeredEnd`), so that the start
         and the end count once each.
         """
-        cycle = solved_population.state.first
+        cycle = solved_population.state.first_cycle
         processors = solved_population.state.processors
         member_time = repeated(iterations, cycle.time)
         if self._has_barriers or processors == 1:
@@ -243,7 +243,7 @@ class _PhaseSolver:
             for visit_index, wait in steady_waits.items()
         }
         # Operational: a phase is no shorter than the work of all its processors at any queue.
-        work_by_queue = self.recursion.work(
+        work_by_queue = self.recursion.demand_by_queue(
             self.recursion.tree.visit_ratios(solved_population.value_by_expr),
             cycle.visit_times,
             processors,
@@ -259,7 +259,7 @@ class _PhaseSolver:
         each queue.
         """
         recursion = self.recursion
-        cycle = solved_population.state.first
+        cycle = solved_population.state.first_cycle
         booked_times = {
             label: iterations * seconds
             for label, seconds in recursion.account(solved_population).items()

@@ -141,7 +141,7 @@ def reader_writer_waits(
         read_time + mean_wait
     )
     writers_inside = added(
-        state_before.served[visit_index] for visit_index in visits_by_mode[WRITE]
+        state_before.in_service[visit_index] for visit_index in visits_by_mode[WRITE]
     )
     # Writes of the chain are exponential, so that a write found under way lasts a whole one more in
     # the mean; the difference to the residual time of the real write counts where one is found.

@@ -134,7 +134,7 @@ class Spinning:
             for visit_index in visits_of_word
         )
         """Work of the processors at the word's station that do not spin [s]."""
-        self._utilization = added(state.served[visit_index] for visit_index in visits_of_word)
+        self._utilization = added(state.in_service[visit_index] for visit_index in visits_of_word)
 
     def _lock_use(self) -> _LockUse:
         """Return the use of the lock at all its visits."""
@@ -143,9 +143,9 @@ class Spinning:
         release_rate = np.zeros(1)
         for visit in self.queue.visits:
             number_present = number_present + self._state.present.get(visit.index, 0.0)
-            utilization = utilization + self._state.served.get(visit.index, 0.0)
+            utilization = utilization + self._state.in_service.get(visit.index, 0.0)
             if visit.index in self._state.services:
-                release_rate = release_rate + self._state.served[visit.index] / nonzero(
+                release_rate = release_rate + self._state.in_service[visit.index] / nonzero(
                     self._state.services[visit.index].mean
                 )
         number_present, utilization, release_rate = (

@@ -283,7 +283,9 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
         if len(visits) > servers and not traversal.shares_servers(visits[0]):
             # All requests arrive together and wait for the same customers: one wait, not the
             # maximum of several.
-            return _served_together(traversal, branches, visits[0].queue, servers, only_last=False)
+            return _time_until_served(
+                traversal, branches, visits[0].queue, servers, only_last=False
+            )
     # Independence is an assumption: branches that wait for the same customers end together more
     # often, so the maximum is rather too long.
     longest_time = maximum_of(branch_times)
@@ -293,14 +295,14 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
         if len(using_branches) > servers:
             longest_time = _longer_time(
                 longest_time,
-                _served_together(traversal, using_branches, queue_name, servers, only_last=False),
+                _time_until_served(traversal, using_branches, queue_name, servers, only_last=False),
             )
             if any(len(_positions_of_use(branch, queue_name)) > 1 for branch in using_branches):
                 # Branches that return to a resource: everything before their last visits is taken
                 # as parallel.
                 longest_time = _longer_time(
                     longest_time,
-                    _served_together(
+                    _time_until_served(
                         traversal, using_branches, queue_name, servers, only_last=True
                     ),
                 )
@@ -353,7 +355,7 @@ def _time_in_turn(traversal: Traversal, nodes: Sequence[Activity]) -> RandomTime
     return sum_of([traversal.time(node) for node in nodes])
 
 
-def _served_together(
+def _time_until_served(
     traversal: Traversal,
     branches: Sequence[Activity],
     queue_name: str,
@@ -778,7 +780,7 @@ def synchronized_start(
     """
     if processors < 2 or processors > MOST_FOLLOWED or not is_contended(nodes):
         return None
-    return _SynchronizedStart(traversal, processors).through(nodes)
+    return _SynchronizedStart(traversal, processors).pass_nodes(nodes)
 
 
 def is_contended(nodes: Sequence[Activity]) -> bool:
@@ -826,7 +828,7 @@ class _SynchronizedStart:
         begun [s].
         """
 
-    def through(self, nodes: Sequence[Activity]) -> RandomTime:
+    def pass_nodes(self, nodes: Sequence[Activity]) -> RandomTime:
         """Return the times at which the processors have passed the activities, in their order."""
         for node in nodes:
             self._pass_node(node)
@@ -1047,7 +1049,7 @@ class _SynchronizedStart:
         return True
 
     def _set_waits(self, visits: Sequence[Visit], total_wait: Array, visit_ratio: Array) -> None:
-        """Give each visit the mean wait, the total divided by the visit ratio, as a constant."""
+        """Set the wait of each visit to the total wait divided by the visit ratio, a constant."""
         for visit in visits:
             self.waits[visit.index] = RandomTime(total_wait / nonzero(visit_ratio), 0 * total_wait)
 
