@@ -349,7 +349,7 @@ def _divide_budget(s: Tables) -> None:
 
 @compiled
 def _share_phase(s: Tables, phase: int, budget_left: float) -> float:
-    """Give shares to the customers in a phase; return the budget that is left."""
+    """Record the shares of the customers in a phase; return the budget that is left."""
     run = s.run[0]
     for place in range(run.present):
         visit = s.present[place]
@@ -360,7 +360,7 @@ def _share_phase(s: Tables, phase: int, budget_left: float) -> float:
 
 @compiled
 def _give_share(s: Tables, visit: int, budget_left: float) -> float:
-    """Give a visit its share of the budget in the round, and return the share."""
+    """Record and return the share of the budget that a visit gets in the round."""
     run = s.run[0]
     customer = s.customer[visit]
     share = min(s.pieces[customer.phase], customer.left, budget_left)

@@ -1332,12 +1332,7 @@ def _first_phase_closed(
         rounds_outside /= by_time * full_round_time / mean_round + 1 - by_time
     variation = float(rounds.first_variation[0, 0])
     work_sizes = [float(work[0, 0]) for work in rounds.first_work()]
-    number_queued = busy_share = 0.0
-    for number in range(1, customers + 1):
-        residence = rounds_needed * (1 + number_queued - busy_share * (1 - variation) / 2)
-        cycle = max(residence, 1.0) + rounds_outside
-        number_queued = number * residence / cycle
-        busy_share = number * rounds_needed / cycle
+    residence, cycle = _rounds_of_cycle(customers, rounds_needed, rounds_outside, variation)
     # Who comes at once after a visit comes at the end of a round with all others that did; others
     # meet a round with a probability in proportion to its time, and wait for half of it.
     rounds_taken = sum(math.ceil(work / unit_limit - 1e-9) for work in work_sizes) / len(work_sizes)
@@ -1370,6 +1365,21 @@ def _first_phase_closed(
     mean_position = (customers + 1) / 2
     first_time = extra_time * mean_position + plain_time * max(rounds_needed * mean_position, 1.0)
     return first_time / point.visits + (1 - 1 / point.visits) * steady_time
+
+
+def _rounds_of_cycle(
+    customers: int, rounds_needed: float, rounds_outside: float, variation: float
+) -> tuple[float, float]:
+    """Return the rounds from admission to the end of a first phase, and those of a whole cycle, by
+    mean value analysis [1].
+    """
+    residence = cycle = number_queued = busy_share = 0.0
+    for number in range(1, customers + 1):
+        residence = rounds_needed * (1 + number_queued - busy_share * (1 - variation) / 2)
+        cycle = max(residence, 1.0) + rounds_outside
+        number_queued = number * residence / cycle
+        busy_share = number * rounds_needed / cycle
+    return residence, cycle
 
 
 def _time_of_shared_round(
