@@ -191,7 +191,7 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
 )
 
 
-def _in_repair(sources: Any, servers: Any, think: Any, service: Any) -> Any:
+def _waiting_machines(sources: Any, servers: Any, think: Any, service: Any) -> Any:
     """Return the mean number of machines that wait for repair: with idle servers the system is
     Engset's, and with all servers busy it is Erlang's loss system of the working machines.
     """
@@ -207,7 +207,7 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
     title="Throughput of several servers with a finite population",
     gives=THROUGHPUT,
     equation=lambda sources=_SOURCES, servers=SERVERS, think=_THINK, service=SERVICE: (
-        (sources - _in_repair(sources, servers, think, service)) / (think + service)
+        (sources - _waiting_machines(sources, servers, think, service)) / (think + service)
     ),
     holds=f"sources >= servers and sources <= 10000000 and {_SERVED}",
     source=f"{KLEINROCK}, machines under repair and loss systems",

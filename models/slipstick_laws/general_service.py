@@ -49,7 +49,8 @@ _ARRIVALS_SCV = Symbol(
 )
 
 
-def _pollaczek(scv: Any, service: Any, arrivals: Any) -> Any:
+def _waiting_time(scv: Any, service: Any, arrivals: Any) -> Any:
+    """Return the mean wait at a single server with Poisson arrivals (Pollaczek and Khinchine) [s]."""
     return arrivals * service * service * (1 + scv) / (2 * (1 - arrivals * service))
 
 
@@ -57,7 +58,9 @@ MG1_WAITING_TIME = Law(
     name="mg1-waiting-time",
     title="Waiting time at a single server with general service times",
     gives=WAIT,
-    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: _pollaczek(scv, service, arrivals),
+    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: _waiting_time(
+        scv, service, arrivals
+    ),
     holds=_SINGLE,
     source=_POLLACZEK,
     note="the law is exact for every order of service that does not depend on the service times",
@@ -72,7 +75,7 @@ MG1_RESPONSE_TIME = Law(
     title="Response time of a single server with general service times",
     gives=RESPONSE,
     equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
-        service + _pollaczek(scv, service, arrivals)
+        service + _waiting_time(scv, service, arrivals)
     ),
     holds=_SINGLE,
     source=_POLLACZEK,
@@ -87,7 +90,7 @@ MG1_NUMBER = Law(
     title="Customers at a single server with general service times",
     gives=NUMBER,
     equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
-        arrivals * (service + _pollaczek(scv, service, arrivals))
+        arrivals * (service + _waiting_time(scv, service, arrivals))
     ),
     holds=_SINGLE,
     source=_POLLACZEK,
@@ -426,31 +429,36 @@ _LOW = (
 )
 
 
-def _under_way(values: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _loads_and_remaining_work(values: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Return the load of the upper class, the load of both classes, and the mean remaining work of
     the customer in service that an arrival finds.
     """
-    high = values["high_arrivals"] * values["high_service"]
-    low = values["low_arrivals"] * values["low_service"]
-    under_way = high * values["high_service"] * (1 + values["high_scv"]) + low * values[
-        "low_service"
-    ] * (1 + values["low_scv"])
-    return high, high + low, under_way / 2
+    upper_load = values["high_arrivals"] * values["high_service"]
+    lower_load = values["low_arrivals"] * values["low_service"]
+    doubled_work = upper_load * values["high_service"] * (
+        1 + values["high_scv"]
+    ) + lower_load * values["low_service"] * (1 + values["low_scv"])
+    return upper_load, upper_load + lower_load, doubled_work / 2
 
 
-def _high_waits(**values: Any) -> Any:
-    high, _, under_way = _under_way(values)
-    return under_way / (1 - high)
+def _upper_class_waiting_time(**values: Any) -> Any:
+    """Return the mean wait of the upper class, without preemption [s]."""
+    upper_load, _, remaining_work = _loads_and_remaining_work(values)
+    return remaining_work / (1 - upper_load)
 
 
-def _low_waits(**values: Any) -> Any:
-    high, both, under_way = _under_way(values)
-    return under_way / ((1 - high) * (1 - both))
+def _lower_class_waiting_time(**values: Any) -> Any:
+    """Return the mean wait of the lower class, without preemption [s]."""
+    upper_load, total_load, remaining_work = _loads_and_remaining_work(values)
+    return remaining_work / ((1 - upper_load) * (1 - total_load))
 
 
-def _low_responds(**values: Any) -> Any:
-    high, both, under_way = _under_way(values)
-    return values["low_service"] / (1 - high) + under_way / ((1 - high) * (1 - both))
+def _lower_class_response_time(**values: Any) -> Any:
+    """Return the mean response time of the lower class, which is preempted [s]."""
+    upper_load, total_load, remaining_work = _loads_and_remaining_work(values)
+    return values["low_service"] / (1 - upper_load) + remaining_work / (
+        (1 - upper_load) * (1 - total_load)
+    )
 
 
 _TWO = (1.0, 0.5, 1.0, 1.0, 1.0, 0.25)
@@ -460,7 +468,7 @@ PRIORITY_HIGH_WAITING = Law(
     title="Waiting time of the upper of two classes at a server with priority, without preemption",
     gives=WAIT,
     symbols=(*_HIGH, *_LOW),
-    equation=_high_waits,
+    equation=_upper_class_waiting_time,
     holds=_BELOW_ALL,
     source=_COBHAM,
     checks=(
@@ -474,7 +482,7 @@ PRIORITY_LOW_WAITING = Law(
     title="Waiting time of the lower of two classes at a server with priority, without preemption",
     gives=WAIT,
     symbols=(*_HIGH, *_LOW),
-    equation=_low_waits,
+    equation=_lower_class_waiting_time,
     holds=_BELOW_ALL,
     source=_COBHAM,
     checks=(
@@ -488,7 +496,7 @@ PREEMPTIVE_LOW_RESPONSE = Law(
     title="Response time of the lower of two classes at a server with preemptive-resume priority",
     gives=RESPONSE,
     symbols=(*_HIGH, *_LOW),
-    equation=_low_responds,
+    equation=_lower_class_response_time,
     holds=_BELOW_ALL,
     source=_KLEINROCK,
     note=(

@@ -244,7 +244,7 @@ WORK_SPAN_PARALLELISM = Law(
 )
 
 
-def _downey(parallelism: Any, variance: Any, processors: Any) -> Any:
+def _downey_speedup(parallelism: Any, variance: Any, processors: Any) -> Any:
     """Return Downey's speed-up, by three ranges of processors at low variance of parallelism and by
     two at high variance; the two agree at variance 1.
     """
@@ -275,7 +275,7 @@ DOWNEY_SPEEDUP = Law(
         ),
         PROCESSORS,
     ),
-    equation=_downey,
+    equation=_downey_speedup,
     holds="parallelism >= 1 and variance >= 0 and processors >= 1",
     source="Downey, A model for speedup of parallel programs, UCB/CSD-97-933, 1997",
     checks=(

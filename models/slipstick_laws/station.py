@@ -57,7 +57,7 @@ _FAILURES = Symbol("failures", TIME, "mean time from a repair to the next failur
 _REPAIR = Symbol("repair", TIME, "mean time of a repair", r"t_r")
 
 
-def _with_failures(service: Any, arrivals: Any, failures: Any, repair: Any) -> Any:
+def _response_time_with_failures(service: Any, arrivals: Any, failures: Any, repair: Any) -> Any:
     """Return the response time at a server that fails, busy or idle, and resumes its service."""
     there = failures / (failures + repair)
     # Without others: each service is stretched by 1 / there, after the rest of a repair.
@@ -69,7 +69,7 @@ MM1_BREAKDOWN_RESPONSE_TIME = Law(
     title="Response time of a single server that breaks down",
     gives=RESPONSE,
     equation=lambda service=SERVICE, arrivals=ARRIVALS, failures=_FAILURES, repair=_REPAIR: (
-        _with_failures(service, arrivals, failures, repair)
+        _response_time_with_failures(service, arrivals, failures, repair)
     ),
     holds=(
         "arrivals >= 0 and service >= 0 and failures > 0 and repair >= 0 and"
