@@ -178,8 +178,8 @@ def time_until(
     UnknownNameError : there is no such station
     ModelError : the model has no such parameter, or `most` is given although the model has no
         streams
-    NoAnswerError : the number can never be present, the chain is too large, or streams saturate a
-        station
+    NoAnswerError : so many customers can never be present, the chain is too large, or streams
+        saturate a station
 
     Source: Kemeny and Snell, Finite Markov Chains, 1960, ch. 3.
 

@@ -574,7 +574,8 @@ CIRCUIT_HOT_SPOT_LIMIT = Law(
     source=f"{_PFISTER_NORTON}: the hot module serves one circuit at a time",
     note=(
         "this is an upper bound; requests that the hot module refuses hold no links, so other"
-        " traffic is slowed less than by trees of full buffers"
+        " traffic is slowed less than if they waited in the network and filled the buffers behind"
+        " them (tree saturation)"
     ),
     checks=(Check((1001, 5, 0.01), 1 / 55, 1e-16, f"{HAND}: 1 / (5 x 11)"),),
 )

@@ -124,7 +124,7 @@ class ProjectionPictureSpec(Drawn):
 
 
 class SharesPictureSpec(Drawn):
-    """A picture of the parts of the time of a case over the years."""
+    """A picture of where the time of a case goes, year by year."""
 
     question: ClassVar[str] = "project"
     kind: Literal["shares"] = Field(

@@ -927,7 +927,7 @@ def hedge(
     request: Activity, late: Like, second: Activity | None = None, name: str = "late"
 ) -> Activity:
     """Return a request that is sent a second time if it is late; the first answer counts, and the
-    other request continues beside the processor.
+    other request continues in the background.
 
     Parameters
     ----------

@@ -630,7 +630,7 @@ class IfLateSpec(ItemSpec):
 
 class HedgeSpec(ItemSpec):
     """A request that is sent a second time if it is late. The first answer counts; the other
-    request continues beside the processor.
+    request continues in the background.
     """
 
     hedge: list[Item] = Field(description="steps of the request", min_length=1)
@@ -1376,8 +1376,8 @@ Units = Annotated[int, Field(ge=0, le=MOST_HOLDERS)]
 
 
 class MonitorSpec(ResourceSpec):
-    """A monitor: one processor at a time is inside. A processor that waits for a condition leaves
-    it.
+    """A monitor: one processor at a time is inside. A processor leaves the monitor
+    while it waits for a condition.
     """
 
     monitor: dict[Word, Units] = Field(
