@@ -61,11 +61,25 @@ def backtest(file: str, choose: bool, markdown: bool, out: Path | None, as_json:
     """
     from slipstick_trends.fit_tables import back_test_document, back_test_text
 
+    if as_json:
+        _refuse_beside_json(choose=choose, markdown=markdown, out=out)
     series = _series(file)
     if as_json:
         print_json({"predictions": back_test_document(series)})
         return DONE
     return write_text(back_test_text(series, choose=choose, markdown=markdown), out)
+
+
+def _refuse_beside_json(**values: object) -> None:
+    """Refuse options of the text beside ``--json``."""
+    from slipstick.cli.console import refuse
+
+    for name, value in values.items():
+        if value:
+            refuse(
+                f"--{name}",
+                f"--json prints every prediction and nothing else; leave out --json or --{name}",
+            )
 
 
 def _series(reference: str) -> list[PointSeries]:

@@ -114,6 +114,22 @@ def test_the_back_test_counts_what_the_predictions_say(
         assert f" {count} " in text
 
 
+@pytest.mark.parametrize("option", ["--choose", "--markdown", "--out"])
+def test_options_of_the_text_are_refused_beside_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    path = tmp_path / "tables.md"
+    values = [str(path)] if option == "--out" else []
+    status, output, errors = run(capsys, "backtest", "--json", option, *values)
+    assert (status, errors) == (2, "")
+    (problem,) = json.loads(output)["problems"]
+    assert problem["file"] == option
+    assert problem["message"] == (
+        f"--json prints every prediction and nothing else; leave out --json or {option}"
+    )
+    assert not path.exists()
+
+
 def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slipstick_rates.series.DAMPINGS", (0.06, 0.07))
     monkeypatch.setattr("slipstick_rates.series.WALKS", (0.02, 0.04))
