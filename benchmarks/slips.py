@@ -297,8 +297,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_questions/rank.py",
-        "beyond_rounding(answer.gradient[first].get(path, 0.0) * value / base)",
-        "beyond_rounding(answer.gradient[first].get(path, 0.0) / base)",
+        "zero_if_rounding(answer.gradient[first].get(path, 0.0) * value / base)",
+        "zero_if_rounding(answer.gradient[first].get(path, 0.0) / base)",
         f"{QUESTIONS}/test_rank.py",
     ),
     Slip(

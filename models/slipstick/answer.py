@@ -128,10 +128,10 @@ def hint_of_known_name(name: str, groups: Sequence[str], names: Collection[str])
     return ""
 
 
-def beyond_rounding(share: float) -> float:
+def zero_if_rounding(share: float) -> float:
     """Return a fraction, or 0 if it may be due to rounding alone.
 
-    >>> beyond_rounding(-2.3e-20), beyond_rounding(0.25)
+    >>> zero_if_rounding(-2.3e-20), zero_if_rounding(0.25)
     (0.0, 0.25)
     """
     # Some 45 times the precision of a double at 1.

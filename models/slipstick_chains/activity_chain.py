@@ -760,12 +760,12 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any]
     for number, position in enumerate(states.positions[1:], 1):
         for key in states.counted_at(position):
             columns[key][number] += 1
-    for (kind, name, part_of_server), count_by_position in columns.items():
+    for (kind, name, visit), count_by_position in columns.items():
         count_by_state = count_by_position[positions].sum(axis=1)
-        if part_of_server:
+        if visit:
             # At shared servers a service advances at the rate min(1, servers / present), with rates
             # as many times as fast as if it were alone; the rest of its time is waiting.
-            station, is_served, weight = part_of_server
+            station, is_served, weight = visit
             present = columns["present", station, None][positions].sum(axis=1)
             speed = states.speeds(station, kind)[present.astype(int)]
             weights = _weights(columns, station)
@@ -795,9 +795,10 @@ def _weights(
     have it at each position.
     """
     return [
-        (part_of_server[2], count_by_position)
-        for (kind, name, part_of_server), count_by_position in columns.items()
-        if kind == "busy" and name == station and part_of_server
+        (weight, count_by_position)
+        for (kind, name, visit), count_by_position in columns.items()
+        if kind == "busy" and name == station and visit
+        for _station, _is_served, weight in [visit]
     ]
 
 
@@ -1919,10 +1920,11 @@ class _States:
         """Return the positions from which an activity continues: at the next step that takes time
         or depends on other processors.
         """
-        (kind, node_number, element_fields), remaining = remaining[-1], remaining[:-1]
-        if kind == "again" and element_fields:
+        element, remaining = remaining[-1], remaining[:-1]
+        kind, node_number, rounds_left = element  # an attempt has tries instead of rounds
+        if kind == "again" and rounds_left:
             return self._outcomes_of_continuing(
-                (*remaining, (kind, node_number, element_fields - 1), ("do", node_number, 0))
+                (*remaining, (kind, node_number, rounds_left - 1), ("do", node_number, 0))
             )
         if kind == "attempt":
             return [
@@ -1930,7 +1932,7 @@ class _States:
                     1.0,
                     (
                         ("record", node_number, PASSED),
-                        (*remaining, (kind, node_number, element_fields)),
+                        (*remaining, element),
                     ),
                 )
             ]

@@ -457,10 +457,12 @@ def _check_parameters(
             raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")
 
 
-def _truncation(network_points: NetworkPoints, most: int | None, limit: float | None) -> int | None:
+def _truncation(
+    network_points: NetworkPoints, most_customers: int | None, most_states: float | None
+) -> int | None:
     """Return the number of customers of streams that a chain must hold; None if capacities limit
     them.
     """
-    if most is not None or network_points.network.all_closed:
-        return most
-    return solve_by_class(network_points, limit, BEFORE_STEADY_STATE).truncation[0] or None
+    if most_customers is not None or network_points.network.all_closed:
+        return most_customers
+    return solve_by_class(network_points, most_states, BEFORE_STEADY_STATE).truncation[0] or None

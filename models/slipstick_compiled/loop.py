@@ -512,13 +512,13 @@ def plan_end_of_service(tables: State, resource: Row, now: float) -> None:
 
 
 @inlined
-def begin_service(tables: State, resource: Row, token: int, time: float) -> None:
-    """Plan the end of a service that a customer begins."""
+def begin_service(tables: State, resource: Row, token: int, end_time: float) -> None:
+    """Plan the end of a service that a customer begins, at `end_time` [s]."""
     token_record = tables.token[token]
     token_record.event_kind = EventKind.SERVED
     token_record.patience = -1.0
     token_record.station = resource.queue - 1
-    token_record.event = plan_event(tables, time, token)
+    token_record.event = plan_event(tables, end_time, token)
 
 
 @inlined

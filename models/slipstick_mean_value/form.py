@@ -675,7 +675,7 @@ def promised(model: Model) -> float | None:
     )
 
 
-def promise_holds(model: Model) -> bool:
+def promises_small_error(model: Model) -> bool:
     """Return whether mean value is exact for a model, or promises an error of `SEVERAL` at most;
     not for a model that it refuses.
     """
@@ -744,7 +744,7 @@ def _accepts_small_error(model: Subject, smooth: bool) -> Acceptance:
     """Accept models for which mean value is exact, or promises an error of at most a tenth; any
     model if the answer must be `smooth` in its parameters, which no simulation is.
     """
-    if smooth or promise_holds(cast(Model, model)):
+    if smooth or promises_small_error(cast(Model, model)):
         return Acceptance(True)
     return Acceptance(False, "mean value promises no error")
 

@@ -322,8 +322,9 @@ def _mean_waits(
     places: Places,
     sibling_waits: Mapping[int, Array],
 ) -> dict[int, Array]:
-    """Solve the linear equations of the mean waits at the visits of one queue [s], from the
-    probability of a wait as a multiple of the busy servers and the rest as in `_waits_at_queue`.
+    """Solve the linear equations of the mean waits at the visits of one queue [s]; the probability
+    of a wait is written as a multiple of the busy servers, and other terms are those of
+    `_waits_at_queue`.
     """
     visits = queue.visits
     busy_servers = added(busy_by_visit.values())

@@ -395,7 +395,7 @@ class _Account:
 
     def _account_of_point_alone(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account that follows from a point alone; empty if there is none."""
-        for book in (self._waits, self._busy, self._efficiencies):
+        for book in (self._waits, self._account_by_busy_times, self._efficiencies):
             if account := book(point, elapsed):
                 return account
         return {}
@@ -490,25 +490,25 @@ class _Account:
             self.notes.append(point.first("wait", cause).problem(note, cause))
         return wait
 
-    def _busy(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_by_busy_times(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the POP account by busy times: imbalance up to the busiest processor,
         communication from there to the end.
         """
-        busy = point.total("busy")
-        if busy is None:
+        total_busy = point.total("busy")
+        if total_busy is None:
             return {}
-        mean = busy / point.p
+        mean_busy = total_busy / point.p
         busy_times = [sample.value for sample in point.each("busy")]
         if not busy_times:
             return self._checked_account(
-                point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle"
+                point, elapsed, {USEFUL: mean_busy, "idle": elapsed - mean_busy}, "idle"
             )
-        booked = {
-            USEFUL: mean,
-            "imbalance": max(busy_times) - mean,
+        account = {
+            USEFUL: mean_busy,
+            "imbalance": max(busy_times) - mean_busy,
             "communication": elapsed - max(busy_times),
         }
-        return self._checked_account(point, elapsed, booked, "communication")
+        return self._checked_account(point, elapsed, account, "communication")
 
     def _efficiencies(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         return {name: share * elapsed for name, share in (self._shares(point) or {}).items()}

@@ -321,7 +321,7 @@ class StatementSpec(WantedSpec):
         return specs or {name: self}
 
     def asked_of(self, key: str) -> list[str]:
-        """List the values that are added up for each answer under a key."""
+        """List the values whose sum a key such as ``above`` compares."""
         return (
             self.other
             if self.other and key in ("relative_to", "above", "below")

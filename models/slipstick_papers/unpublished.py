@@ -285,7 +285,7 @@ class _DrawnInput:
             message = f"no case of the study has {self.spec.path}"
             yield self.study.problem((*place, "path"), message)
         for case in self.cases[:1]:
-            for level in self.ends:
+            for level in self.levels:
                 try:
                     node = self.node(case, level)
                     settings = {**self.study.cases[case], self.spec.path: node}
@@ -298,8 +298,8 @@ class _DrawnInput:
                     yield self.study.problem((*place, *at_key), error.problems[0].message)
 
     @property
-    def ends(self) -> list[float]:
-        """List the numbers of the given values, or the two ends of the range."""
+    def levels(self) -> list[float]:
+        """List all levels of given values, their numbers from 0, or the two ends of a range."""
         if self.spec.values:
             return [float(number) for number in range(len(self.spec.values))]
         assert self.spec.first is not None
@@ -311,9 +311,9 @@ class _DrawnInput:
         """List the levels at which statements are solved along this input, with all other inputs as
         the study has them.
         """
-        low, *_, high = self.ends
+        low, *_, high = self.levels
         if self.spec.values:
-            return self.ends
+            return self.levels
         spaced_values = np.geomspace if self.spec.spacing == "geometric" else np.linspace
         return [float(value) for value in spaced_values(low, high, _STEPS)]
 
@@ -322,7 +322,7 @@ class _DrawnInput:
         # A stream for each name, so that an input that is added or removed leaves the draws of the
         # others as they were.
         random = random_stream(seed, f"unpublished input {self.name}")
-        low, *_, high = self.ends
+        low, *_, high = self.levels
         if self.spec.values:
             return [float(index) for index in random.integers(len(self.spec.values), size=count)]
         fractions = random.random(count)
@@ -356,7 +356,7 @@ class _DrawnInput:
         )
 
     def node(self, case: str, level: float) -> Node:
-        """Return the node that stands in a case for a level."""
+        """Return the value that a case gets for one drawn level."""
         if self.spec.instead:
             level_node = self._node_at_level(case, level)
             assert level_node is not None
@@ -404,8 +404,8 @@ class _DrawnInput:
     def range_text(self) -> str:
         """Return the range, or the values, as text for a reader."""
         if self.spec.values:
-            return join_phrases([self.level_text(level) for level in self.ends], "or")
-        low, high = map(self.level_text, self.ends)
+            return join_phrases([self.level_text(level) for level in self.levels], "or")
+        low, high = map(self.level_text, self.levels)
         even = ", equal factors as likely" if self.spec.spacing == "geometric" else ""
         return f"{low} to {high}{even}"
 
@@ -485,8 +485,8 @@ class _AtDraws:
         return all(self._files(case, draw) is not None for case in self.study.cases)
 
     def _files(self, case: str, draw: InputLevels) -> dict[str, Node] | None:
-        """Return the files by which a draw replaces those of a case, by path; None if the study
-        does not name one of them. Inputs are applied one after the other.
+        """Return the files that replace files of a case in a draw, by path; None if the study does
+        not name one of them. Inputs are applied one after the other.
         """
         files: dict[str, Node] = {}
         for drawn_input in self.inputs:

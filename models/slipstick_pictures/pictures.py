@@ -756,11 +756,15 @@ def _legend_handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, 
     """Return the legend's handles: one for each line's label, and one for each method."""
     from matplotlib.lines import Line2D
 
-    plain = {"linestyle": "-"} if methods else {}
-    looks = {label: {**stroke(index), **plain} for index, label in enumerate(labels) if label}
-    strokes = {label: Line2D([], [], label=label, **look) for label, look in looks.items()}
+    solid = {"linestyle": "-"} if methods else {}
+    style_by_label = {
+        label: {**stroke(index), **solid} for index, label in enumerate(labels) if label
+    }
+    handle_by_label = {
+        label: Line2D([], [], label=label, **style) for label, style in style_by_label.items()
+    }
     return {
-        **strokes,
+        **handle_by_label,
         **{name: Line2D([], [], label=name, **stroke_of_method(name, methods)) for name in methods},
     }
 

@@ -761,9 +761,9 @@ def _first_headline(choice: ChosenPoints, words: Words, lead: str, case: str) ->
     point = _point_text(choice, best, words, True)
     values = _limited_value_texts(choice, best, words)
     values_in_words = f"; then {join_phrases(values)}" if values else ""
-    colon = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
+    mark = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
     return (
-        f"{lead} {point}{_objective_text(choice, words, colon)}{values_in_words}"
+        f"{lead} {point}{_objective_text(choice, words, mark)}{values_in_words}"
         f"{_rival_clause(choice, words)}"
     )
 

@@ -325,10 +325,10 @@ def condition_of(
     condition_names = _ConditionNames(cases, given_units or {})
     try:
         if is_formula:
-            left_side = read_expression(text, condition_names, answers=True)
+            left_side = read_expression(text, condition_names, allow_answers=True)
             comparisons: tuple[Comparison, ...] = (Comparison(left_side, ">=", 0 * left_side),)
         else:
-            comparisons = read_condition(text, condition_names, answers=True)
+            comparisons = read_condition(text, condition_names, allow_answers=True)
     except FormulaError as error:
         raise study.refusal(place, str(error)) from None
     for comparison in comparisons:

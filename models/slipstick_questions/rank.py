@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from slipstick.answer import OVERHEAD, Answer, Value, beyond_rounding
+from slipstick.answer import OVERHEAD, Answer, Value, zero_if_rounding
 from slipstick.errors import NoAnswerError, Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
 from slipstick.method.names import group_names
@@ -452,7 +452,7 @@ class _CaseRanking:
             "share": replace(
                 answer.values.get(f"share[{time_name},{path}]", Value(None, "1")), value=share
             ),
-            "elasticity": Value(elasticity and beyond_rounding(elasticity), "1"),
+            "elasticity": Value(elasticity and zero_if_rounding(elasticity), "1"),
         }
         return Answer(
             "rank",

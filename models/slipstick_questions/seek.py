@@ -505,7 +505,7 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolve_once(settings, study.library)
         _check_ends(spec.of, place, inputs, study)
-        is_whole = spec.step is None and _takes_whole_numbers(spec, place, inputs, study)
+        is_whole = spec.step is None and _takes_only_whole_numbers(spec, place, inputs, study)
         if is_whole:
             axis_spec = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
     nodes = axis_nodes(axis_spec, node, place)
@@ -551,7 +551,9 @@ def _search_of_parameter(name: str, spec: SeekSpec, case: str, study: StudyConte
     )
 
 
-def _takes_whole_numbers(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext) -> bool:
+def _takes_only_whole_numbers(
+    spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext
+) -> bool:
     """Return whether the path accepts only whole numbers; the test is the first value plus one
     half.
     """

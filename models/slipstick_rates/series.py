@@ -367,12 +367,12 @@ class FittedSeries:
         limit = self.series.limit
         return None if limit is None else self.series.sign * log(limit)
 
-    def reached(self, year: float) -> bool:
+    def band_reaches_limit(self, year: float) -> bool:
         """Return whether the upper end of the band of a year is at the limit."""
         if self.log_limit is None:
             return False
-        mean, deviation = self.predicted(np.array([year]))
-        return bool(mean[0] + NORMAL_90 * deviation[0] >= self.log_limit)
+        log_mean, deviation = self.predicted(np.array([year]))
+        return bool(log_mean[0] + NORMAL_90 * deviation[0] >= self.log_limit)
 
     def paths(self, years: Array, normals: Array) -> Array:
         """Return drawn levels [samples, years].

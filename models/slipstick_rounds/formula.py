@@ -1185,8 +1185,8 @@ class _Backlog:
         return (time / total, 1 - without, by_time, queued / np.maximum(1 - without, 1e-12))
 
     def first_phase(self) -> tuple[Array, Array, Array]:
-        """Return times from an arrival to the end of the first phase, how probable each is, and how
-        many customers one leaves behind in the mean [points].
+        """Return times from an arrival to the end of the first phase, how probable each is, and the
+        mean number of customers behind it whose first phase is not done by then [points].
 
         The first two are by point, by its own work and whether others come behind, by the number at
         the beginning of the round of the arrival, by the place in it, and by how many came in it
@@ -1274,11 +1274,13 @@ def _pieces(rounds_needed: float) -> tuple[int, int]:
     return round(most * rounds_needed), most
 
 
-def _poisson(mean: Array, number: Array) -> Array:
-    """Return Poisson probabilities of whole numbers, broadcast."""
-    logs: Array = np.cumsum(np.log(np.maximum(np.arange(number.max() + 2), 1)))
+def _poisson(mean: Array, counts: Array) -> Array:
+    """Return Poisson probabilities of counts, broadcast."""
+    log_factorials: Array = np.cumsum(np.log(np.maximum(np.arange(counts.max() + 2), 1)))
     probabilities: Array = np.exp(
-        number * np.log(np.maximum(mean, 1e-300)) - mean - logs[np.floor(number).astype(int)]
+        counts * np.log(np.maximum(mean, 1e-300))
+        - mean
+        - log_factorials[np.floor(counts).astype(int)]
     )
     return probabilities
 
@@ -1383,7 +1385,7 @@ def _rounds_of_cycle(
 
 
 def _time_of_shared_round(
-    rounds: _MeanRounds, present: float, probability_together: float, customers: int, work: float
+    rounds: _MeanRounds, present: float, mean_others: float, customers: int, work: float
 ) -> float:
     """Return the mean time of the round of a first phase with others, whose number is binomial;
     what the budget has no room for follows in further rounds [s].
@@ -1392,17 +1394,15 @@ def _time_of_shared_round(
     ----------
     rounds : their times, of one point
     present : customers in the second phase [1]
-    probability_together : mean number of others [1]
+    mean_others : mean number of others [1]
     customers : largest number of first phases [1]
     work : of this first phase [units]
     """
     from scipy.stats import binom
 
-    number = np.arange(float(customers))
-    chances = binom.pmf(
-        number, customers - 1, min(probability_together / max(customers - 1, 1), 1.0)
-    )
-    units = number * rounds.units[0, 0] + work
+    other_counts = np.arange(float(customers))
+    chances = binom.pmf(other_counts, customers - 1, min(mean_others / max(customers - 1, 1), 1.0))
+    units = other_counts * rounds.units[0, 0] + work
     room = float(rounds.room(present)[0, 0])
     whole_rounds = np.ceil(units / room - 1e-9) - 1
     full = float(rounds.time(present, room)[0, 0]) if whole_rounds.any() else 0.0

@@ -794,7 +794,7 @@ class Isoefficiency:
         )
         if _growth_sign((a, b)) <= 0:  # a larger size does not pay for it
             return np.full(len(processors), -np.inf)
-        x = y / a if b == 0 else np.exp(y / b) if a == 0 else _log_size(a, b, y)
+        x = y / a if b == 0 else np.exp(y / b) if a == 0 else _root_of_linear_plus_log(a, b, y)
         # x = log n is at least 0, for the smallest size is 1; above 0, because its logarithm is
         # taken.
         x = np.maximum(x, 1e-9)
@@ -952,7 +952,7 @@ def _terms_of_sum(expression: Any, run: Run) -> list[Term]:
     ]
 
 
-def _log_size(a: float, b: float, y: Array) -> Array:
+def _root_of_linear_plus_log(a: float, b: float, y: Array) -> Array:
     """Solve a x + b log x = y for the larger x."""
     # For b < 0 the left side is least at x = -b / a; the larger root lies beyond it.
     start = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0

@@ -197,7 +197,9 @@ def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
 
 
 def class_shares(case: DrawnCase, ends: tuple[float, float]) -> list[ClassShare]:
-    """Return the part of the time that each class of cost takes, the largest at the end first."""
+    """Return the part of the time that each class of cost takes, sorted by the share in the last
+    year, largest first.
+    """
     names = [name for name in case.stated if name.startswith(CLASS)]
     if not names:
         return []

@@ -59,7 +59,7 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
         last = measured[-1].year
         plans = len(point_series.used) - len(measured)
         note = f"with {with_noun(plans, 'announced point')}" if plans else "expected"
-        if fit.reached(last + AHEAD):
+        if fit.band_reaches_limit(last + AHEAD):
             note += f"; the band ends at the limit of {point_series.limit:g} {point_series.unit}"
         rows.append(_fit_row(fit, last, last + AHEAD, "", note))
     return rows

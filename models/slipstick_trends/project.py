@@ -1000,7 +1000,7 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
     label = f"{trend.kind}: " if trend.kind and is_class else ""
     assumed_text = f", taken for {trend.kind}" if rate.assumed else ""
     limit_text = f", limit {series.limit:g} {series.unit}" if series.limit is not None else ""
-    limit_text += ", which the band reaches" if rate.fit.reached(span[1]) else ""
+    limit_text += ", which the band reaches" if rate.fit.band_reaches_limit(span[1]) else ""
     return UsedRate(
         trend.name,
         f"{label}{name}",

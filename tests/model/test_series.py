@@ -172,9 +172,9 @@ def test_no_device_of_a_draw_passes_the_limit() -> None:
     reached = devices * limited.gain(2015.0, later, drawn)[:, 0]
     assert reached.max() == pytest.approx(30.0)
     assert (reached < 29.0).any()
-    assert limited.fit.reached(2035.0)
+    assert limited.fit.band_reaches_limit(2035.0)
     free = SeriesRate(fit_series(SERIES))
-    assert not free.fit.reached(2035.0)
+    assert not free.fit.band_reaches_limit(2035.0)
     gained = free.gain(2015.0, later, free.draw(years, normals))[:, 0]
     assert gained.max() > limited.gain(2015.0, later, drawn).max()
 

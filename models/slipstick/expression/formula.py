@@ -198,9 +198,9 @@ def plain_number(text: str) -> tuple[float, Dimension]:
 def read_expression(
     text: str,
     names: Mapping[str, Expr],
-    quantity: Quantities = plain_number,
+    parse_quantity: Quantities = plain_number,
     *,
-    answers: bool = False,
+    allow_answers: bool = False,
 ) -> Expr:
     """Parse an arithmetic expression over known names.
 
@@ -211,9 +211,10 @@ def read_expression(
     ----------
     text : such as ``ceil(bytes / 4096 B) * per_page``
     names : what the names stand for
-    quantity : reads what begins with a digit, such as `slipstick.units.parse`; by default plain
-        numbers
-    answers : names are those of answers, such as ``account[lock]``, and times may be written out
+    parse_quantity : reads what begins with a digit, such as `slipstick.units.parse`; by default
+        plain numbers
+    allow_answers : names are those of answers, such as ``account[lock]``, and times may be written
+        out
 
     >>> known = {"bytes": nodes.Parameter("bytes"), "parts": nodes.Parameter("parts")}
     >>> read_expression("max(bytes, 20) / (parts - 1)", known)
@@ -222,7 +223,9 @@ def read_expression(
     Traceback (most recent call last):
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
-    reader = _FormulaReader(text, names, quantity, allow_times=answers, answers=answers)
+    reader = _FormulaReader(
+        text, names, parse_quantity, allow_times=allow_answers, answers=allow_answers
+    )
     parsed_part = reader.parse_sum(0)
     reader.close(None)
     return parsed_part.expr
@@ -231,9 +234,9 @@ def read_expression(
 def read_condition(
     text: str,
     names: Mapping[str, Expr],
-    quantity: Quantities = plain_number,
+    parse_quantity: Quantities = plain_number,
     *,
-    answers: bool = False,
+    allow_answers: bool = False,
 ) -> tuple[Comparison, ...]:
     """Parse comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of
     them.
@@ -243,8 +246,8 @@ def read_condition(
     Parameters
     ----------
     text : such as ``bytes <= 4 KiB and parts > 1``; times, too, may be written out
-    names, quantity : as for `read_expression`
-    answers : names are those of answers, such as ``account[lock]``
+    names, parse_quantity : as for `read_expression`
+    allow_answers : names are those of answers, such as ``account[lock]``
 
     >>> from slipstick.units import parse
     >>> str(
@@ -259,7 +262,7 @@ def read_condition(
     ... ]
     ['1 <= parts', 'parts < 8']
     """
-    reader = _FormulaReader(text, names, quantity, allow_times=True, answers=answers)
+    reader = _FormulaReader(text, names, parse_quantity, allow_times=True, answers=allow_answers)
     comparisons = reader.parse_comparisons()
     while reader.accept("and"):
         comparisons += reader.parse_comparisons()

@@ -117,8 +117,8 @@ def upright(name: str) -> str:
 
 
 def _summands(expr: Any) -> tuple[Any, ...]:
-    """Return the terms of an expression that is a sum, which needs no parentheses inside another
-    sum.
+    """Return the terms of a sum, or the expression alone, so that nested sums need no
+    parentheses.
     """
     return tuple(expr.args) if expr.is_Add else (expr,)
 

@@ -24,9 +24,9 @@ from slipstick.answer import (
     Limit,
     Value,
     Verdict,
-    beyond_rounding,
     labelled_name,
     unit_of,
+    zero_if_rounding,
 )
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Dimension, Expr, Parameter, zero
@@ -150,7 +150,7 @@ class Gradient:
 
         return {
             value_name: {
-                parameter_name: beyond_rounding(
+                parameter_name: zero_if_rounding(
                     time_power(value_name, parameter_name)
                     * self.point_values[parameter_name]
                     * slope

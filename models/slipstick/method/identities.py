@@ -337,8 +337,8 @@ def _products_of_activity(model: Model) -> Iterator[Product]:
 
 
 def _resource_loads(model: Model) -> list[ResourceLoad]:
-    """List the demand and the visits of one pass at each resource where each visit waits once. Only
-    a closed population of one group, a stream and phases have them; the rounds of phases are
+    """List the demand and the visits of one pass, for resources at which a visit waits once. The
+    list is empty unless the model is one closed group, one stream, or phases, whose rounds are
     divided among the processors.
     """
     bodies_with_passes = _bodies_with_passes(model)

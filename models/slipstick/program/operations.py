@@ -475,8 +475,8 @@ class MachineOperations:
         return _fastest([halves_in_turn, *in_switch])
 
     def _part_between_nodes(self, task: Collective, node: Node) -> TimedActivity:
-        """Return the part of a collective operation between nodes: as many processors of a node as
-        it has adapters exchange their parts of the vector with other nodes.
+        """Return the part of a collective operation between nodes: in each node, one processor for
+        each adapter exchanges its part of the vector with the other nodes.
         """
         node_processors = node.processors
         node_count = ceil(task.ranks / node.processors)

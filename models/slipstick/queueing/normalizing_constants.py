@@ -149,7 +149,7 @@ def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
     return ClosedSolution(throughput[:, None], queue[:, None], probability_by_queue, in_range)
 
 
-def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
+def _scale(demand: Array, demand_at_full_speed: Array, delay: Array, population: Array) -> Array:
     """Return an estimate of the throughput; demands times this scale keep the series of constants
     within the range of doubles [1/s].
 
@@ -157,16 +157,25 @@ def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array
     delay.
     """
     cycle = np.maximum(delay + demand.sum(axis=1), 1e-300)
-    total_pace = pace.sum(axis=1)
-    mean_queue = (population - 1) * total_pace * total_pace / (max(1, demand.shape[1]) * cycle)
-    time_between_passages = (cycle + mean_queue) / np.maximum(population, 1)
-    longest_time = np.maximum(pace.max(axis=1, initial=1e-300), time_between_passages)
+    total_at_full_speed = demand_at_full_speed.sum(axis=1)
+    mean_wait = (
+        (population - 1)
+        * total_at_full_speed
+        * total_at_full_speed
+        / (max(1, demand.shape[1]) * cycle)
+    )
+    time_between_passages = (cycle + mean_wait) / np.maximum(population, 1)
+    longest_time = np.maximum(
+        demand_at_full_speed.max(axis=1, initial=1e-300), time_between_passages
+    )
     scale: Array = 1 / longest_time
     return scale
 
 
 class _Series:
-    """The normalizing constants of a block of points, (P, N + 1), from loads and paces (K, P)."""
+    """The normalizing constants of a block of points, (P, N + 1), from loads and from paces, which
+    are loads at the last speed (K, P).
+    """
 
     def __init__(
         self, load: Array, pace: Array, speeds_by_queue: Speeds, delay_load: Array, length: int
@@ -587,15 +596,19 @@ def _delay_terms(delay_load: Array, population: Array) -> Array:
     )
 
 
-def _scales(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
+def _scales(demand: Array, demand_at_full_speed: Array, delay: Array, population: Array) -> Array:
     """Return an estimate of the throughputs, (P, R) [1/s], as if each class queued behind its share
     of all others, with no station above its limit.
     """
-    time_away = delay + (demand - pace).sum(axis=2)
+    time_away = delay + (demand - demand_at_full_speed).sum(axis=2)
     number_met = 1 + (population.sum() - 1) / max(1, demand.shape[2])
-    throughput_guess = population / np.maximum(time_away + pace.sum(axis=2) * number_met, 1e-300)
+    throughput_guess = population / np.maximum(
+        time_away + demand_at_full_speed.sum(axis=2) * number_met, 1e-300
+    )
     largest_load = (
-        (pace * throughput_guess[:, :, None]).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
+        (demand_at_full_speed * throughput_guess[:, :, None])
+        .sum(axis=1)
+        .max(axis=1, initial=0.0, keepdims=True)
     )
     scale: Array = throughput_guess / np.maximum(largest_load, 1.0)
     return scale

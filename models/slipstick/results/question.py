@@ -280,8 +280,8 @@ class QuestionResult:
         return ()
 
     def headline(self, words: Words) -> Sequence[str]:
-        """Return at most two sentences for the head of the report, in a reader's words: the answer
-        first; empty if there is nothing to state.
+        """Return sentences for the head of the report, in a reader's words, the answer first; by
+        default the first of `sentences`. Empty if there is nothing to state.
         """
         return [*self.sentences()][:1]
 

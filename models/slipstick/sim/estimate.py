@@ -687,7 +687,7 @@ class Result(ReplicationResult):
         )
 
     def share_within(self, time: float, group_index: int = 0) -> Estimate:
-        """Estimate the share of the cycles that take at most a time, in seconds [1]."""
+        """Estimate the share of the cycles that take at most `time` seconds [1]."""
         dropped_cycles = 0 if self.pooled else dropped_cycles_of(self, self.layout, group_index)
         estimate = self.quantiles[group_index].share_within(
             time, dropped_cycles, self.settings.level

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from slipstick.answer import OVERHEAD, REDUCTION, Answer, Value, beyond_rounding
+from slipstick.answer import OVERHEAD, REDUCTION, Answer, Value, zero_if_rounding
 from slipstick.errors import did_you_mean
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
@@ -369,7 +369,7 @@ def reduction(after: Value, before: Value) -> Value:
     reduction_value = float(OVERHEAD_REDUCTION.equation(before.value, after.value))
     # Without intervals a reduction of rounding size is 0.
     if {after.low, after.high} | {before.low, before.high} == {None}:
-        return Value(beyond_rounding(reduction_value), "1")
+        return Value(zero_if_rounding(reduction_value), "1")
     (after_low, after_high), (before_low, before_high) = (
         _ends_of_interval(after),
         _ends_of_interval(before),

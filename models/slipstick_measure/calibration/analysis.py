@@ -231,8 +231,8 @@ def caches_of(
 def times_of(
     sizes: Sequence[float] | Array, seconds: Sequence[float] | Array, caches: Sequence[float]
 ) -> tuple[float, ...]:
-    """Fit the read times of caches of known sizes, and of memory, to random reads of several sets
-    [s].
+    """Fit the read times of caches of known sizes, and of memory, to random reads over working
+    sets of several sizes [s].
     """
     _, rises = _fit(np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches)
     return tuple(float(time) for time in np.cumsum(rises))

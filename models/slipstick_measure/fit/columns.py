@@ -353,14 +353,14 @@ class _TableReader:
         uses: dict[str, ColumnUse],
         settings: Settings,
         library: Library,
-        owners: Sequence[str],
+        group_headings: Sequence[str],
     ) -> None:
         self.table = table
         self.settings = settings
         self.library = library
         if not table.rows:
             raise Mark(table.file, 1, 1).error("no row is left to compare a model with")
-        for heading in (*uses, *owners):
+        for heading in (*uses, *group_headings):
             if heading not in table.headings:
                 hint = did_you_mean(heading, list(table.headings))
                 raise Mark(table.file, 1, 1).error(f"there is no column {heading!r}{hint}")
@@ -370,12 +370,10 @@ class _TableReader:
         for heading in table.headings:
             if heading not in self.uses and (use := self._use_of_column(heading)) is not None:
                 self.uses[heading] = use
-        used_headings = {*self.uses, *owners}
+        used_headings = {*self.uses, *group_headings}
         self.ignored = tuple(heading for heading in table.headings if heading not in used_headings)
         self.row_settings = self._written_settings()
-        self.paths = list(
-            dict.fromkeys(path for settings in self.row_settings for path in settings)
-        )
+        self.paths = list(dict.fromkeys(path for row in self.row_settings for path in row))
         self.numbers = self._numeric_columns()
 
     def _model_alone(self) -> tuple[Inputs, BuiltModel]:

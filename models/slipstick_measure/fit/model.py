@@ -420,24 +420,24 @@ def _checked_path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
 
 def _population_path(built: BuiltModel, fit_settings: FitSettings) -> str:
     """Return the path of the model's population that stands for the number of processors."""
-    closed = [
+    class_paths = [
         path
         for path in built.parameters
         if path.startswith("classes.") and path.endswith(".population")
     ]
-    populations = [
+    population_paths = [
         path for path in ("population.processors", "processors") if path in built.parameters
-    ] or closed
-    if len(populations) == 1:
-        return populations[0]
-    mark = (
+    ] or class_paths
+    if len(population_paths) == 1:
+        return population_paths[0]
+    setting = (
         fit_settings.settings["model"]
         if "model" in fit_settings.settings
         else next(iter(fit_settings.settings.values()))
     )
-    populations_in_words = f"; there are {', '.join(populations)}" if populations else ""
+    populations_in_words = f"; there are {', '.join(population_paths)}" if population_paths else ""
     raise _error_at_free(
-        mark,
+        setting,
         f"say which number of {built.name} is the number of processors"
         f" (population){populations_in_words}",
     )

@@ -299,8 +299,8 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
 def _check_text_groups(
     reading: Reading, groups: Mapping[str, Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]]
 ) -> None:
-    """Refuse jobs whose number of requests in flight is unknown; note where the latency of the
-    completion alone is printed.
+    """Refuse jobs whose number of requests in flight is unknown; note where only the
+    completion latency (clat) is printed.
     """
     jobs = [job_and_options for group in groups.values() for job_and_options in group]
     if not _is_depth_given(reading, groups) and any(

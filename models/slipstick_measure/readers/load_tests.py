@@ -948,30 +948,34 @@ def _read_totals(reading: Reading) -> LoadRow:
         )
     line, cells = total_rows[0]
     cell_by_heading = dict(zip(grid.heading, cells, strict=False))
-    failures = ("Failure Count", "# failures", "Error %", "aggregate_report_error%")
+    failure_headings = ("Failure Count", "# failures", "Error %", "aggregate_report_error%")
     failed_text = next(
-        (cell_by_heading[name] for name in failures if cell_by_heading.get(name)), "0"
+        (cell_by_heading[name] for name in failure_headings if cell_by_heading.get(name)), "0"
     )
     if re.search("[1-9]", failed_text):
         message = (
             f"requests failed ({failed_text}), and are counted in the throughput and the times"
         )
         reading.odd(line, "", message)
-    rates = ("Requests/s", "Throughput", "aggregate_report_rate")
-    rate = next((cell_by_heading[name] for name in rates if cell_by_heading.get(name)), "")
-    means = ("Average Response Time", "Average response time", "Average", "average")
-    mean = next((cell_by_heading[name] for name in means if cell_by_heading.get(name)), "")
+    rate_headings = ("Requests/s", "Throughput", "aggregate_report_rate")
+    rate_text = next(
+        (cell_by_heading[name] for name in rate_headings if cell_by_heading.get(name)), ""
+    )
+    mean_headings = ("Average Response Time", "Average response time", "Average", "average")
+    mean_text = next(
+        (cell_by_heading[name] for name in mean_headings if cell_by_heading.get(name)), ""
+    )
     quantiles = {
         share: float(cell) / 1e3
         for name, cell in cell_by_heading.items()
         if (share := _quantile_of_column(name)) and re.fullmatch(r"[0-9.]+", cell)
     }
-    unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate)) if "/" in rate else None
-    rate_match = _first_match(r"^([0-9.]+)", rate)
+    unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate_text)) if "/" in rate_text else None
+    rate_match = _first_match(r"^([0-9.]+)", rate_text)
     return LoadRow(
         line,
         throughput=_number_of_match(rate_match, float(unit.factor) if unit else 1.0),
-        response=_number_of_match(_first_match(r"^([0-9.]+)", mean), 1e-3),
+        response=_number_of_match(_first_match(r"^([0-9.]+)", mean_text), 1e-3),
         quantiles=quantiles,
     )
 

@@ -256,9 +256,7 @@ class Operations:
 
     @cached_property
     def arrival(self) -> Activity:
-        """Receive the message of a processor that arrives at a barrier before the last one, as
-        its manager.
-        """
+        """As the barrier's manager, receive the arrival message of any processor but the last."""
         endpoint = Endpoint(self.machine, "sigio")
         activity = endpoint.handle_signal() >> endpoint.handle_message(
             "receive", self._message_size("arrive")

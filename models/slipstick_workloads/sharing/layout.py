@@ -92,11 +92,11 @@ class SharedArray:
         """Write the items from `begin` up to, but without, `end`."""
         first_word, end_word = self._word_span(begin, end)
         pages = self._span_pages(first_word, end_word)
-        words = [(1 << self.word_count) - 1] * len(pages)
-        if words:
-            words[0] &= ~((1 << first_word % self.word_count) - 1)
-            words[-1] &= (1 << (end_word - 1) % self.word_count + 1) - 1
-        return Write(pages, words)
+        word_masks = [(1 << self.word_count) - 1] * len(pages)
+        if word_masks:
+            word_masks[0] &= ~((1 << first_word % self.word_count) - 1)
+            word_masks[-1] &= (1 << (end_word - 1) % self.word_count + 1) - 1
+        return Write(pages, word_masks)
 
     def _word_offsets(self, fields: Sequence[Field]) -> Items:
         all_words = [(0, self.item_words * WORD)]

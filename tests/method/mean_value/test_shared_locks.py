@@ -33,7 +33,7 @@ from slipstick.random_times import (
 from slipstick.structure.visits import Queue
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from slipstick_mean_value import shared_locks
-from slipstick_mean_value.form import MeanValue, promise_holds
+from slipstick_mean_value.form import MeanValue, promises_small_error
 from tests.method.test_waits_for_signals import cycles_a_second, readers_and_writers
 
 
@@ -159,9 +159,9 @@ def test_waits_of_more_than_a_chain_counts_are_near_those_of_one_that_counts_all
 
 
 def test_nothing_is_promised_for_a_lock_that_many_writers_take_first() -> None:
-    assert promise_holds(readers_and_writers(16, 0.3, 1.5, "writer-first"))
-    assert not promise_holds(readers_and_writers(17, 0.3, 1.5, "writer-first"))
-    assert promise_holds(readers_and_writers(17, 0.3, 1.5, "fair"))
+    assert promises_small_error(readers_and_writers(16, 0.3, 1.5, "writer-first"))
+    assert not promises_small_error(readers_and_writers(17, 0.3, 1.5, "writer-first"))
+    assert promises_small_error(readers_and_writers(17, 0.3, 1.5, "fair"))
 
 
 TABLE: dict[str, Resource] = {"table": ReaderWriterLock()}

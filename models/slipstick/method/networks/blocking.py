@@ -388,7 +388,7 @@ class BlockedNetwork(FlatNetwork):
             builder.return_permit(region)
 
     def _stays_inside(self, region: str, move: _Move) -> bool:
-        """Return whether a move goes on inside a region, in the same cycle."""
+        """Return whether the customer stays in the region and in the same cycle."""
         return (
             move.target is not None
             and not move.ends_cycle
@@ -409,8 +409,8 @@ class BlockedNetwork(FlatNetwork):
 def _closed_moves(
     move: _Move, ends_at: Place | None, first_places: Sequence[tuple[float, Place]]
 ) -> Iterator[_Move]:
-    """Yield the moves of a closed customer instead of one that may end its cycle: it continues at a
-    first place of the next cycle or, if there is none, it thinks.
+    """Replace a move that ends a cycle of a closed customer by moves to the first places of the
+    next cycle or, if there is none, to thinking; yield another move as it is.
 
     Parameters
     ----------

@@ -698,8 +698,7 @@ def check_places_of_region(region_name: str, region: Region, planned_network: Fl
 
 
 def _least_places(rates: Array | None, most_customers: int) -> float:
-    """Return the fewest places that customers at a station occupy on average while it works at
-    speed 1.
+    """Return the smallest number of customers present at a station per unit of its speed.
 
     Parameters
     ----------

@@ -370,7 +370,7 @@ def _solved_with_fixed(
     generator: csr_array, method: str, start_probability: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], Solve]:
     """Solve pi Q = 0 for real rates; also return the solver of x Q = b with x[fixed] = 0."""
-    fixed_state = (_likely_at_random if method == "direct" else _likely_state)(
+    fixed_state = (_likeliest_state_at_random_time if method == "direct" else _likely_state)(
         generator, start_probability
     )
     # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
@@ -387,7 +387,9 @@ def _solved_with_fixed(
         return pi / pi.sum(), solve  # what is not finite fails the check
 
 
-def _likely_at_random(generator: csr_array, start_probability: NDArray[np.float64]) -> int:
+def _likeliest_state_at_random_time(
+    generator: csr_array, start_probability: NDArray[np.float64]
+) -> int:
     """Return the likeliest state at a random time, exponential and so long that the fastest state
     is left 1e8 times.
 

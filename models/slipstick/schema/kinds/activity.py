@@ -1017,7 +1017,7 @@ class RooflineSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **values: Any
     ) -> Activity:
-        """Return the activity of arithmetic beside memory traffic."""
+        """Return the activity of arithmetic that overlaps memory traffic."""
         return operations.compute(values.get("flops"), values.get("bytes"), reader.processors)
 
 

@@ -776,8 +776,8 @@ _MACHINE_PATH = re.compile(r"\bmachine\.[A-Za-z_.]*")
 Loc = tuple[str | int, ...]
 """Where something stands in a file: keys and indices."""
 
-read_expression = partial(formulas.read_expression, quantity=parse)
-read_condition = partial(formulas.read_condition, quantity=parse)
+read_expression = partial(formulas.read_expression, parse_quantity=parse)
+read_condition = partial(formulas.read_condition, parse_quantity=parse)
 """The readers of formulas, with quantities such as ``4 KiB`` written out."""
 
 
@@ -806,7 +806,7 @@ def read_formula(
     """
     mark = value_mark(tree, loc)
     try:
-        expr = read_expression(formula.text, expr_by_name, answers=answers)
+        expr = read_expression(formula.text, expr_by_name, allow_answers=answers)
     except FormulaError as error:
         is_word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
             error

@@ -250,7 +250,7 @@ class BatchTimes:
 
 
 def _in_blocks(drawn_values: Iterator[Array], block_sizes: Iterable[int]) -> Iterator[Array]:
-    """Yield values that are drawn so many at a time in blocks of other sizes."""
+    """Regroup drawn values into blocks of the given sizes."""
     ready_values = np.zeros(0)
     for block_size in block_sizes:
         while len(ready_values) < block_size:

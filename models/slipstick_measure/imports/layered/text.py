@@ -226,8 +226,8 @@ class _TextReader:
     def _section(
         self, section: str, read: Callable[[str], None], **others: Callable[[str], None]
     ) -> None:
-        """Read the rows of a section up to -1, each with a letter of `TEXT_FIELDS`; those of some
-        letters have another reader.
+        """Read the rows of a section up to the `-1` that ends it, each with a letter of
+        `TEXT_FIELDS`; those of some letters have another reader.
         """
         rows = {letter: others.get(letter, read) for letter in TEXT_FIELDS[section]}
         if self.next.kind == "number":
