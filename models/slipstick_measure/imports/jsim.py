@@ -37,15 +37,15 @@ SINK: Place = ("", "")
 MOST_STEPS = 200
 """Values of a what-if analysis."""
 
-MOST_PASSED = 50
-"""Nodes without service on one way."""
+MOST_PASSED_NODES = 50
+"""Nodes without service on one route."""
 
 _TUNNELS = ("ServiceTunnel", "LogTunnel", "ClassSwitch", "RandomSource")
-_PASSED = ("Queue", "Router", "JobSink", *_TUNNELS)
-"""Sections that a network has, beside servers."""
+_KNOWN_SECTIONS = ("Queue", "Router", "JobSink", *_TUNNELS)
+"""Sections beside servers that a network can express."""
 
-_ELSEWHERE = ("Fork", "Join", "Transition", "Storage", "Cache", "Semaphore", "Scaler")
-"""Sections that an activity has."""
+_OF_ACTIVITIES = ("Fork", "Join", "Transition", "Storage", "Cache", "Semaphore", "Scaler")
+"""Sections that a network does not have and an activity could express."""
 _SERVERS = {"Server": "fcfs", "PreemptiveServer": "fcfs", "PSServer": "ps", "Delay": "is"}
 _ORDERS = {
     "TailStrategy": "fcfs",
@@ -56,17 +56,17 @@ _ORDERS = {
     "TailStrategyPriorityPreemptive": "priority-preemptive",
     "FCFSPRStrategyPriority": "priority-preemptive",
 }
-_INSTEAD = {
+_ADVICE = {
     "ClassSwitchRoutingStrategy": "let a node ClassSwitch of JMT change the class",
     "WeightedRoundRobinStrategy": "write the shares of its weights as probabilities in JMT",
 }
-"""What to do in place of a way to leave a node."""
+"""Advice on a strategy of routing that a network does not have."""
 
-_GET = "FCFSstrategy"
-"""How customers are taken from a queue, in whatever order they were put into it."""
+_QUEUE_ORDER = "FCFSstrategy"
+"""The strategy by which customers leave a queue in the order in which they stand there."""
 
-_QUANTA = "QBPSStrategy"
-"""A way to share a server in turns of a quantum."""
+_QUANTUM_STRATEGY = "QBPSStrategy"
+"""The strategy that shares a server in turns of a quantum."""
 
 _OTHER_LIMITS = {
     "globalMemoryConstraint": "maxMemory",
@@ -79,22 +79,28 @@ _OTHER_LIMITS = {
 _BLOCKING = {"drop": "loss", "BAS blocking": "after-service"}
 
 
-def _hyperexponential(p: float, first: float, second: float) -> tuple[float, float]:
-    mean = p / first + (1 - p) / second
-    return mean, 2 * (p / first**2 + (1 - p) / second**2) / mean**2 - 1
+def _hyperexponential(p: float, first_rate: float, second_rate: float) -> tuple[float, float]:
+    """Return the mean and the squared coefficient of variation of a choice between two exponential
+    times.
+    """
+    mean = p / first_rate + (1 - p) / second_rate
+    return mean, 2 * (p / first_rate**2 + (1 - p) / second_rate**2) / mean**2 - 1
 
 
-def _coxian(first: float, second: float, ends: float) -> tuple[float, float]:
+def _coxian(first_rate: float, second_rate: float, end_probability: float) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of two exponential phases, of which
     the second is skipped with a probability.
     """
-    goes_on = 1 - ends
-    mean = 1 / first + goes_on / second
-    square = 2 / first**2 + goes_on * (2 / (first * second) + 2 / second**2)
+    continue_probability = 1 - end_probability
+    mean = 1 / first_rate + continue_probability / second_rate
+    square = 2 / first_rate**2 + continue_probability * (
+        2 / (first_rate * second_rate) + 2 / second_rate**2
+    )
     return mean, square / mean**2 - 1
 
 
 def _weibull(size: float, shape: float) -> tuple[float, float]:
+    """Return the mean and the squared coefficient of variation of a Weibull time."""
     mean = size * math.gamma(1 + 1 / shape)
     return mean, math.gamma(1 + 2 / shape) * (size / mean) ** 2 - 1
 
@@ -121,7 +127,8 @@ _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, floa
     "Weibull": (("alpha", "r"), _weibull),
     "Normal": (("mean", "standardDeviation"), jmt_times.truncated_normal),
 }
-"""Of each distribution its numbers, and its mean and squared coefficient of variation."""
+"""For each distribution, the names of its parameters, and the function from these to the mean and
+the squared coefficient of variation."""
 
 _TWO_MOMENTS = (
     "HyperExp",
@@ -138,29 +145,30 @@ _MATRICES = {
     "PhaseTypeDistr": (("alpha", "T"), "alpha adds up to 1, and no row of T to more than 0"),
     "MAPDistr": (("D0", "D1"), "rows of the two add up to 0 together"),
 }
-"""Of each distribution of matrices their names, and what they add up to."""
+"""For each distribution of matrices, their names and the sums of their rows."""
 
-_OF_A_FILE = "Replayer"
+_TIMES_OF_FILE = "Replayer"
 
 
 @dataclass
-class _Jsim:
+class _JsimReader:
     """A model of JSIM while it is read."""
 
     model: ToolModel
     classes: dict[str, XmlElement] = field(default_factory=dict)
     nodes: dict[str, XmlElement] = field(default_factory=dict)
-    uneven: dict[Place, int] = field(default_factory=dict)
+    two_moment_lines: dict[Place, int] = field(default_factory=dict)
     regions: list[tuple[XmlElement, list[str]]] = field(default_factory=list)
     times: dict[Place, tuple[float, float]] = field(default_factory=dict)
-    ways: dict[Place, list[tuple[Place, float]]] = field(default_factory=dict)
-    made_of: dict[str, str] = field(default_factory=dict)
-    words: dict[str, None] = field(default_factory=dict)
+    routes: dict[Place, list[tuple[Place, float]]] = field(default_factory=dict)
+    original_class: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(FORMAT, self.model.reading)
 
     def refuse(self, element: XmlElement, why: str) -> None:
+        """Refuse the file at an element; raises SpecError."""
         self.model.reading.refuse(element.line, element.tag, why)
 
     def section(self, node: str, *kinds: str) -> XmlElement | None:
@@ -174,9 +182,11 @@ class _Jsim:
             None,
         )
 
-    def by_class(self, section: XmlElement | None, parameter: str) -> dict[str, XmlElement]:
-        """Return the value of a parameter for each class; where classes have no names, in their
-        order.
+    def elements_by_class(
+        self, section: XmlElement | None, parameter: str
+    ) -> dict[str, XmlElement]:
+        """Return the element of a parameter for each class. Where the file names no classes, they
+        follow in their order.
 
         JSIM goes by the kind of a parameter: the times of a server that is shared stand under
         another name in some files.
@@ -187,14 +197,14 @@ class _Jsim:
                 parameter_element.get("name"),
                 parameter_element.get("classPath").rpartition(".")[2],
             ):
-                named = ""
-                order = iter(self.classes)
+                class_name = ""
+                classes_in_order = iter(self.classes)
                 for child in parameter_element.children:
                     if child.tag == "refClass":
-                        named = child.text.strip()
+                        class_name = child.text.strip()
                     elif child.tag == "subParameter":
-                        elements[named or next(order, "")] = child
-                        named = ""
+                        elements[class_name or next(classes_in_order, "")] = child
+                        class_name = ""
         return {name: element for name, element in elements.items() if name in self.classes}
 
     def number(self, element: XmlElement, name: str, least: float = 0.0) -> float | None:
@@ -206,10 +216,10 @@ class _Jsim:
         return None
 
     def moments(self, distribution: XmlElement, place: Place) -> tuple[float, float] | None:
-        """Return the mean and the squared coefficient of variation of a class's time at a node;
-        None if it has no time there, a mean of 0 if the time is zero.
+        """Return the mean and the squared coefficient of variation of a class's time at a node.
+        Return None if the class has no time there, and a mean of 0 if its time is zero.
         """
-        whose = f"{place[0]} at {place[1]}"
+        class_at_node = f"{place[0]} at {place[1]}"
         paths = [
             child.get("classPath").rpartition(".")[2]
             for child in (distribution, *distribution.every("subParameter"))
@@ -219,13 +229,13 @@ class _Jsim:
         if paths[0] == "DisabledServiceTimeStrategy" or len(paths) == 1:
             return None
         kind = paths[1]
-        if paths[0] == "ServiceTimeStrategy" and kind in (*_MATRICES, _OF_A_FILE):
-            return self._process(kind, distribution, place)
+        if paths[0] == "ServiceTimeStrategy" and kind in (*_MATRICES, _TIMES_OF_FILE):
+            return self._moments_of_process(kind, distribution, place)
         if paths[0] != "ServiceTimeStrategy" or kind not in _DISTRIBUTIONS:
             self.refuse(
                 distribution,
-                f"the time of {whose} is a {short(kind)} by a {short(paths[0])}; a network has no"
-                " such time: choose a distribution of the same mean and variance in JMT",
+                f"the time of {class_at_node} is a {short(kind)} by a {short(paths[0])}; a network"
+                " has no such time: choose a distribution of the same mean and variance in JMT",
             )
         names, moments = _DISTRIBUTIONS[kind]
         numbers = [
@@ -239,27 +249,30 @@ class _Jsim:
         if not (0 < mean < math.inf and 0 <= scv < math.inf):
             self.refuse(
                 distribution,
-                f"the {kind} of {whose} needs {', '.join(names)} that give a mean and a variance",
+                f"the {kind} of {class_at_node} needs {', '.join(names)} that give a mean and a"
+                " variance",
             )
         if kind in _TWO_MOMENTS:
-            self.uneven[place] = distribution.line
+            self.two_moment_lines[place] = distribution.line
         return mean, scv
 
-    def _process(self, kind: str, distribution: XmlElement, place: Place) -> tuple[float, float]:
+    def _moments_of_process(
+        self, kind: str, distribution: XmlElement, place: Place
+    ) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of phases, a process of
         arrivals, or times from a file.
         """
-        whose = f"{place[0]} at {place[1]}"
-        if kind == _OF_A_FILE:
-            self.ledger.declare("correlation", distribution.line, whose)
-            return self._moments_of_file(distribution, whose)
+        class_at_node = f"{place[0]} at {place[1]}"
+        if kind == _TIMES_OF_FILE:
+            self.ledger.declare("correlation", distribution.line, class_at_node)
+            return self._moments_of_file(distribution, class_at_node)
         if kind == "MAPDistr":
-            self.ledger.declare("correlation", distribution.line, whose)
+            self.ledger.declare("correlation", distribution.line, class_at_node)
         else:
-            self.uneven[place] = distribution.line
-        return self._moments_by_matrices(kind, distribution, whose)
+            self.two_moment_lines[place] = distribution.line
+        return self._moments_by_matrices(kind, distribution, class_at_node)
 
-    def _moments_of_file(self, distribution: XmlElement, whose: str) -> tuple[float, float]:
+    def _moments_of_file(self, distribution: XmlElement, class_at_node: str) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of times from a file."""
         file = next(
             (child for child in distribution.every("value") if not child.children), distribution
@@ -268,23 +281,23 @@ class _Jsim:
         if moments is None:
             self.refuse(
                 distribution,
-                f"the times of {whose} are in the file {short(file)}, which is not beside this"
-                " model; put it there, with numbers alone, or choose a distribution in JMT",
+                f"the times of {class_at_node} are in the file {short(file)}, which is not beside"
+                " this model; put it there, with numbers alone, or choose a distribution in JMT",
             )
         assert moments is not None
         return moments
 
     def _moments_by_matrices(
-        self, kind: str, distribution: XmlElement, whose: str
+        self, kind: str, distribution: XmlElement, class_at_node: str
     ) -> tuple[float, float]:
         """Return the mean and the squared coefficient of variation of phases or of a process of
         arrivals.
         """
         names, sums = _MATRICES[kind]
         first, second = (self._matrix(distribution, name) for name in names)
-        square = second and all(len(row) == len(second) for row in second)
+        is_square = second and all(len(row) == len(second) for row in second)
         try:
-            if not square or any(len(row) != len(second) for row in first) or not first:
+            if not is_square or any(len(row) != len(second) for row in first) or not first:
                 raise ArithmeticError
             if kind == "MAPDistr":
                 mean, scv = jmt_times.arrival_moments(first, second)
@@ -295,7 +308,7 @@ class _Jsim:
         except (ArithmeticError, ValueError):
             self.refuse(
                 distribution,
-                f"the {kind} of {whose} needs {' and '.join(names)} of one size, of at most"
+                f"the {kind} of {class_at_node} needs {' and '.join(names)} of one size, of at most"
                 f" {jmt_times.MOST_PHASES} states, that give a mean and a variance; {sums}",
             )
         return mean, scv
@@ -337,7 +350,7 @@ class _Jsim:
             for section in element.every("section"):
                 self._refuse_unknown_section(section, node)
             server = self.section(node, *_SERVERS)
-            for name, strategy in self.by_class(server, "ServiceStrategy").items():
+            for name, strategy in self.elements_by_class(server, "ServiceStrategy").items():
                 if (time := self.moments(strategy, (name, node))) is not None and time[0] > 0:
                     self.times[name, node] = time
         targets: dict[str, list[str]] = {}
@@ -348,7 +361,7 @@ class _Jsim:
             targets.setdefault(connection.get("source"), []).append(connection.get("target"))
         for node in self.nodes:
             for name in self.classes:
-                self.ways[name, node] = list(self._ways(name, node, targets.get(node, [])))
+                self.routes[name, node] = list(self._routes_from(name, node, targets.get(node, [])))
         for region in simulation_element.every("blockingRegion"):
             names = [node.get("nodeName") for node in region.every("regionNode")]
             region_nodes = {name for _, nodes in self.regions for name in nodes}
@@ -360,45 +373,34 @@ class _Jsim:
     def _refuse_unknown_section(self, section: XmlElement, node: str) -> None:
         """Refuse a section that a network does not have."""
         kind = section.get("className")
-        if kind in _SERVERS or kind in _PASSED:
+        if kind in _SERVERS or kind in _KNOWN_SECTIONS:
             return
-        way = "let its customers queue in the order of arrival in JMT (FCFS)"
-        if kind in _ELSEWHERE:
-            way = "an activity has forks, semaphores and permits: write one by hand"
-        self.refuse(section, f"{short(node)} is a {kind}, which a network does not have; {way}")
+        advice = "let its customers queue in the order of arrival in JMT (FCFS)"
+        if kind in _OF_ACTIVITIES:
+            advice = "an activity has forks, semaphores and permits: write one by hand"
+        self.refuse(section, f"{short(node)} is a {kind}, which a network does not have; {advice}")
 
-    def _ways(self, name: str, node: str, targets: list[str]) -> Iterator[tuple[Place, float]]:
-        """Yield the next places of a class after a node, with their probabilities; a switch may
+    def _routes_from(
+        self, class_name: str, node: str, targets: list[str]
+    ) -> Iterator[tuple[Place, float]]:
+        """Yield the places that follow a node for a class, with their probabilities; a switch may
         change the class.
         """
-        router = self.by_class(self.section(node, "Router"), "RoutingStrategy").get(name)
+        router = self.elements_by_class(self.section(node, "Router"), "RoutingStrategy").get(
+            class_name
+        )
         kind = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
         if kind == "DisabledRoutingStrategy":
             return
-        closed = self.classes[name].get("type") == "closed"
+        is_closed = self.classes[class_name].get("type") == "closed"
         destinations = [
-            target for target in targets if not (closed and self.section(target, "JobSink"))
+            target for target in targets if not (is_closed and self.section(target, "JobSink"))
         ]
         shares = {destination: 1 / len(destinations) for destination in destinations}
         if router and kind == "EmpiricalStrategy":
-            shares = {}
-            last = ""
-            for entry in router.every("subParameter"):
-                if entry.get("name") == "stationName":
-                    to = next(entry.every("value"), entry).text.strip()
-                    if to not in self.nodes:
-                        self.refuse(entry, f"there is no node {short(to)} to go to")
-                    last = to
-                elif entry.get("name") == "probability" and (share := self.number_of(entry)) > 0:
-                    if not last:
-                        self.refuse(
-                            entry,
-                            "a probability stands before the name of its node; write stationName"
-                            " first",
-                        )
-                    shares[last] = shares.get(last, 0.0) + share
+            shares = self._empirical_shares(router)
         elif router and kind == "RoundRobinStrategy" and len(destinations) > 1:
-            self.ledger.declare("turns", router.line, f"{name} from {node}")
+            self.ledger.declare("turns", router.line, f"{class_name} from {node}")
         elif (
             router
             and kind not in ("RandomStrategy", "RoundRobinStrategy")
@@ -406,132 +408,164 @@ class _Jsim:
         ):
             self.refuse(
                 router,
-                f"{short(name)} leave {short(node)} by {short(kind)}, which a network does not"
-                " have;"
-                f" {_INSTEAD.get(kind, 'an activity chooses by state (pick): write one by hand')}",
+                f"{short(class_name)} leave {short(node)} by {short(kind)}, which a network does"
+                " not have;"
+                f" {_ADVICE.get(kind, 'an activity chooses by state (pick): write one by hand')}",
             )
         total = math.fsum(shares.values())
-        if router and self._is_rounded(router, shares, f"{name} to leave {node}"):
-            shares = {to: share / total for to, share in shares.items()}
+        if router and self._is_rounded(router, shares, f"{class_name} to leave {node}"):
+            shares = {target_name: share / total for target_name, share in shares.items()}
             total = 1.0
         if router and shares and not math.isclose(total, 1.0, rel_tol=1e-6):
             self.refuse(
                 router,
-                f"the probabilities of {short(name)} to leave {short(node)} add up to {total:g},"
-                " not to 1",
+                f"the probabilities of {short(class_name)} to leave {short(node)} add up to"
+                f" {total:g}, not to 1",
             )
-        switch = self.by_class(self.section(node, "ClassSwitch"), "matrix").get(name)
-        row = {name: 1.0} if switch is None else self._row(switch, name, node)
-        for new_class, changes in row.items():
-            for to, share in shares.items():
+        switch = self.elements_by_class(self.section(node, "ClassSwitch"), "matrix").get(class_name)
+        class_changes = (
+            {class_name: 1.0} if switch is None else self._class_changes(switch, class_name, node)
+        )
+        for new_class, change_probability in class_changes.items():
+            for target_name, share in shares.items():
                 yield (
-                    (SINK if self.section(to, "JobSink") else (new_class, to)),
-                    changes * share / total,
+                    (SINK if self.section(target_name, "JobSink") else (new_class, target_name)),
+                    change_probability * share / total,
                 )
 
+    def _empirical_shares(self, router: XmlElement) -> dict[str, float]:
+        """Return the probabilities of the nodes that a router names."""
+        shares = dict[str, float]()
+        named_node = ""
+        for entry in router.every("subParameter"):
+            if entry.get("name") == "stationName":
+                target_name = next(entry.every("value"), entry).text.strip()
+                if target_name not in self.nodes:
+                    self.refuse(entry, f"there is no node {short(target_name)} to go to")
+                named_node = target_name
+            elif entry.get("name") == "probability" and (share := self.number_of(entry)) > 0:
+                if not named_node:
+                    self.refuse(
+                        entry,
+                        "a probability stands before the name of its node; write stationName first",
+                    )
+                shares[named_node] = shares.get(named_node, 0.0) + share
+        return shares
+
     def number_of(self, element: XmlElement) -> float:
-        """Return the number of a parameter itself."""
+        """Return the number in an element."""
         value = next(element.every("value"), element)
         return self.model.number(value, value.text.strip())
 
-    def _row(self, switch: XmlElement, name: str, node: str) -> dict[str, float]:
-        """Return the classes that a customer of one class may become at a switch, with the
-        probability of each new class.
+    def _class_changes(self, switch: XmlElement, class_name: str, node: str) -> dict[str, float]:
+        """Return the classes that a customer of one class may become at a switch, with their
+        probabilities.
         """
-        row = dict[str, float]()
-        named = ""
-        order = iter(self.classes)
+        probability_by_class = dict[str, float]()
+        new_name = ""
+        classes_in_order = iter(self.classes)
         for child in switch.children:
             if child.tag == "refClass":
-                named = child.text.strip()
+                new_name = child.text.strip()
             elif child.tag == "subParameter":
-                new_class = named or next(order, "")
-                named = ""
+                new_class = new_name or next(classes_in_order, "")
+                new_name = ""
                 if new_class in self.classes and (share := self.number_of(child)) > 0:
-                    row[new_class] = share
-        if self._is_rounded(switch, row, f"{name} to change at {node}"):
-            total = math.fsum(row.values())
-            row = {new_class: share / total for new_class, share in row.items()}
-        if not math.isclose(total := math.fsum(row.values()), 1.0, rel_tol=1e-6):
+                    probability_by_class[new_class] = share
+        if self._is_rounded(switch, probability_by_class, f"{class_name} to change at {node}"):
+            total = math.fsum(probability_by_class.values())
+            probability_by_class = {
+                new_class: share / total for new_class, share in probability_by_class.items()
+            }
+        if not math.isclose(total := math.fsum(probability_by_class.values()), 1.0, rel_tol=1e-6):
             self.refuse(
                 switch,
-                f"{short(name)} change at {short(node)} with probabilities of {total:g} in all,"
-                " not 1",
+                f"{short(class_name)} change at {short(node)} with probabilities of {total:g} in"
+                " all, not 1",
             )
-        return row
+        return probability_by_class
 
-    def _is_rounded(self, element: XmlElement, shares: Mapping[str, float], whose: str) -> bool:
-        """Return whether probabilities differ from 1 by the rounding of their digits alone, with a
-        note.
+    def _is_rounded(self, element: XmlElement, shares: Mapping[str, float], event: str) -> bool:
+        """Return whether probabilities differ from 1 by the rounding of their digits alone; then
+        note it.
         """
         total = math.fsum(shares.values())
         if not total or math.isclose(total, 1.0, rel_tol=1e-6) or not is_rounded(shares.values()):
             return False
         note = (
-            f"the probabilities of {whose} add up to {total:.9g} by rounding, and are scaled to 1"
+            f"the probabilities of {event} add up to {total:.9g} by rounding, and are scaled to 1"
         )
-        self.words[note] = None
+        self.notes[note] = None
         return True
 
-    def following(self, place: Place, passed: int = 0) -> dict[Place, float]:
-        """Return the places that follow a place with their probabilities, skipping nodes without a
-        time.
+    def next_places(self, place: Place, passed_nodes: int = 0) -> dict[Place, float]:
+        """Return the places that follow a place, with their probabilities; nodes without a time are
+        passed through.
         """
         shares: dict[Place, float] = {}
-        if passed > MOST_PASSED:
+        if passed_nodes > MOST_PASSED_NODES:
             self.refuse(
                 self.nodes[place[1]],
                 f"{short(place[0])} go round {short(place[1])} without any service",
             )
-        for to, share in self.ways[place]:
-            if to == SINK or to in self.times:
-                shares[to] = shares.get(to, 0.0) + share
+        for target, share in self.routes[place]:
+            if target == SINK or target in self.times:
+                shares[target] = shares.get(target, 0.0) + share
                 continue
             if (
-                self.section(to[1], *_SERVERS)
-                and self.section(to[1], *_TUNNELS) is None
-                and not self._no_time(to)
+                self.section(target[1], *_SERVERS)
+                and self.section(target[1], *_TUNNELS) is None
+                and not self._takes_no_time(target)
             ):
                 self.refuse(
-                    self.nodes[to[1]],
-                    f"{short(to[0])} come to {short(to[1])}, which has no service for them",
+                    self.nodes[target[1]],
+                    f"{short(target[0])} come to {short(target[1])}, which has no service for them",
                 )
-            if not self.ways[to]:
+            if not self.routes[target]:
                 self.refuse(
-                    self.nodes[to[1]],
-                    f"{short(to[0])} cannot leave {short(to[1])}: it has no route from there",
+                    self.nodes[target[1]],
+                    f"{short(target[0])} cannot leave {short(target[1])}: it has no route from"
+                    " there",
                 )
-            for last, fraction in self.following(to, passed + 1).items():
-                shares[last] = shares.get(last, 0.0) + share * fraction
+            for last_place, fraction in self.next_places(target, passed_nodes + 1).items():
+                shares[last_place] = shares.get(last_place, 0.0) + share * fraction
         return shares
 
-    def _no_time(self, place: Place) -> bool:
-        name = self.made_of.get(place[0], place[0])
-        strategy = self.by_class(self.section(place[1], *_SERVERS), "ServiceStrategy").get(name)
+    def _takes_no_time(self, place: Place) -> bool:
+        """Return whether the service time of a class at a node is zero."""
+        class_name = self.original_class.get(place[0], place[0])
+        strategy = self.elements_by_class(self.section(place[1], *_SERVERS), "ServiceStrategy").get(
+            class_name
+        )
         return strategy is not None and strategy.get("classPath").endswith(
             "ZeroServiceTimeStrategy"
         )
 
-    def part(self, stream: str, members: list[str], shared: list[str]) -> None:
-        """Make separate classes for the customers of a stream that share later classes with other
-        streams.
+    def split_stream(self, stream: str, members: list[str], shared: list[str]) -> None:
+        """Give the customers of a stream classes of their own in the place of classes that they
+        share with other streams.
         """
-        new = {name: f"{name} of {stream}" for name in shared}
-        for name, title in new.items():
+        new_names = {name: f"{name} of {stream}" for name in shared}
+        for name, new_name in new_names.items():
             element = self.classes[name]
-            self.classes[title] = XmlElement(
-                element.tag, {**element.attributes, "name": title}, element.line
+            self.classes[new_name] = XmlElement(
+                element.tag, {**element.attributes, "name": new_name}, element.line
             )
-            self.made_of[title] = name
+            self.original_class[new_name] = name
             self.times |= {
-                (title, node): time for (member, node), time in self.times.items() if member == name
+                (new_name, node): time
+                for (member, node), time in self.times.items()
+                if member == name
             }
         for name, node in product(members, self.nodes):
-            ways = [
-                (to if to == SINK else (new.get(to[0], to[0]), to[1]), share)
-                for to, share in self.ways[name, node]
+            routes = [
+                (
+                    target if target == SINK else (new_names.get(target[0], target[0]), target[1]),
+                    share,
+                )
+                for target, share in self.routes[name, node]
             ]
-            self.ways[new.get(name, name), node] = ways
+            self.routes[new_names.get(name, name), node] = routes
 
 
 def jsim_spec(reading: Reading) -> ImportedSpec:
@@ -541,7 +575,7 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : no such XML, a number that is none, or what has no counterpart
     """
-    jsim = _Jsim(ToolModel(reading))
+    jsim = _JsimReader(ToolModel(reading))
     jsim.model.parse()
     jsim.read()
     chains = dict[str, Any]()
@@ -553,25 +587,25 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
         routing += _routes(jsim, places)
     stations = _stations(jsim, reached_places)
     _leave_out_blocking(jsim, stations, sum(len(chain["classes"]) for chain in chains.values()))
-    closed = any("population" in chain for chain in chains.values())
-    regions = dict(_regions(jsim, reached_places, stations, closed))
+    has_closed_classes = any("population" in chain for chain in chains.values())
+    regions = dict(_regions(jsim, reached_places, stations, has_closed_classes))
     sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
     spec = jsim.model.spec(f"JSIM model {reading.name}", {}, stations, **sections)
-    if closed:
+    if has_closed_classes:
         spec.say(
             "a cycle of a closed class begins at its reference station, whose time is part of the"
             " response time; where classes change, here it ends where a customer comes there as the"
             " class in reference, in JMT as any class"
         )
-    for words in jsim.words:
-        spec.say(words)
+    for note in jsim.notes:
+        spec.say(note)
     spec.axes = _axes(jsim, chains)
     if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
         spec.say("the what-if analysis of the file is left out; vary the spec in a study")
     return jsim.ledger.close(spec)
 
 
-def _chains(jsim: _Jsim) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
+def _chains(jsim: _JsimReader) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
     """Yield the chains by title, each with the places that its customers reach. Classes that
     customers change between are one chain; streams come first, for they may share classes.
     """
@@ -591,7 +625,7 @@ def _chains(jsim: _Jsim) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
             if member != name and (member in assigned or member in streams)
         ]
         if name in streams and shared:
-            jsim.part(name, members, shared)
+            jsim.split_stream(name, members, shared)
             places = _places_reached(jsim, begin)
             members = list(dict.fromkeys(place[0] for place in places))
         if assigned & set(members):
@@ -611,19 +645,19 @@ def _chains(jsim: _Jsim) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
         yield title, chain, places
 
 
-def _routes(jsim: _Jsim, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
-    """Yield the ways from each place with their probabilities."""
+def _routes(jsim: _JsimReader, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
+    """Yield the routes from each place, with their probabilities."""
     for place in places:
-        ways = jsim.following(place)
-        for to, share in ways.items():
-            way = "out" if to == SINK else _names_of_place(jsim, to)
-            probability = share / math.fsum(ways.values())
-            yield {"from": _names_of_place(jsim, place), "to": way, "probability": probability}
+        next_places = jsim.next_places(place)
+        for next_place, share in next_places.items():
+            target = "out" if next_place == SINK else _names_of_place(jsim, next_place)
+            probability = share / math.fsum(next_places.values())
+            yield {"from": _names_of_place(jsim, place), "to": target, "probability": probability}
 
 
-def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
-    """Return the what-if analysis of a model as axes: rates of arrivals, or the population of a
-    class; empty for others.
+def _axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
+    """Return the what-if analysis of a model as axes: arrival rates or the population of a class;
+    empty if it varies anything else.
 
     The range of one class is from its own value; that of all classes is in percent of their own.
     """
@@ -650,7 +684,7 @@ def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
             elif (
                 kind.startswith("NumberOfCustomer")
                 and is_single_class
-                and _is_all(jsim, fields, chain)
+                and _has_all_customers(jsim, fields, chain)
             ):
                 counts = map(round, _evenly_spaced(chain["population"], last, steps))
                 axes[f"chains.{title}.population"] = list(dict.fromkeys(counts))
@@ -659,7 +693,9 @@ def _axes(jsim: _Jsim, chains: Mapping[str, Any]) -> list[SpecAxes]:
     return []
 
 
-def _is_all(jsim: _Jsim, fields: Mapping[str, str], chain: Mapping[str, Any]) -> bool:
+def _has_all_customers(
+    jsim: _JsimReader, fields: Mapping[str, str], chain: Mapping[str, Any]
+) -> bool:
     """Return whether all customers of a closed chain are of the class that is varied."""
     element = jsim.classes[fields["Class"]]
     own_customers = jsim.model.number(element, element.get("customers") or "0")
@@ -671,53 +707,62 @@ def _evenly_spaced(first: float, last: float, count: int) -> list[float]:
     return [first + (last - first) * step / max(count - 1, 1) for step in range(count)]
 
 
-def _names_of_place(jsim: _Jsim, place: Place) -> list[str]:
+def _names_of_place(jsim: _JsimReader, place: Place) -> list[str]:
+    """Return the names of a class and a station in the spec."""
     return [jsim.model.name(jsim.classes[place[0]]), jsim.model.name(jsim.nodes[place[1]])]
 
 
-def _first_place(jsim: _Jsim, name: str, element: XmlElement) -> Place:
-    """Return the place where a class begins: its reference station if it is served there, or if it
-    goes from there to several others, where a delay of no time then counts its cycles.
+def _first_place(jsim: _JsimReader, name: str, element: XmlElement) -> Place:
+    """Return the place where a class begins: its reference station if it is served there. If it has
+    no service there and goes to several others, a delay of no time is added there, which counts its
+    cycles.
     """
-    home = element.get("referenceSource")
-    if home not in jsim.nodes:
-        jsim.refuse(element, f"there is no node {short(home)} where {short(name)} begin")
-    if (name, home) in jsim.times:
-        return name, home
-    ways = jsim.following((name, home))
-    if len(ways) > 1:
-        jsim.times[name, home] = 0.0, 0.0
-        return name, home
-    first = next(iter(ways), SINK)
+    reference_station = element.get("referenceSource")
+    if reference_station not in jsim.nodes:
+        jsim.refuse(
+            element, f"there is no node {short(reference_station)} where {short(name)} begin"
+        )
+    if (name, reference_station) in jsim.times:
+        return name, reference_station
+    next_places = jsim.next_places((name, reference_station))
+    if len(next_places) > 1:
+        jsim.times[name, reference_station] = 0.0, 0.0
+        return name, reference_station
+    first = next(iter(next_places), SINK)
     if first == SINK:
         jsim.refuse(element, f"{short(name)} have no service at any station")
     return first
 
 
-def _places_reached(jsim: _Jsim, begin: Place) -> list[Place]:
+def _places_reached(jsim: _JsimReader, begin: Place) -> list[Place]:
+    """Return all places that customers reach from a place; refuse one that they cannot leave."""
     reached_places = {begin: None}
-    todo = [begin]
-    while todo:
-        place = todo.pop()
-        ways = jsim.following(place)
-        if not ways:
+    pending = [begin]
+    while pending:
+        place = pending.pop()
+        next_places = jsim.next_places(place)
+        if not next_places:
             jsim.refuse(
                 jsim.nodes[place[1]],
                 f"{short(place[0])} cannot leave {short(place[1])}: it has no route from there",
             )
-        if SINK in ways and jsim.classes[place[0]].get("type") == "closed":
+        if SINK in next_places and jsim.classes[place[0]].get("type") == "closed":
             jsim.refuse(
                 jsim.nodes[place[1]],
                 f"{short(place[0])} is a closed class with a route to a sink; closed customers"
                 " cannot leave",
             )
-        new = [way for way in ways if way != SINK and way not in reached_places]
-        reached_places.update(dict.fromkeys(new))
-        todo += new
+        new_places = [
+            next_place
+            for next_place in next_places
+            if next_place != SINK and next_place not in reached_places
+        ]
+        reached_places.update(dict.fromkeys(new_places))
+        pending += new_places
     return list(reached_places)
 
 
-def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
+def _customers(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
     """Return the population or the arrivals of classes that customers change between."""
     elements = [jsim.classes[name] for name in names]
     kinds = {element.get("type") for element in elements}
@@ -743,13 +788,15 @@ def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
     return streams[0][1]
 
 
-def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
+def _arrivals(jsim: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
     """Return the arrival stream of an open class; None if no source sends it."""
     name = element.get("name")
-    home = element.get("referenceSource")
+    reference_source = element.get("referenceSource")
     distribution = (
-        jsim.by_class(jsim.section(home, "RandomSource"), "ServiceStrategy").get(name)
-        if home in jsim.nodes
+        jsim.elements_by_class(
+            jsim.section(reference_source, "RandomSource"), "ServiceStrategy"
+        ).get(name)
+        if reference_source in jsim.nodes
         else None
     )
     if distribution is None:
@@ -758,23 +805,23 @@ def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
         child.get("classPath").endswith((".MMPP2", ".MMPP2Distr"))
         for child in distribution.every("subParameter")
     ):
-        quiet, burst, begins, ends = (
+        quiet_rate, burst_rate, burst_begin_rate, burst_end_rate = (
             jsim.number(distribution, key) for key in ("lambda0", "lambda1", "sigma0", "sigma1")
         )
-        if quiet is None or burst is None or not begins or not ends:
+        if quiet_rate is None or burst_rate is None or not burst_begin_rate or not burst_end_rate:
             jsim.refuse(
                 distribution,
                 "an MMPP2 needs lambda0, lambda1, sigma0 and sigma1, the last two above 0",
             )
-        assert begins
-        assert ends
+        assert burst_begin_rate
+        assert burst_end_rate
         return {
-            "arrivals": jsim.model.rate(distribution, quiet or 0.0),
-            "burst_arrivals": jsim.model.rate(distribution, burst or 0.0),
-            "quiet_time": jsim.model.time(distribution, 1 / begins),
-            "burst_time": jsim.model.time(distribution, 1 / ends),
+            "arrivals": jsim.model.rate(distribution, quiet_rate or 0.0),
+            "burst_arrivals": jsim.model.rate(distribution, burst_rate or 0.0),
+            "quiet_time": jsim.model.time(distribution, 1 / burst_begin_rate),
+            "burst_time": jsim.model.time(distribution, 1 / burst_end_rate),
         }
-    if (time := jsim.moments(distribution, (name, home))) is None or not time[0]:
+    if (time := jsim.moments(distribution, (name, reference_source))) is None or not time[0]:
         return None
     if time[1] != 1:
         jsim.ledger.declare(
@@ -783,10 +830,10 @@ def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
     return {"arrivals": jsim.model.rate(distribution, 1 / time[0])}
 
 
-def _stations(jsim: _Jsim, reached_places: dict[Place, None]) -> dict[str, Any]:
+def _stations(jsim: _JsimReader, reached_places: dict[Place, None]) -> dict[str, Any]:
     """Return the stations that customers reach."""
     stations: dict[str, Any] = {}
-    most = max(
+    highest_rank = max(
         (
             jsim.model.number(element, element.get("priority") or "0")
             for element in jsim.classes.values()
@@ -796,66 +843,75 @@ def _stations(jsim: _Jsim, reached_places: dict[Place, None]) -> dict[str, Any]:
     for node, element in jsim.nodes.items():
         visitors = [name for name in jsim.classes if (name, node) in reached_places]
         server = jsim.section(node, *_SERVERS)
-        queue = jsim.section(node, "Queue")
         if not visitors:
             continue
         class_names = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
         if server is None:  # where customers only begin
-            none = {class_names[name]: jsim.model.time(element, 0.0) for name in visitors}
-            stations[jsim.model.name(element)] = {"discipline": "is", "service": none}
+            zero_times = {class_names[name]: jsim.model.time(element, 0.0) for name in visitors}
+            stations[jsim.model.name(element)] = {"discipline": "is", "service": zero_times}
             continue
-        _declare_losses(jsim, node, server, queue, visitors)
-        kind = _SERVERS[server.get("className")]
-        if kind == "fcfs":
-            kind = _discipline_of_queue(jsim, node, queue, visitors)
-        station: dict[str, Any] = {"discipline": kind}
-        servers = jsim.number(server, "maxJobs", 1.0) if kind != "is" else None
-        if servers and servers > 1:
-            station["servers"] = round(servers)
-        times = {name: jsim.times[name, node] for name in visitors}
-        station["service"] = {
-            class_names[name]: jsim.model.time(element, mean) for name, (mean, _) in times.items()
-        }
-        if uneven := {
-            class_names[name]: float(f"{scv:.9g}") for name, (_, scv) in times.items() if scv != 1
-        }:
-            station["scv"] = uneven
-        if kind.startswith("priority"):
-            ranks = {
-                name: jsim.model.number(
-                    jsim.classes[name], jsim.classes[name].get("priority") or "0"
-                )
-                for name in visitors
-            }
-            station["priority"] = {
-                class_names[name]: round(most - rank) for name, rank in ranks.items()
-            }
-        if kind == "ps" and (weights := _weights(jsim, node, server, visitors)):
-            if station.get("servers", 1) == 1:
-                station["weight"] = {class_names[name]: weight for name, weight in weights.items()}
-            else:
-                jsim.ledger.declare("weights", server.line, node)
-        if kind not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
-            for name in visitors:
-                if (name, node) in jsim.uneven:
-                    jsim.ledger.declare("moments", jsim.uneven[name, node], f"{name} at {node}")
-        station |= _capacity(jsim, node, queue, visitors) if kind != "is" else {}
-        stations[jsim.model.name(element)] = station
+        stations[jsim.model.name(element)] = _station(jsim, node, server, visitors, highest_rank)
     return stations
 
 
+def _station(
+    jsim: _JsimReader, node: str, server: XmlElement, visitors: list[str], highest_rank: float
+) -> dict[str, Any]:
+    """Return a station with a server, and declare what it cannot express."""
+    element = jsim.nodes[node]
+    queue = jsim.section(node, "Queue")
+    class_names = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
+    _declare_losses(jsim, node, server, queue, visitors)
+    kind = _SERVERS[server.get("className")]
+    if kind == "fcfs":
+        kind = _discipline_of_queue(jsim, node, queue, visitors)
+    station: dict[str, Any] = {"discipline": kind}
+    servers = jsim.number(server, "maxJobs", 1.0) if kind != "is" else None
+    if servers and servers > 1:
+        station["servers"] = round(servers)
+    times = {name: jsim.times[name, node] for name in visitors}
+    station["service"] = {
+        class_names[name]: jsim.model.time(element, mean) for name, (mean, _) in times.items()
+    }
+    if scv_by_class := {
+        class_names[name]: float(f"{scv:.9g}") for name, (_, scv) in times.items() if scv != 1
+    }:
+        station["scv"] = scv_by_class
+    if kind.startswith("priority"):
+        ranks = {
+            name: jsim.model.number(jsim.classes[name], jsim.classes[name].get("priority") or "0")
+            for name in visitors
+        }
+        station["priority"] = {
+            class_names[name]: round(highest_rank - rank) for name, rank in ranks.items()
+        }
+    if kind == "ps" and (weights := _sharing_weights(jsim, node, server, visitors)):
+        if station.get("servers", 1) == 1:
+            station["weight"] = {class_names[name]: weight for name, weight in weights.items()}
+        else:
+            jsim.ledger.declare("weights", server.line, node)
+    if kind not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
+        for name in visitors:
+            if (name, node) in jsim.two_moment_lines:
+                jsim.ledger.declare(
+                    "moments", jsim.two_moment_lines[name, node], f"{name} at {node}"
+                )
+    station |= _capacity(jsim, node, queue, visitors) if kind != "is" else {}
+    return station
+
+
 def _declare_losses(
-    jsim: _Jsim, node: str, server: XmlElement, queue: XmlElement | None, visitors: list[str]
+    jsim: _JsimReader, node: str, server: XmlElement, queue: XmlElement | None, visitors: list[str]
 ) -> None:
     """Declare what a network's queues and servers do not have, as JMT writes it."""
-    for name, element in jsim.by_class(queue, "Impatience").items():
+    for name, element in jsim.elements_by_class(queue, "Impatience").items():
         if name in visitors and element.get("name") in ("Reneging", "Balking"):
             jsim.ledger.declare("impatience", element.line, f"{name} at {node}")
     parameters = {element.get("name"): element for element in server.every("parameter")}
     for key in ("delayOffTime", "setUpTime", "SwitchoverStrategy"):
         if key in parameters:
             jsim.ledger.declare("preparation", parameters[key].line, f"{node}, by {key}")
-    for name, element in jsim.by_class(server, "classParallelism").items():
+    for name, element in jsim.elements_by_class(server, "classParallelism").items():
         if name in visitors and jsim.number_of(element) > 1:
             jsim.ledger.declare("several-servers", element.line, f"{name} at {node}")
     if _has_unlike_servers(parameters, len(jsim.classes)):
@@ -865,7 +921,7 @@ def _declare_losses(
     ranks = {jsim.classes[name].get("priority") or "0" for name in visitors}
     if len(ranks) > 1 and _shares_by_rank(jsim, server, visitors):
         jsim.ledger.declare("priorities", server.line, node)
-    if _QUANTA in _ways_to_share(jsim, server, visitors):
+    if _QUANTUM_STRATEGY in _sharing_strategies(jsim, server, visitors):
         jsim.ledger.declare("quantum", server.line, node)
 
 
@@ -886,16 +942,16 @@ def _has_unlike_servers(parameters: Mapping[str, XmlElement], classes: int) -> b
     )
 
 
-def _ways_to_share(jsim: _Jsim, server: XmlElement, visitors: Iterable[str]) -> set[str]:
-    """Return the ways in which classes share a server, without their use of priorities."""
+def _sharing_strategies(jsim: _JsimReader, server: XmlElement, visitors: Iterable[str]) -> set[str]:
+    """Return the strategies by which classes share a server, without their use of priorities."""
     return {
         element.get("classPath").rpartition(".")[2].removesuffix("Priority")
-        for name, element in jsim.by_class(server, "PSStrategy").items()
+        for name, element in jsim.elements_by_class(server, "PSStrategy").items()
         if name in visitors
     }
 
 
-def _shares_by_rank(jsim: _Jsim, server: XmlElement, visitors: Iterable[str]) -> bool:
+def _shares_by_rank(jsim: _JsimReader, server: XmlElement, visitors: Iterable[str]) -> bool:
     """Return whether classes of a higher priority take a shared server first."""
     uses_priorities = any(
         value.text.strip() == "true"
@@ -903,7 +959,7 @@ def _shares_by_rank(jsim: _Jsim, server: XmlElement, visitors: Iterable[str]) ->
         if parameter.get("name") == "PSPriorityUsed"
         for value in parameter.every("value")
     )
-    strategies = jsim.by_class(server, "PSStrategy")
+    strategies = jsim.elements_by_class(server, "PSStrategy")
     return uses_priorities or any(
         strategies[name].get("classPath").endswith("Priority")
         for name in visitors
@@ -911,40 +967,42 @@ def _shares_by_rank(jsim: _Jsim, server: XmlElement, visitors: Iterable[str]) ->
     )
 
 
-def _weights(jsim: _Jsim, node: str, server: XmlElement, visitors: list[str]) -> dict[str, float]:
-    """Return the weights of the classes that share a server customer by customer; none where all
-    are alike. That classes share it in other ways is declared.
+def _sharing_weights(
+    jsim: _JsimReader, node: str, server: XmlElement, visitors: list[str]
+) -> dict[str, float]:
+    """Return the weights of the classes that share a server; empty if all have equal weights.
+    Declare a loss if they share it in another way.
     """
     weights = {
         name: jsim.model.number(element, value.text.strip())
-        for name, element in jsim.by_class(server, "serviceWeights").items()
+        for name, element in jsim.elements_by_class(server, "serviceWeights").items()
         for value in element.every("value")
         if name in visitors
     }
-    ways = _ways_to_share(jsim, server, visitors)
-    ignores_weights = bool(ways) and ways <= {"EPSStrategy", _QUANTA}
-    are_alike = ways <= {"DPSStrategy"} and len(set(weights.values())) < 2
+    strategies = _sharing_strategies(jsim, server, visitors)
+    ignores_weights = bool(strategies) and strategies <= {"EPSStrategy", _QUANTUM_STRATEGY}
+    are_alike = strategies <= {"DPSStrategy"} and len(set(weights.values())) < 2
     if len(visitors) < 2 or ignores_weights or are_alike:
         return {}
-    if ways != {"DPSStrategy"} or min(weights.values()) <= 0:
+    if strategies != {"DPSStrategy"} or min(weights.values()) <= 0:
         jsim.ledger.declare("weights", server.line, node)
         return {}
     return weights
 
 
 def _discipline_of_queue(
-    jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]
+    jsim: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> str:
     """Return the discipline of a queue in front of servers."""
     for parameter in queue.every("parameter") if queue else ():
         kind = parameter.get("classPath").rpartition(".")[2]
-        if parameter.get("name") == _GET and kind not in ("", _GET):
+        if parameter.get("name") == _QUEUE_ORDER and kind not in ("", _QUEUE_ORDER):
             jsim.refuse(
                 parameter,
                 f"customers are taken from the queue of {short(node)} by {short(kind)}, which a"
                 " network does not have; let them queue in the order of arrival in JMT (FCFS)",
             )
-    strategies = jsim.by_class(queue, "QueuePutStrategy")
+    strategies = jsim.elements_by_class(queue, "QueuePutStrategy")
     orders = {
         strategies[name].get("classPath").rpartition(".")[2]: strategies[name]
         for name in visitors
@@ -961,13 +1019,13 @@ def _discipline_of_queue(
 
 
 def _capacity(
-    jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]
+    jsim: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> dict[str, Any]:
     """Return the capacity of a station, and what happens to customers that find it full."""
     size = jsim.number(queue, "size", -1.0) if queue else None
     if size is None or size < 1:
         return {}
-    strategies = jsim.by_class(queue, "dropStrategies")
+    strategies = jsim.elements_by_class(queue, "dropStrategies")
     rules = {
         next(strategies[name].every("value"), strategies[name]).text.strip()
         for name in visitors
@@ -982,7 +1040,7 @@ def _capacity(
     return {"capacity": round(size), **blocking}
 
 
-def _leave_out_blocking(jsim: _Jsim, stations: dict[str, Any], classes: int) -> None:
+def _leave_out_blocking(jsim: _JsimReader, stations: dict[str, Any], classes: int) -> None:
     """Declare blocking after service where no method answers it: it needs one class, and single
     exponential servers at all stations.
     """
@@ -1005,28 +1063,31 @@ def _leave_out_blocking(jsim: _Jsim, stations: dict[str, Any], classes: int) -> 
 
 
 def _regions(
-    jsim: _Jsim, reached_places: Iterable[Place], stations: dict[str, Any], closed: bool
+    jsim: _JsimReader,
+    reached_places: Iterable[Place],
+    stations: dict[str, Any],
+    has_closed_classes: bool,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the regions by name. A region of one station that loses customers is a capacity of that
-    station; one whose customers wait outside changes nothing at a queue in the order of arrival, if
-    it holds as many as there are servers.
+    """Yield the regions by name. A region of one station that loses customers becomes a capacity of
+    that station. If customers wait outside of a region of one station in the order of arrival, and
+    it holds as many as there are servers, the region has no effect and is left out.
 
     Parameters
     ----------
     jsim, reached_places : the model, and the places that customers reach
-    stations : as they are written, by name
-    closed : customers may come back
+    stations : the documents of the stations, by name
+    has_closed_classes : whether customers may come back
     """
     for element, nodes in jsim.regions:
         visitors = {name for name, node in reached_places if node in nodes}
         names = [jsim.model.name(jsim.nodes[node]) for node in nodes]
         names = [name for name in names if name in stations]
-        limits = _limits(jsim, element)
+        limits = _stated_limits(jsim, element)
         if not names or not (limits or _has_other_limits(jsim, element)):
             continue
         station = stations[names[0]]
         capacity = round(limits[0][1]) if limits else 0
-        loss_flags = _loses_customers(element, visitors)
+        loss_flags = _loss_flags(element, visitors)
         has_single_limit = len(limits) == 1 and (
             limits[0][0].tag == "globalConstraint" or len(visitors) == 1
         )
@@ -1044,11 +1105,12 @@ def _regions(
             if loss_flags == {True} and "capacity" not in station:
                 station["capacity"] = capacity
                 continue
-            ordered = station["discipline"] == "fcfs"
-            if loss_flags == {False} and ordered and capacity >= station.get("servers", 1):
+            is_in_order = station["discipline"] == "fcfs"
+            if loss_flags == {False} and is_in_order and capacity >= station.get("servers", 1):
                 continue
         if not is_expressible or (
-            closed and (True in loss_flags or _ends_inside(jsim, nodes, reached_places))
+            has_closed_classes
+            and (True in loss_flags or _may_end_inside(jsim, nodes, reached_places))
         ):
             jsim.ledger.declare("regions", element.line, element.get("name"))
             continue
@@ -1058,7 +1120,7 @@ def _regions(
         yield title, {"stations": names, "capacity": capacity, **blocking}
 
 
-def _has_other_limits(jsim: _Jsim, region: XmlElement) -> bool:
+def _has_other_limits(jsim: _JsimReader, region: XmlElement) -> bool:
     """Return whether the memory of a region or its groups of classes are limited."""
     limits = (
         jsim.model.number(element, element.get(key), -1.0)
@@ -1068,18 +1130,18 @@ def _has_other_limits(jsim: _Jsim, region: XmlElement) -> bool:
     return any(limit >= 0 for limit in limits)
 
 
-def _limits(jsim: _Jsim, region: XmlElement) -> list[tuple[XmlElement, float]]:
+def _stated_limits(jsim: _JsimReader, region: XmlElement) -> list[tuple[XmlElement, float]]:
     """List the limits of a region that are stated."""
     limits = [
         (element, jsim.model.number(element, element.get(key), -1.0))
         for tag, key in (("globalConstraint", "maxJobs"), ("classConstraint", "maxJobsPerClass"))
         for element in region.every(tag)
     ]
-    return [(element, most) for element, most in limits if most >= 0]
+    return [(element, limit) for element, limit in limits if limit >= 0]
 
 
-def _loses_customers(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
-    """Return, as a set, whether a region loses customers of each class that visits the region."""
+def _loss_flags(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
+    """Return whether a region loses customers, for each class that visits it, as a set."""
     drops = {
         rule.get("jobClass"): rule.get("dropThisClass").casefold() == "true"
         for rule in region.every("dropRules")
@@ -1087,8 +1149,12 @@ def _loses_customers(region: XmlElement, visitors: Iterable[str]) -> set[bool]:
     return {drops.get(name, False) for name in visitors}
 
 
-def _ends_inside(jsim: _Jsim, nodes: Sequence[str], reached_places: Iterable[Place]) -> bool:
-    """Return whether a cycle of a closed class may end on a way that stays inside a region."""
+def _may_end_inside(
+    jsim: _JsimReader, nodes: Sequence[str], reached_places: Iterable[Place]
+) -> bool:
+    """Return whether a cycle of a closed class may end at a station inside a region, on a route
+    within the region.
+    """
     references = [
         _first_place(jsim, name, element)
         for name, element in jsim.classes.items()
@@ -1098,6 +1164,6 @@ def _ends_inside(jsim: _Jsim, nodes: Sequence[str], reached_places: Iterable[Pla
         target in references and target[1] in nodes
         for place in reached_places
         if place[1] in nodes
-        for target in jsim.following(place)
+        for target in jsim.next_places(place)
         if target != SINK
     )

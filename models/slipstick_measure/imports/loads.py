@@ -1,8 +1,8 @@
-"""A queueing network from a load test: a station for each tier with its demand by the utilization
-law, users who think or requests that arrive.
+"""A queueing network from a load test: a station for each tier, with its demand by the utilization
+law, and users who think or requests that arrive.
 
-Where no utilization was measured there is one station, fitted to the response times. What of the
-response time at the least load no tier takes is a station without a queue. Tiers are
+If no utilization was measured, there is one station, fitted to the response times. The part of the
+response time at the least load that no tier explains becomes a station without a queue. Tiers are
 taken as processor sharing with exponential demands, which is a convention; the table holds the
 network's own response times against the measured ones.
 """
@@ -36,18 +36,20 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     ------
     SpecError : no tier has a utilization, so there is no demand
     """
-    if unsteady := next((row for row in test.rows if row.unsteady), None):
+    if unsteady_row := next((row for row in test.rows if row.unsteady), None):
         message = (
-            f"{unsteady.unsteady}, so users and throughput do not belong together; measure again"
-            " with constant users"
+            f"{unsteady_row.unsteady}, so users and throughput do not belong together; measure"
+            " again with constant users"
         )
-        raise SpecError([Problem(test.file, unsteady.line, 1, "", message)])
+        raise SpecError([Problem(test.file, unsteady_row.line, 1, "", message)])
     tier_demands = demands(test)
     station = None if tier_demands else _fitted_station(test)
     time_beside = beside_tiers(test, tier_demands) if station is None else station.time_elsewhere
     spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
     customers = _customers(spec, test)
-    stations = _tiers(tier_demands) if station is None else _server(spec, station)
+    stations = (
+        _stations_of_tiers(tier_demands) if station is None else _station_from_fit(spec, station)
+    )
     if time_beside:
         source = "light" if station is None else "fitted"
         stations[REST] = {
@@ -82,15 +84,15 @@ def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
     last = test.rows[-1]
     if last.users is None:
         return {"arrivals": quantity(last.rate or last.completed or 0.0, "/s", "measured")}
-    thinking = think_time(test)
-    _say_think(spec, test, thinking)
+    think = think_time(test)
+    _note_think_time(spec, test, think)
     return {
         "population": round(last.users),
-        "think_time": quantity(max(0.0, thinking or 0.0) * 1e3, "ms", "little"),
+        "think_time": quantity(max(0.0, think or 0.0) * 1e3, "ms", "little"),
     }
 
 
-def _tiers(tier_demands: list[Demand]) -> dict[str, Any]:
+def _stations_of_tiers(tier_demands: list[Demand]) -> dict[str, Any]:
     """Return a station for each tier."""
     names = _station_name_by_tier(tier_demands)
     return {
@@ -103,7 +105,7 @@ def _tiers(tier_demands: list[Demand]) -> dict[str, Any]:
     }
 
 
-def _server(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
+def _station_from_fit(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
     """Return the station that was fitted to the response times, with a note on it."""
     spec.say(
         f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.time_elsewhere * 1e3:.4g}"
@@ -125,22 +127,23 @@ def _fitted_station(test: LoadTest) -> StationFit:
     from slipstick_measure.fit.loads import fit_loads
 
     load_fit = fit_loads(test) if len(test.rows) > 1 else None
-    single = (
+    single_stations = (
         []
         if load_fit is None
         else [station for station in load_fit.stations if not station.kind.second]
     )
-    if load_fit is None or load_fit.misfit or load_fit.quantile is not None or not single:
+    if load_fit is None or load_fit.misfit or load_fit.quantile is not None or not single_stations:
         message = (
             "there is no utilization of a tier, so demands are not known (D = U c / X), nor mean"
             " response times at several loads that a station explains; add a column such as 'db CPU"
             " %', and --servers db=4 where a tier has several"
         )
         raise SpecError([Problem(test.file, test.rows[0].line, 1, "", message)])
-    return single[0]
+    return single_stations[0]
 
 
 def _station_name_by_tier(tier_demands: list[Demand]) -> dict[str, str]:
+    """Return the name of the station of each tier."""
     return {
         demand.tier: re.sub(r"[^A-Za-z0-9]+", "-", demand.tier).strip("-").lower()
         or f"tier-{number}"
@@ -149,21 +152,23 @@ def _station_name_by_tier(tier_demands: list[Demand]) -> dict[str, str]:
 
 
 def _residual_sentence(demand: Demand, test: LoadTest) -> str:
+    """Return a sentence on the demand of a tier and its largest error."""
     count = sum(estimate is not None for estimate in demand.demand_by_row)
-    words = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
+    sentence = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
     if demand.tier not in test.servers:
-        words += ", as one server (say --servers where it has more)"
+        sentence += ", as one server (say --servers where it has more)"
     if count > 1:
-        words += f"; the largest error of a load is {100 * demand.largest_residual:.2g} %"
-    return words
+        sentence += f"; the largest error of a load is {100 * demand.largest_residual:.2g} %"
+    return sentence
 
 
-def _say_think(spec: ImportedSpec, test: LoadTest, thinking: float | None) -> None:
-    if thinking is None:
+def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) -> None:
+    """Note that the think time is unknown or negative."""
+    if think is None:
         spec.say("the think time is not known, for there is no response time; it is taken as 0")
-    elif thinking < 0:
+    elif think < 0:
         spec.say(
-            f"users / throughput is {-thinking * 1e3:.3g} ms less than the response time; the think"
+            f"users / throughput is {-think * 1e3:.3g} ms less than the response time; the think"
             " time is taken as 0, and one of the three was measured elsewhere than the others"
         )
 
@@ -187,21 +192,27 @@ def _compare(spec: ImportedSpec, test: LoadTest) -> None:
             )
             continue
         if time is not None:
-            error_of = f"{100 * (time / row.response - 1):+.2g} %"
+            error_text = f"{100 * (time / row.response - 1):+.2g} %"
             spec.rows.append(
-                [_load_text(row), f"{row.response * 1e3:.4g} ms", f"{time * 1e3:.4g} ms", error_of]
+                [
+                    _load_text(row),
+                    f"{row.response * 1e3:.4g} ms",
+                    f"{time * 1e3:.4g} ms",
+                    error_text,
+                ]
             )
 
 
 def _load_text(row: LoadRow) -> str:
+    """Return the load of a row as text: its users, or its completed rate."""
     return f"{row.users:g} users" if row.users is not None else f"{row.completed:.4g} /s"
 
 
 def _network_at_load(document: dict[str, Any], row: LoadRow) -> dict[str, Any]:
     """Return the network with the load of a row."""
-    load = dict(document["classes"][CLASS])
+    customers = dict(document["classes"][CLASS])
     if row.users is not None:
-        load["population"] = round(row.users)
+        customers["population"] = round(row.users)
     else:
-        load["arrivals"] = f"{row.completed!r} /s"
-    return {**document, "classes": {CLASS: load}}
+        customers["arrivals"] = f"{row.completed!r} /s"
+    return {**document, "classes": {CLASS: customers}}

@@ -1,6 +1,6 @@
 """Machines from the files of other tools: Kerncraft, SimGrid and Calculon.
 
-What a file tells becomes a machine; what it tells beyond that is named. A Kerncraft file has no
+A file becomes a machine; what a machine cannot express is a loss by name. A Kerncraft file has no
 network, so the new machine extends one that has. Hosts of SimGrid with routes of their own are no
 machine with one network, and are refused.
 
@@ -22,8 +22,8 @@ from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.readers.elements import XmlElement, parsed, without_document_type
 from slipstick_measure.readers.reading import JsonNumber, Reading, parse_json
 
-_KERNEL = "load"
-"""The benchmark that the bandwidth is taken of: reads alone."""
+_READ_BENCHMARK = "load"
+"""The benchmark from which the bandwidth is taken: reads alone."""
 _SAME_RATE = 0.05
 """Relative difference of rates of memory that is no loss: runs of one benchmark differ by it."""
 
@@ -38,26 +38,28 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : no measured bandwidth of memory, or no machine to extend
     """
-    document = _yaml(reading)
-    cores = _count(reading, document, "cores per socket") * _count(reading, document, "sockets")
-    domain = _count(reading, document, "cores per NUMA domain")
-    rates = _rates(reading, document)
+    document = _parse_yaml(reading)
+    cores = _whole_number(reading, document, "cores per socket") * _whole_number(
+        reading, document, "sockets"
+    )
+    cores_of_domain = _whole_number(reading, document, "cores per NUMA domain")
+    rates = _memory_rates(reading, document)
     if base is None:
         reading.refuse(
             1, "", "this file does not describe a network; name a machine that does: --extends NAME"
         )
-    domain = min(domain, len(rates))
+    cores_of_domain = min(cores_of_domain, len(rates))
     rate_of_one_core = rates[0]
-    shared = rates[domain - 1]
+    domain_rate = rates[cores_of_domain - 1]
     name = str(document.get("model name") or document.get("model type") or reading.name)[:100]
     spec = ImportedSpec("machine", f"{name}, as Kerncraft describes it", reading.file)
-    source = f"{_KERNEL} benchmark of memory, {reading.name}"
+    source = f"{_READ_BENCHMARK} benchmark of memory, {reading.name}"
     processors: dict[str, Any] = {
         "count": quantity(cores, "", f"sockets and cores, {reading.name}")
     }
-    if (peak := _peak(document)) is not None:
-        words = "clock times operations a clock; what a program sustains is less"
-        processors["flops"] = quantity(peak, "/s", words, True)
+    if (peak := _peak_flops(document)) is not None:
+        peak_source = "clock times operations a clock; what a program sustains is less"
+        processors["flops"] = quantity(peak, "/s", peak_source, True)
     spec.document |= {
         "extends": base,
         "source": "measured",
@@ -66,50 +68,56 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
         "memory": {
             "bandwidth": quantity(rate_of_one_core / 1e9, "GB/s", f"one core, {source}"),
             "domain": {
-                "processors": quantity(domain, "", f"cores of a NUMA domain, {reading.name}"),
-                "bandwidth": quantity(shared / 1e9, "GB/s", f"{domain} cores, {source}"),
+                "processors": quantity(
+                    cores_of_domain, "", f"cores of a NUMA domain, {reading.name}"
+                ),
+                "bandwidth": quantity(
+                    domain_rate / 1e9, "GB/s", f"{cores_of_domain} cores, {source}"
+                ),
             },
         },
     }
-    _hold_rates(spec, rates, domain)
+    _compare_rates(spec, rates, cores_of_domain)
     ledger = Ledger("kerncraft", reading)
-    if slower := _slower_writes(document, domain, shared):
+    if slower := _slower_writes(document, cores_of_domain, domain_rate):
         ledger.declare("write-rates", 1, slower)
     ledger.declare("caches", 1)
     return ledger.close(spec)
 
 
-def _slower_writes(document: dict[str, Any], domain: int, shared: float) -> str:
-    """Return the slowest memory benchmark other than reads with its rate, if it is slower than
-    reads.
+def _slower_writes(document: dict[str, Any], cores_of_domain: int, domain_rate: float) -> str:
+    """Return the name and the rate of the slowest benchmark of memory other than reads; empty if it
+    is not slower than reads.
     """
     results = document["benchmarks"]["measurements"]["MEM"][1]["results"]
     rates = {
-        str(name): _quantity(rows[domain - 1])
+        str(name): _parse_quantity(rows[cores_of_domain - 1])
         for name, rows in results.items()
-        if isinstance(rows, list) and len(rows) >= domain
+        if isinstance(rows, list) and len(rows) >= cores_of_domain
     }
-    name = min(rates, key=lambda name: rates[name] or shared)
-    if not 0 < rates[name] < (1 - _SAME_RATE) * shared:
+    name = min(rates, key=lambda name: rates[name] or domain_rate)
+    if not 0 < rates[name] < (1 - _SAME_RATE) * domain_rate:
         return ""
-    return f"{short(name)} {rates[name] / 1e9:.4g} GB/s, {_KERNEL} {shared / 1e9:.4g} GB/s"
+    reads = f"{_READ_BENCHMARK} {domain_rate / 1e9:.4g} GB/s"
+    return f"{short(name)} {rates[name] / 1e9:.4g} GB/s, {reads}"
 
 
-def _hold_rates(spec: ImportedSpec, rates: Sequence[float], domain: int) -> None:
-    """Write the measured rate for each number of cores beside that of the machine."""
+def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_of_domain: int) -> None:
+    """Write a table of the measured rate and that of the machine for each number of cores."""
     spec.head = ["cores", "measured", "machine", "error"]
     worst = 0.0
     for index, rate in enumerate(rates):
         cores = index + 1
-        core = min(rates[0], rates[domain - 1] / min(cores, domain))
-        error = cores * core / rate - 1
+        core_rate = min(rates[0], rates[cores_of_domain - 1] / min(cores, cores_of_domain))
+        error = cores * core_rate / rate - 1
         worst = max(worst, abs(error))
-        row = (f"{cores}", f"{rate / 1e9:.4g} GB/s", f"{cores * core / 1e9:.4g} GB/s")
+        row = (f"{cores}", f"{rate / 1e9:.4g} GB/s", f"{cores * core_rate / 1e9:.4g} GB/s")
         spec.rows.append([*row, f"{100 * error:+.1f} %"])
     spec.say(f"the machine's rates are off by at most {100 * worst:.1f} %")
 
 
-def _yaml(reading: Reading) -> dict[str, Any]:
+def _parse_yaml(reading: Reading) -> dict[str, Any]:
+    """Parse YAML; refuse a file that is none."""
     import yaml
 
     try:
@@ -122,48 +130,49 @@ def _yaml(reading: Reading) -> dict[str, Any]:
     return document
 
 
-def _count(reading: Reading, document: dict[str, Any], key: str) -> int:
+def _whole_number(reading: Reading, document: dict[str, Any], key: str) -> int:
+    """Return a whole number of a machine file; refuse other values."""
     value = document.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**6:
         reading.refuse(1, key, f"must be a whole number of at least 1, got {short(str(value))}")
     return value
 
 
-def _rates(reading: Reading, document: dict[str, Any]) -> list[float]:
+def _memory_rates(reading: Reading, document: dict[str, Any]) -> list[float]:
     """Read the bandwidth of memory by the number of cores, from one on [B/s]."""
     section: Any = document
     for key in ("benchmarks", "measurements", "MEM"):
         section = section.get(key) if isinstance(section, dict) else None
     threads = section.get(1) if isinstance(section, dict) else None
     results = threads.get("results") if isinstance(threads, dict) else None
-    rows = results.get(_KERNEL) if isinstance(results, dict) else None
+    rows = results.get(_READ_BENCHMARK) if isinstance(results, dict) else None
     if not isinstance(rows, list) or not rows:
         reading.refuse(
             1,
             "benchmarks",
-            f"there is no result of {_KERNEL} from memory with one thread a core; a machine file of"
-            " Kerncraft 0.8 that is filled in has one",
+            f"there is no result of {_READ_BENCHMARK} from memory with one thread a core; a machine"
+            " file of Kerncraft 0.8 that is filled in has one",
         )
-    rates = [_quantity(row) for row in rows]
-    if wrong := next((row for row, rate in zip(rows, rates, strict=True) if not rate), None):
-        reading.refuse(1, "benchmarks", f"{short(str(wrong))} is no rate, as 44.6 GB/s is")
+    rates = [_parse_quantity(row) for row in rows]
+    if wrong_row := next((row for row, rate in zip(rows, rates, strict=True) if not rate), None):
+        reading.refuse(1, "benchmarks", f"{short(str(wrong_row))} is no rate, as 44.6 GB/s is")
     return [rate for rate in rates if rate]
 
 
-def _peak(document: dict[str, Any]) -> float | None:
-    """Return the floating-point operations per second of a core; None where clock or operations are
-    missing.
+def _peak_flops(document: dict[str, Any]) -> float | None:
+    """Return the floating-point operations per second of a core; None if the clock rate or the
+    operations are missing.
     """
     operations = document.get("FLOPs per cycle")
     double = operations.get("DP") if isinstance(operations, dict) else None
     operations_a_clock = double.get("total") if isinstance(double, dict) else None
-    clock = _quantity(document.get("clock"))
+    clock = _parse_quantity(document.get("clock"))
     if not isinstance(operations_a_clock, int | float) or not clock or not operations_a_clock > 0:
         return None
     return clock * operations_a_clock
 
 
-def _quantity(text: object) -> float:
+def _parse_quantity(text: object) -> float:
     """Parse a quantity with its unit into base units; 0 for other texts and values not above 0."""
     try:
         value, _ = parse(str(text).strip())
@@ -185,31 +194,35 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     _need_no_base(reading, base)
     document = parse_json(reading, reading.text)
-    rates = _part(reading, document, "matrix", "float16")
-    memory = _part(reading, document, "mem1")
-    networks = _part(reading, document, "networks")
+    rates = _member(reading, document, "matrix", "float16")
+    memory = _member(reading, document, "mem1")
+    networks = _member(reading, document, "networks")
     if not isinstance(networks, list) or not networks:
         reading.refuse(1, "networks", "a system of Calculon has one network at least")
-    flops = _value(reading, rates, "tflops") * 1e12 * _efficiency(reading, rates)
-    bandwidth = _value(reading, memory, "GBps") * _efficiency(reading, memory)
-    last = networks[-1]
+    flops = _positive_number(reading, rates, "tflops") * 1e12 * _efficiency(reading, rates)
+    bandwidth = _positive_number(reading, memory, "GBps") * _efficiency(reading, memory)
+    outer_network = networks[-1]
     spec = ImportedSpec("machine", f"System {reading.name} of Calculon", reading.file)
-    words = f"peak times efficiency of the largest, {reading.name}"
+    source = f"peak times efficiency of the largest, {reading.name}"
     spec.document |= {
         "source": "system",
         "sources": {"system": f"Calculon system {reading.name}"},
         "processors": {
-            "count": quantity(_value(reading, last, "size"), "", f"networks, {reading.name}"),
-            "flops": quantity(flops, "/s", f"float16, {words}"),
+            "count": quantity(
+                _positive_number(reading, outer_network, "size"), "", f"networks, {reading.name}"
+            ),
+            "flops": quantity(flops, "/s", f"float16, {source}"),
         },
         "memory": {
-            "bandwidth": quantity(bandwidth, "GB/s", words),
-            "capacity": quantity(_value(reading, memory, "GiB"), "GiB", f"mem1, {reading.name}"),
+            "bandwidth": quantity(bandwidth, "GB/s", source),
+            "capacity": quantity(
+                _positive_number(reading, memory, "GiB"), "GiB", f"mem1, {reading.name}"
+            ),
         },
-        "network": _calculon_network(reading, last),
+        "network": _calculon_network(reading, outer_network),
     }
     if len(networks) > 1:
-        size = _value(reading, networks[0], "size")
+        size = _positive_number(reading, networks[0], "size")
         spec.document["node"] = {
             "processors": quantity(size, "", f"networks, {reading.name}"),
             "adapters": quantity(size, "", "the bandwidth is that of each processor", True),
@@ -223,12 +236,12 @@ def _calculon_losses(reading: Reading, document: dict[str, Any], networks: list[
     """Declare the features of a system that change answers and that a machine cannot express."""
     ledger = Ledger("calculon", reading)
     used_values = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
-    for place, part in used_values.items():
-        key = _efficiency_key(part)
-        if key is not None and len({str(row[1]) for row in part[key]}) > 1:
-            ledger.declare("small-operations", _line_of(part[key]), f"{place}.{key}")
-    ends = networks if len(networks) == 1 else [networks[0], networks[-1]]
-    for network in ends:
+    for path, values in used_values.items():
+        key = _efficiency_key(values)
+        if key is not None and len({str(row[1]) for row in values[key]}) > 1:
+            ledger.declare("small-operations", _line_of(values[key]), f"{path}.{key}")
+    end_networks = networks if len(networks) == 1 else [networks[0], networks[-1]]
+    for network in end_networks:
         ledger.declare("latency-once", _line_of(network["latency"]), "networks.latency")
         usage = str(network.get("processor_usage", 0))
         if (share := reading.number(_line_of(network), "processor_usage", usage)) is None:
@@ -251,13 +264,15 @@ def _line_of(tree: Any) -> int:
 
 
 def _efficiency_key(document: dict[str, Any]) -> str | None:
+    """Return the key of the efficiencies of a part; None if it has none."""
     return next((key for key in document if key.endswith("_efficiency")), None)
 
 
 def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
-    efficiency = _value(reading, document, "efficiency")
-    rate = _value(reading, document, "bandwidth") * efficiency
-    latency = _value(reading, document, "latency") * 1e6
+    """Return a network of Calculon as the network of a machine."""
+    efficiency = _positive_number(reading, document, "efficiency")
+    rate = _positive_number(reading, document, "bandwidth") * efficiency
+    latency = _positive_number(reading, document, "latency") * 1e6
     return _network(
         f"network of {reading.name}",
         quantity(latency / 2, "us", "half of the latency at each end", True),
@@ -277,11 +292,13 @@ def _network(title: str, end: dict[str, Any], rate: dict[str, Any]) -> dict[str,
 
 
 def _need_no_base(reading: Reading, base: str | None) -> None:
+    """Refuse a machine to extend, because the file has a whole machine."""
     if base is not None:
         reading.refuse(1, "--extends", "this file has a whole machine; leave --extends out")
 
 
-def _part(reading: Reading, document: Any, *path: str) -> Any:
+def _member(reading: Reading, document: Any, *path: str) -> Any:
+    """Return the part of a document at a path of keys; refuse a document without it."""
     for key in path:
         if not isinstance(document, dict) or key not in document:
             reading.refuse(1, ".".join(path), "is missing; a system of Calculon has it")
@@ -289,8 +306,9 @@ def _part(reading: Reading, document: Any, *path: str) -> Any:
     return document
 
 
-def _value(reading: Reading, document: Any, key: str) -> float:
-    node = _part(reading, document, key)
+def _positive_number(reading: Reading, document: Any, key: str) -> float:
+    """Return a number above 0 in a document; refuse others."""
+    node = _member(reading, document, key)
     line = getattr(node, "line", 1)
     value = reading.number(line, key, getattr(node, "text", str(node)))
     if reading.problems:
@@ -311,13 +329,14 @@ def _efficiency(reading: Reading, document: dict[str, Any]) -> float:
     ):
         reading.refuse(1, key, "must be pairs of a size and an efficiency")
     pairs = [
-        (_size(reading, key, size), _value(reading, {key: efficiency}, key))
+        (_size_of_operation(reading, key, size), _positive_number(reading, {key: efficiency}, key))
         for size, efficiency in rows
     ]
     return max(pairs)[1] if pairs else 1.0
 
 
-def _size(reading: Reading, key: str, node: Any) -> float:
+def _size_of_operation(reading: Reading, key: str, node: Any) -> float:
+    """Return the size of an operation for which the file has an efficiency."""
     line = getattr(node, "line", 1)
     value = reading.number(line, key, getattr(node, "text", str(node)))
     if value is None:
@@ -360,9 +379,11 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
         )
     (cluster,) = clusters
     _refuse_topology(reading, cluster)
-    hosts = _hosts(reading, cluster)
+    hosts = _host_count(reading, cluster)
     cores = int(cluster.get("core") or 1)
-    latency, backbone = (_simgrid(reading, cluster, key, _LATENCY) for key in ("lat", "bb_lat"))
+    latency, backbone = (
+        _parse_attribute(reading, cluster, key, _LATENCY) for key in ("lat", "bb_lat")
+    )
     spec = ImportedSpec("machine", f"Cluster {cluster.get('id')[:60]} of SimGrid", reading.file)
     place = f"{reading.name}:{cluster.line}"
     spec.document |= {
@@ -370,12 +391,14 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
         "sources": {"platform": f"SimGrid platform {reading.name}, cluster in line {cluster.line}"},
         "processors": {
             "count": quantity(hosts * cores, "", f"radical and core, {place}"),
-            "flops": quantity(_simgrid(reading, cluster, "speed", _SPEED), "/s", f"speed, {place}"),
+            "flops": quantity(
+                _parse_attribute(reading, cluster, "speed", _SPEED), "/s", f"speed, {place}"
+            ),
         },
         "network": _network(
             f"network of {reading.name}",
             quantity(0, "us", "the platform has no software", True),
-            quantity(_simgrid(reading, cluster, "bw", _RATE) / 1e9, "GB/s", f"bw, {place}"),
+            quantity(_parse_attribute(reading, cluster, "bw", _RATE) / 1e9, "GB/s", f"bw, {place}"),
         )
         | {
             "adapter": quantity(latency * 1e6, "us", f"lat, {place}"),
@@ -394,12 +417,14 @@ def _simgrid_losses(reading: Reading, root: XmlElement, cluster: XmlElement, hos
     """Declare the features of a platform that change answers and that a machine cannot express."""
     ledger = Ledger("simgrid", reading)
     if cluster.get("bb_bw") and cluster.get("bb_sharing_policy").upper() != "FATPIPE":
-        carried, offered = (_simgrid(reading, cluster, key, _RATE) for key in ("bb_bw", "bw"))
-        if carried < hosts * offered:
+        backbone_rate, link_rate = (
+            _parse_attribute(reading, cluster, key, _RATE) for key in ("bb_bw", "bw")
+        )
+        if backbone_rate < hosts * link_rate:
             ledger.declare(
                 "backbone",
                 cluster.line,
-                f"{carried / 1e9:.4g} GB/s for {hosts} hosts of {offered / 1e9:.4g} GB/s",
+                f"{backbone_rate / 1e9:.4g} GB/s for {hosts} hosts of {link_rate / 1e9:.4g} GB/s",
             )
     if cluster.get("limiter_link"):
         ledger.declare("limiter", cluster.line, f"limiter_link {cluster.get('limiter_link')[:40]}")
@@ -434,8 +459,8 @@ def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: 
             f"{cores} cores of a host pass messages inside it; give loopback_bw and loopback_lat",
         )
     place = f"{reading.name}:{cluster.line}"
-    latency = _simgrid(reading, cluster, "loopback_lat", _LATENCY) * 1e6
-    rate = _simgrid(reading, cluster, "loopback_bw", _RATE) / 1e9
+    latency = _parse_attribute(reading, cluster, "loopback_lat", _LATENCY) * 1e6
+    rate = _parse_attribute(reading, cluster, "loopback_bw", _RATE) / 1e9
     spec.document["node"] = {
         "processors": quantity(cores, "", f"core, {place}"),
         "adapters": quantity(1, "", "a host of SimGrid has one link", True),
@@ -447,18 +472,26 @@ def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: 
     }
 
 
-def _hosts(reading: Reading, cluster: XmlElement) -> int:
+def _host_count(reading: Reading, cluster: XmlElement) -> int:
     """Count the hosts of a radical such as 0-9,12."""
-    ends = [interval.split("-") for interval in cluster.get("radical").split(",")]
-    if not all(1 <= len(pair) <= 2 and all(end.strip().isdigit() for end in pair) for pair in ends):
+    texts = [interval.split("-") for interval in cluster.get("radical").split(",")]
+    if not all(
+        1 <= len(interval) <= 2 and all(end.strip().isdigit() for end in interval)
+        for interval in texts
+    ):
         reading.refuse(cluster.line, "radical", "must be numbers and ranges such as 0-9,12")
-    spans = [[int(end) for end in pair] for pair in ends]
-    if not all(pair[0] <= pair[-1] for pair in spans) or max(chain(*spans)) > 10**8:
+    intervals = [[int(end) for end in interval] for interval in texts]
+    if (
+        not all(interval[0] <= interval[-1] for interval in intervals)
+        or max(chain(*intervals)) > 10**8
+    ):
         reading.refuse(cluster.line, "radical", "must be rising ranges up to 100000000")
-    return sum(pair[-1] - pair[0] + 1 for pair in spans)
+    return sum(interval[-1] - interval[0] + 1 for interval in intervals)
 
 
-def _simgrid(reading: Reading, cluster: XmlElement, key: str, pattern: re.Pattern[str]) -> float:
+def _parse_attribute(
+    reading: Reading, cluster: XmlElement, key: str, pattern: re.Pattern[str]
+) -> float:
     """Parse an attribute in SimGrid's units: flops, bytes per second, or a time; a missing latency
     is 0.
     """
@@ -474,9 +507,9 @@ def _simgrid(reading: Reading, cluster: XmlElement, key: str, pattern: re.Patter
         raise SpecError(reading.problems)
     if pattern is _LATENCY:
         return value * _TIMES[unit]
-    binary = pattern is _RATE and match[3] == "i"
-    factor = 1024.0 ** " KMGT".index(unit.upper() or " ") if binary else _PREFIX[unit]
-    bits = pattern is _RATE and match[4] == "bps"
+    is_binary = pattern is _RATE and match[3] == "i"
+    factor = 1024.0 ** " KMGT".index(unit.upper() or " ") if is_binary else _PREFIX[unit]
+    is_in_bits = pattern is _RATE and match[4] == "bps"
     if not value > 0:
         reading.refuse(cluster.line, key, "must be above 0")
-    return value * factor / (8 if bits else 1)
+    return value * factor / (8 if is_in_bits else 1)

@@ -37,8 +37,8 @@ _LINE = 64
 
 
 def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return a machine whose processors each have their part of the triad's rate; of several runs
-    the largest.
+    """Return a machine whose processors share the rate of the triad equally; of several runs the
+    one with the largest rate is taken.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     device = ""
     scale = 1.0
     runs = list[dict[str, tuple[int, float]]]()
-    threads_of: list[int | None] = []
+    threads_by_run: list[int | None] = []
     for line, text in enumerate(reading.lines, 1):
         if match := STREAM_THREADS.fullmatch(text):
             threads = reading.processors(line, "threads", match[1])
@@ -62,7 +62,7 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
         ) is not None:
             if not runs or match["kernel"] in runs[-1]:
                 runs.append({})
-                threads_of.append(threads)
+                threads_by_run.append(threads)
             runs[-1][match["kernel"]] = line, rate * scale
     if (reading.hints.processors or threads) is None:
         reading.refuse(
@@ -75,12 +75,12 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     triads = [(run["Triad"][1], index) for index, run in enumerate(runs) if "Triad" in run]
     if not triads or not max(triads)[0] > 0:
         reading.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
-    rate, best = max(triads)
-    rates = runs[best]
-    thread_count = threads_of[best] or threads or 1
+    rate, best_index = max(triads)
+    rates = runs[best_index]
+    thread_count = threads_by_run[best_index] or threads or 1
     place = f"{reading.name}:{rates['Triad'][0]}"
     source = f"STREAM triad, {rate:g} MB/s of {device or f'{thread_count} threads'}, {place}"
-    spec = _machine(reading, "STREAM", base)
+    spec = _extended_machine(reading, "STREAM", base)
     _check_bandwidth(reading, spec)
     # A run of one device does not say how many there are.
     if not device:
@@ -102,24 +102,23 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
 
 
 def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return a machine whose processors each have their part of the rating and of the observed
-    bandwidth.
+    """Return a machine whose processors share the rating and the observed bandwidth equally.
 
     Raises
     ------
     SpecError : processes or rating missing, or no machine to extend
     """
     results: dict[str, tuple[int, float]] = {}
-    on_gpus = any(map(HPCG_ON_GPUS.match, reading.lines))
+    is_on_gpus = any(map(HPCG_ON_GPUS.match, reading.lines))
     for line, text in enumerate(reading.lines, 1):
         if grid := HPCG_GRID.fullmatch(text):
             results["processes"] = line, float(prod(map(int, grid.groups())))
         if final := HPCG_FINAL.match(text):
-            on_gpus = True
+            is_on_gpus = True
             results["rating"] = line, float(final[1])
             results["bandwidth"] = line, float(final[2] or 0)
         result = _HPCG_LINE.match(text)
-        name = _HPCG.get(result["key"].strip()) if result else None
+        name = _HPCG_KEYS.get(result["key"].strip()) if result else None
         if name in results:
             reading.refuse(
                 line,
@@ -141,7 +140,7 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
         or 1
     )
     threads = max(1.0, results.get("threads", (0, 1.0))[1])
-    if on_gpus:
+    if is_on_gpus:
         threads = 1.0
 
     def quantity_share(name: str, scale: float, unit: str) -> dict[str, Any]:
@@ -152,7 +151,7 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
         )
         return quantity(value * scale / processes / threads, unit, source)
 
-    spec = _machine(reading, "HPCG", base)
+    spec = _extended_machine(reading, "HPCG", base)
     _check_bandwidth(reading, spec)
     count = quantity(
         processes * threads, "", f"processes times threads of the run, {reading.name}", True
@@ -169,7 +168,7 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
 _HPCG_LINE = re.compile(r"(?:[^:=]++::)?(?P<key>[^:=]++)[:=]\s*+(?P<value>\S.*)")
 """A line of HPCG 3.1 (``Summary::key=value``) or of the YAML of 3.0."""
 
-_HPCG = {
+_HPCG_KEYS = {
     "Distributed Processes": "processes",
     "Threads per processes": "threads",
     "HPCG result is VALID with a GFLOP/s rating of": "rating",
@@ -182,47 +181,51 @@ _LoadedRow = tuple[int, float, float]
 
 
 def _mlc_latencies(reading: Reading) -> tuple[list[_IdleRow], list[_LoadedRow]]:
-    """Return the lines of the matrix of idle latencies [ns], and those of loaded latencies [ns]
-    with their rates [MB/s]; refuse a file without the two.
+    """Return the rows of idle latencies [ns], and the rows of loaded latencies [ns] with their
+    rates [MB/s], each with its line; refuse a file without them.
     """
     section = ""
-    matrix = list[_IdleRow]()
-    loaded = list[_LoadedRow]()
+    idle_rows = list[_IdleRow]()
+    loaded_rows = list[_LoadedRow]()
     for line, text in enumerate(reading.lines, 1):
         section = text if text.startswith("Measuring") else section
-        words = text.split()
+        cells = text.split()
         if (
             "idle latencies" in section
-            and len(words) > 1
-            and words[0].isdigit()
+            and len(cells) > 1
+            and cells[0].isdigit()
             and "Numa" not in text
         ):
-            row = [reading.number(line, "idle latency", word) for word in words[1:]]
-            matrix += [(line, [value for value in row if value is not None])] if "." in text else []
-        elif "Loaded Latencies" in section and len(words) == 3 and words[0].isdigit():
-            delay, rate = (reading.number(line, "loaded latency", word) for word in words[1:])
-            loaded += [(line, delay, rate)] if delay is not None and rate is not None else []
+            idle_latencies = [reading.number(line, "idle latency", cell) for cell in cells[1:]]
+            idle_rows += (
+                [(line, [value for value in idle_latencies if value is not None])]
+                if "." in text
+                else []
+            )
+        elif "Loaded Latencies" in section and len(cells) == 3 and cells[0].isdigit():
+            delay, rate = (reading.number(line, "loaded latency", cell) for cell in cells[1:])
+            loaded_rows += [(line, delay, rate)] if delay is not None and rate is not None else []
     if reading.problems:
         reading.finished()
     if (
-        not matrix
-        or not all(values and min(values) > 0 for _, values in matrix)
-        or not any(rate > 0 for *_, rate in loaded)
+        not idle_rows
+        or not all(values and min(values) > 0 for _, values in idle_rows)
+        or not any(rate > 0 for *_, rate in loaded_rows)
     ):
         reading.refuse(
             1,
             "",
             "a matrix of idle latencies and loaded latencies are needed; run mlc without options",
         )
-    return matrix, loaded
+    return idle_rows, loaded_rows
 
 
 def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Estimate the time of a memory module and the path to it, from idle and loaded latencies.
+    """Estimate the access time of a memory module and the time of the path to it, from idle and
+    loaded latencies.
 
-    The lines in flight are bounded, by the buffers of the cores: the memory is a closed system, in
-    which a line waits behind those in flight at most. Each row is held against that system with its
-    own number of lines (`_closed_latency`).
+    The buffers of the cores bound the number of lines in flight, so the memory is a closed system.
+    Each row is compared with that system with its own number of lines (`_closed_latency`).
 
     Raises
     ------
@@ -230,83 +233,94 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         whose modules do not give the latencies
     """
     matrix, loaded = _mlc_latencies(reading)
-    spec = _machine(reading, "Intel Memory Latency Checker", base)
-    machine = _with_modules(spec)
+    spec = _extended_machine(reading, "Intel Memory Latency Checker", base)
+    machine = _shared_memory_machine(spec)
     if machine is None or machine.interconnect.kind != "crossbar":
         reading.refuse(
             1,
             "",
             f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server",
         )
-    line, local = min(((line, min(row)) for line, row in matrix), key=lambda pair: pair[1])
-    line_number, _, most = max(loaded, key=lambda sample: sample[2])
+    line, local_latency = min(((line, min(row)) for line, row in matrix), key=lambda pair: pair[1])
+    line_number, _, largest_rate = max(loaded, key=lambda sample: sample[2])
     modules = machine.memory.modules.value
-    access = modules * _LINE / most * 1e3
+    access_time = modules * _LINE / largest_rate * 1e3
     place = f"{reading.name}:{line_number}"
-    way = max(0.0, local - access) / 2
+    path_time = max(0.0, local_latency - access_time) / 2
     spec.document["memory"] = {
         "access": quantity(
-            access,
+            access_time,
             "ns",
-            f"{modules:g} modules share {most:g} MB/s, {place}, a line of {_LINE} B at a time",
+            f"{modules:g} modules share {largest_rate:g} MB/s, {place}, a line of {_LINE} B at a"
+            " time",
             True,
         )
     }
-    half = (
-        f"half of the idle latency {local:g} ns, {reading.name}:{line}, less the module's"
-        f" {access:.3g} ns"
+    path_source = (
+        f"half of the idle latency {local_latency:g} ns, {reading.name}:{line}, less the module's"
+        f" {access_time:.3g} ns"
     )
-    spec.document["interconnect"] = {"kind": "crossbar", "hop": quantity(way, "ns", half, True)}
-    _hold_against_closed_system(spec, reading, loaded, modules, access, 2 * way)
+    spec.document["interconnect"] = {
+        "kind": "crossbar",
+        "hop": quantity(path_time, "ns", path_source, True),
+    }
+    _compare_with_closed_system(spec, reading, loaded, modules, access_time, 2 * path_time)
     spec.say(f"memory.modules, {modules:g}, is that of {base}; the file does not tell it")
-    remote = [latency for _, row in matrix for latency in row if latency > local * 1.05]
-    if remote:
+    remote_latencies = [
+        latency for _, row in matrix for latency in row if latency > local_latency * 1.05
+    ]
+    if remote_latencies:
         spec.say(
-            f"left out: latencies of other nodes, {min(remote):g} to {max(remote):g} ns; a crossbar"
-            " has one way for all"
+            f"left out: latencies of other nodes, {min(remote_latencies):g} to"
+            f" {max(remote_latencies):g} ns; a crossbar has one way for all"
         )
     return spec
 
 
-def _hold_against_closed_system(
+def _compare_with_closed_system(
     spec: ImportedSpec,
     reading: Reading,
-    loaded: list[tuple[int, float, float]],
+    loaded_rows: list[tuple[int, float, float]],
     modules: float,
-    access: float,
-    way: float,
+    access_time: float,
+    path_time: float,
 ) -> None:
-    """Write each loaded latency beside that of a closed model with the same number of lines in
-    flight; refuse a model that differs too much.
+    """Write each loaded latency beside that of a closed model with as many lines in flight; refuse
+    a machine whose latencies differ too much.
 
     Parameters
     ----------
-    loaded : line of the file, latency [ns] and rate [MB/s]
-    modules, access, way : of the machine [1, ns, ns]
+    loaded_rows : line of the file, latency [ns] and rate [MB/s]
+    modules, access_time, path_time : of the machine [1, ns, ns]
     """
     spec.head = ["rate", "lines in flight", "measured", "closed system", "error"]
-    worst = 0.0
-    place = 0
-    for line, delay, rate in sorted(loaded, key=lambda sample: sample[2]):
-        if not (rate > 0 and delay > 0):
+    worst_error = 0.0
+    worst_line = 0
+    for line, measured_latency, rate in sorted(loaded_rows, key=lambda sample: sample[2]):
+        if not (rate > 0 and measured_latency > 0):
             continue
-        lines = rate * delay / _LINE / 1e3
-        latency = _closed_latency(lines, int(modules), access, way)
-        error = latency / delay - 1
-        if abs(error) > abs(worst):
-            worst = error
-            place = line
-        row = (f"{rate:g} MB/s", f"{lines:.4g}", f"{delay:g} ns", f"{latency:.4g} ns")
+        lines_in_flight = rate * measured_latency / _LINE / 1e3
+        latency = _closed_latency(lines_in_flight, int(modules), access_time, path_time)
+        error = latency / measured_latency - 1
+        if abs(error) > abs(worst_error):
+            worst_error = error
+            worst_line = line
+        row = (
+            f"{rate:g} MB/s",
+            f"{lines_in_flight:.4g}",
+            f"{measured_latency:g} ns",
+            f"{latency:.4g} ns",
+        )
         spec.rows.append([*row, f"{100 * error:+.1f} %"])
-    if abs(worst) > _FARTHEST:
+    if abs(worst_error) > _FARTHEST:
         message = (
-            f"with {modules:g} modules the latency comes out {100 * worst:+.0f} % off; name a"
+            f"with {modules:g} modules the latency comes out {100 * worst_error:+.0f} % off; name a"
             " machine with --extends that has as many modules as this one has channels"
         )
-        reading.refuse(place, "loaded latency", message)
+        reading.refuse(worst_line, "loaded latency", message)
     spec.say(
         f"with as many lines in flight the machine's latencies are off by at most"
-        f" {100 * abs(worst):.1f} %"
+        f" {100 * abs(worst_error):.1f} %"
     )
 
 
@@ -314,7 +328,9 @@ _FARTHEST = 1.0
 """The largest relative error of a latency with which a machine is written."""
 
 
-def _closed_latency(lines: float, modules: int, access: float, way: float) -> float:
+def _closed_latency(
+    lines_in_flight: float, modules: int, access_time: float, path_time: float
+) -> float:
     """Return the latency of a line if a constant number of lines is in flight [ns].
 
     Exact mean value analysis of alike modules with exponential service, which lines visit at
@@ -322,25 +338,25 @@ def _closed_latency(lines: float, modules: int, access: float, way: float) -> fl
 
     Parameters
     ----------
-    lines : in flight [1]
-    modules, access : how many, and the service time of one [1, ns]
-    way : the rest of the idle latency [ns]
+    lines_in_flight : in flight [1]
+    modules, access_time : how many, and the service time of one [1, ns]
+    path_time : the rest of the idle latency [ns]
 
     >>> _closed_latency(1, 4, 10.0, 70.0)
     80.0
     >>> round(_closed_latency(1000, 4, 10.0, 70.0) / (1000 * 10.0 / 4), 2)  # bound by the modules
     1.0
     """
-    queue = 0.0
-    latency = way + access
-    for present in range(1, max(1, round(lines)) + 1):
-        latency = way + access * (1 + queue / modules)
-        queue = present * (latency - way) / latency
+    queue_length = 0.0
+    latency = path_time + access_time
+    for customers in range(1, max(1, round(lines_in_flight)) + 1):
+        latency = path_time + access_time * (1 + queue_length / modules)
+        queue_length = customers * (latency - path_time) / latency
     return latency
 
 
-def _with_modules(spec: ImportedSpec) -> SharedMemorySpec | None:
-    """Return the machine that a spec extends if it has modules of memory; None for others."""
+def _shared_memory_machine(spec: ImportedSpec) -> SharedMemorySpec | None:
+    """Return the machine that a spec extends if it has modules of memory; else None."""
     tree = Library().load("machine", spec.document["extends"])
     machine = validate(spec_model("machine", tree), tree)
     return machine if isinstance(machine, SharedMemorySpec) else None
@@ -348,7 +364,7 @@ def _with_modules(spec: ImportedSpec) -> SharedMemorySpec | None:
 
 def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
     """Refuse a machine of memory modules, which has no bandwidth of its memory."""
-    if _with_modules(spec) is not None:
+    if _shared_memory_machine(spec) is not None:
         message = (
             f"{spec.document['extends']} has modules of memory behind an interconnect, and no rate"
             " of its memory; extend a machine of nodes, as linux-cluster"
@@ -356,7 +372,10 @@ def _check_bandwidth(reading: Reading, spec: ImportedSpec) -> None:
         reading.refuse(1, "--extends", message)
 
 
-def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
+def _extended_machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
+    """Return a spec that extends a machine by values of a benchmark; refuse a missing name of that
+    machine.
+    """
     if reading.problems:
         reading.finished()
     if base is None:

@@ -68,37 +68,40 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
     [(4096.0, 1.0), (524288.0, 3.0)]
     """
     count = len(sizes)
-    squares, fixed, per_byte = _lines(sizes, times)
+    squares_by_ends, fixed, per_byte = _fitted_lines(sizes, times)
     # The best division of the first sizes, by its number of ranges: the sum of squares, and the
     # ranges.
     best: list[list[tuple[float, list[MessageRange]] | None]] = [[(0.0, []), *[None] * count]]
     for ranges in range(MOST_RANGES):
         best.append([None] * (count + 1))
         for last in range(LEAST_POINTS - 1, count):
-            costs_before = [
+            shorter_divisions = [
                 (first, best[ranges][first]) for first in range(last - LEAST_POINTS + 2)
             ]
-            options = [
-                (state[0] + squares[first, last], first, state[1])
-                for first, state in costs_before
-                if state is not None
+            divisions_before = [
+                (division[0] + squares_by_ends[first, last], first, division[1])
+                for first, division in shorter_divisions
+                if division is not None
             ]
-            if options:
-                least, first, previous = min(options, key=lambda option: option[0])
+            if divisions_before:
+                least_squares, first, previous_ranges = min(
+                    divisions_before, key=lambda division_before: division_before[0]
+                )
                 line = MessageRange(
                     first, last, float(fixed[first, last]), float(per_byte[first, last])
                 )
-                best[-1][last + 1] = least, [*previous, line]
-    candidates = [(states[count], ranges) for ranges, states in enumerate(best)]
-    judged = [
-        (_criterion(count, state[0], 3 * ranges), state[1])
-        for state, ranges in candidates
-        if state and ranges
+                best[-1][last + 1] = least_squares, [*previous_ranges, line]
+    candidates = [(divisions[count], ranges) for ranges, divisions in enumerate(best)]
+    scored_divisions = [
+        (_akaike_criterion(count, division[0], 3 * ranges), division[1])
+        for division, ranges in candidates
+        if division and ranges
     ]
-    return min(judged, key=lambda candidate: candidate[0])[1]
+    return min(scored_divisions, key=lambda candidate: candidate[0])[1]
 
 
-def _criterion(count: int, squares: float, k: int) -> float:
+def _akaike_criterion(count: int, squares: float, k: int) -> float:
+    """Return the criterion of Akaike for few observations, of a division with k parameters."""
     if count <= k + 1:
         return np.inf if k > 3 else 0.0  # one range needs no judgement
     return float(
@@ -106,7 +109,7 @@ def _criterion(count: int, squares: float, k: int) -> float:
     )
 
 
-def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
+def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
     """Fit a line to each range of consecutive sizes, by first and last index: the sum of squared
     relative errors, F and G, (M, M) each.
     """
@@ -122,12 +125,12 @@ def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
     ):  # where the last comes before the first, and where all sizes are 0
         fixed = (f * gg - g * fg) / (ff * gg - fg**2)
         per_byte = (g * ff - f * fg) / (ff * gg - fg**2)
-        flat = ~(per_byte >= 0)
-        steep = fixed < 0
-        fixed = np.where(flat, f / ff, fixed)
-        per_byte = np.where(flat, 0.0, per_byte)
-        fixed = np.where(steep, 0.0, fixed)
-        per_byte = np.where(steep, g / gg, per_byte)
+        is_falling = ~(per_byte >= 0)
+        is_below_zero = fixed < 0
+        fixed = np.where(is_falling, f / ff, fixed)
+        per_byte = np.where(is_falling, 0.0, per_byte)
+        fixed = np.where(is_below_zero, 0.0, fixed)
+        per_byte = np.where(is_below_zero, g / gg, per_byte)
     counts = np.arange(1, len(sizes) + 1) - np.arange(len(sizes))[:, None]
     return np.maximum(counts - fixed * f - per_byte * g, 0.0), fixed, per_byte
 
@@ -146,8 +149,8 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         sizes
     """
     records = [run for table in tables for run in table.records]
-    two = [run for run in records if BETWEEN_TWO.fullmatch(run.region)]
-    latencies = _latencies(records, two)
+    pair_records = [run for run in records if BETWEEN_TWO.fullmatch(run.region)]
+    latencies = _latencies_of_pairs(records, pair_records)
     sizes = np.unique([run.n or 0.0 for run in latencies])
     if len(sizes) < LEAST_POINTS:
         raise SpecError(
@@ -158,16 +161,18 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     )
     ranges = message_ranges(sizes, times)
     # A benchmark that has latencies of its own, of which others were taken, may count two ways.
-    other_regions = {run.region for run in two if run.metric == "time"} - {latencies[0].region}
+    other_regions = {run.region for run in pair_records if run.metric == "time"} - {
+        latencies[0].region
+    }
     rates = [
         run
-        for run in two
+        for run in pair_records
         if run.metric == "throughput" and "bi" not in run.region.casefold() and run.value > 0
         if run.region not in other_regions
     ]
     spec = ImportedSpec("network", _title(tables), latencies[0].file)
-    numbered = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
-    titles = _PROTOCOLS[_is_verb(latencies[0])] if len(ranges) == 2 else numbered
+    numbered_titles = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
+    titles = _PROTOCOLS[_is_verb(latencies[0])] if len(ranges) == 2 else numbered_titles
     wire, source = _wire_time(ranges, rates)
     spec.document |= {
         "source": "measured",
@@ -197,8 +202,8 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         "switch": quantity(0, "us", "inside", True),
         "medium": "switched",
     }
-    _show(spec, latencies, ranges, sizes, times)
-    _name_unused(spec, records, {id(run) for run in (*latencies, *rates)})
+    _add_fit_table(spec, latencies, ranges, sizes, times)
+    _note_unused(spec, records, {id(run) for run in (*latencies, *rates)})
     return spec
 
 
@@ -206,24 +211,28 @@ PING_PONG = "PingPong"
 """The benchmark of Intel's that measures the way of one message; others have two under way."""
 
 
-def _latencies(records: Sequence[Measurement], two: Sequence[Measurement]) -> list[Measurement]:
-    """Return the latencies among measurements between two processes; refuse none, and those of
-    several benchmarks.
+def _latencies_of_pairs(
+    records: Sequence[Measurement], pair_records: Sequence[Measurement]
+) -> list[Measurement]:
+    """Return the latencies of messages between two processes. Refuse files without any, with those
+    of several benchmarks, or with a latency of 0.
 
     Parameters
     ----------
     records : measurements of the files; a lack of latencies is refused at the line of the first
-    two : measurements between two processes
+    pair_records : measurements between two processes
     """
-    latencies = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
+    latencies = [
+        run for run in pair_records if run.metric == "time" and "read" not in run.region.casefold()
+    ]
     if not latencies:
         are_throughputs_alone = all(run.metric == "throughput" for run in records)
-        way = (
+        advice = (
             "give the file of its latencies as well"
             if are_throughputs_alone
             else "a collective is read by measured and fit"
         )
-        message = f"there is no latency of messages between two processes; {way}"
+        message = f"there is no latency of messages between two processes; {advice}"
         raise SpecError([records[0].problem(message, "")])
     names = list(dict.fromkeys(run.region for run in latencies))
     if PING_PONG in names:
@@ -231,14 +240,14 @@ def _latencies(records: Sequence[Measurement], two: Sequence[Measurement]) -> li
     elif len(names) > 1:
         message = f"latencies of several benchmarks, {', '.join(names)}; give one"
         raise SpecError([latencies[0].problem(message, "")])
-    if zero := next((run for run in latencies if not run.value > 0), None):
-        raise SpecError([zero.problem("is 0; a message takes some time")])
+    if zero_run := next((run for run in latencies if not run.value > 0), None):
+        raise SpecError([zero_run.problem("is 0; a message takes some time")])
     return latencies
 
 
 def _wire_time(ranges: Sequence[MessageRange], rates: Sequence[Measurement]) -> tuple[float, str]:
-    """Return the time of a byte on the wire [s/B] and its source: the largest rate, or the least
-    time in the fitted lines if that is less.
+    """Return the time of a byte on the wire [s/B] and its source: from the largest rate, or from
+    the fitted lines if their least time is shorter.
     """
     least = min(message_range.per_byte for message_range in ranges)
     fastest = max(rates, key=lambda run: run.value, default=None)
@@ -247,24 +256,29 @@ def _wire_time(ranges: Sequence[MessageRange], rates: Sequence[Measurement]) -> 
     return least, "the least time of a byte in the lines fitted to the latencies"
 
 
-def _name_unused(
+def _note_unused(
     spec: ImportedSpec, records: Sequence[Measurement], used_lines: Container[int]
 ) -> None:
-    """Note the benchmarks of the files that the network does not use, with their largest rates."""
+    """Note the benchmarks in the files that the network does not use, with their largest rates."""
     runs_by_region: dict[str, list[Measurement]] = {}
     for run in records:
         if id(run) not in used_lines:
             runs_by_region.setdefault(run.region, []).append(run)
     for region, runs in runs_by_region.items():
         rates = [run for run in runs if run.metric == "throughput"]
-        best = max(rates, key=lambda run: run.value, default=None)
-        rate_text = f": at most {best.text} of {best.p} processes together" if best else ""
+        fastest_run = max(rates, key=lambda run: run.value, default=None)
+        rate_text = (
+            f": at most {fastest_run.text} of {fastest_run.p} processes together"
+            if fastest_run
+            else ""
+        )
         spec.say(
             f"{region} is not used, for a network has the costs of one message at a time{rate_text}"
         )
 
 
 def _title(tables: Sequence[Measurements]) -> str:
+    """Return the title of the network: the tools that measured it."""
     return f"Network measured with {', '.join(dict.fromkeys(table.title for table in tables))}"
 
 
@@ -273,12 +287,14 @@ _PROTOCOLS = (("eager", "rendezvous"), ("inline", "by-address"))
 
 
 def _is_verb(run: Measurement) -> bool:
+    """Return whether a benchmark is of an operation of an adapter, and not of MPI."""
     return re.match("(RDMA_)?(Send|Write|Read)", run.region, re.IGNORECASE) is not None
 
 
 def _cost_of_range(
     message_range: MessageRange, name: str, index: int, sizes: Array, wire: float, count: int
 ) -> tuple[str, dict[str, Any]]:
+    """Return the costs of a range of sizes by its name; each end has half of the line's cost."""
     fixed = quantity(message_range.fixed / 2 * 1e6, "us", "halves", True)
     per_byte = quantity(max(0.0, message_range.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
@@ -290,7 +306,7 @@ def _cost_of_range(
     return name, cost
 
 
-def _show(
+def _add_fit_table(
     spec: ImportedSpec,
     latencies: Sequence[Measurement],
     ranges: Sequence[MessageRange],
@@ -312,20 +328,22 @@ def _show(
         for size, time, line, error in zip(sizes, times, fitted_times, errors, strict=True)
     ]
     spec.say(f"the lines miss the times by at most {100 * np.abs(errors).max():.1f} %")
-    most = max(
+    largest_jump = max(
         (upper_range.fixed - lower_range.fixed for lower_range, upper_range in pairwise(ranges)),
         default=0.0,
     )
     for lower_range, upper_range in pairwise(ranges):
-        limit = (
+        limit_in_words = (
             f"the {_PROTOCOLS[_is_verb(latencies[0])][0]} limit lies"
-            if upper_range.fixed - lower_range.fixed == most > 0
+            if upper_range.fixed - lower_range.fixed == largest_jump > 0
             else "a range of sizes ends"
         )
-        fixed = f"{lower_range.fixed * 1e6:.3g} us before, {upper_range.fixed * 1e6:.3g} us after"
+        jump_in_words = (
+            f"{lower_range.fixed * 1e6:.3g} us before, {upper_range.fixed * 1e6:.3g} us after"
+        )
         spec.say(
-            f"{limit} between {sizes[lower_range.last]:.0f} B and {sizes[upper_range.first]:.0f} B;"
-            f" fixed part {fixed}"
+            f"{limit_in_words} between {sizes[lower_range.last]:.0f} B and"
+            f" {sizes[upper_range.first]:.0f} B; fixed part {jump_in_words}"
         )
     if len(latencies) > len(sizes):
         spec.say(f"{len(latencies)} times of {len(sizes)} sizes; the median of each is taken")

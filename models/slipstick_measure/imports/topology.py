@@ -28,7 +28,7 @@ _ADAPTER = re.compile(r"(mlx\d_|hfi1_|cxi|hsn|bnxt_re|irdma|qedr|efa_|rdmap\d+s)
 """Names of adapters of the networks of clusters; others, as eth0, serve administration."""
 _BINARY = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _MEMORY = ("NUMANode", "Node")
-_BESIDE = ("MemCache", *_MEMORY)
+_MEMORY_OBJECTS = ("MemCache", *_MEMORY)
 
 
 @dataclass
@@ -55,12 +55,12 @@ class ComputerPart:
 
     def every(self, *kinds: str) -> Iterator[ComputerPart]:
         """Yield the nested parts of given kinds, at any depth, in order."""
-        waiting = self.parts[::-1]
-        while waiting:
-            part = waiting.pop()
+        pending = self.parts[::-1]
+        while pending:
+            part = pending.pop()
             if part.kind in kinds:
                 yield part
-            waiting += part.parts[::-1]
+            pending += part.parts[::-1]
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Topology:
     cores : how many programs may use
     threads : of each core
     core_kinds : how many kinds of cores there are
-    domains : of each memory its line, the cores that are nearest to it, as text, how many they are,
+    domains : for each memory: its line, a key of the cores that are nearest to it, their number,
         and its capacity [B]
     adapters : to a network of a cluster
     disallowed : cores that programs may not use
@@ -98,57 +98,60 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     reading.text = without_document_type(reading.text)
     root = parsed(reading)
     computer = ComputerPart("", 1)
-    kinds = {place: str(number) for number, kind in enumerate(root.every("cpukind"))
-             for place in _places(kind.get("cpuset"))}  # fmt: skip
+    kind_by_thread = {member: str(number) for number, kind in enumerate(root.every("cpukind"))
+             for member in _members_of_set(kind.get("cpuset"))}  # fmt: skip
     allowed: set[int] | None = None
-    waiting = [(computer, element) for element in reversed(_topology(root))]
-    while waiting:
-        parent, element = waiting.pop()
+    pending = [(computer, element) for element in reversed(_outermost_objects(root))]
+    while pending:
+        parent, element = pending.pop()
         if element.get("type") == "Machine" and "0xf...f" not in element.get("allowed_cpuset"):
-            allowed = set(_places(element.get("allowed_cpuset"))) or None
-        part = _xml_part(element, kinds, allowed)
+            allowed = set(_members_of_set(element.get("allowed_cpuset"))) or None
+        part = _xml_part(element, kind_by_thread, allowed)
         parent.parts.append(part)
         inner_objects = [child for child in element.children if child.tag == "object"]
-        waiting += [(part, child) for child in reversed(inner_objects)]
-    return _spec(reading, base, "hwloc", _counted_parts(reading, computer))
+        pending += [(part, child) for child in reversed(inner_objects)]
+    return _machine_of_computer(reading, base, "hwloc", _counted_parts(reading, computer))
 
 
-def _topology(root: XmlElement) -> list[XmlElement]:
+def _outermost_objects(root: XmlElement) -> list[XmlElement]:
+    """Return the outermost objects of a topology."""
     return [part for top in root.children for part in top.children if part.tag == "object"]
 
 
 def _xml_part(
-    element: XmlElement, kinds: Mapping[int, str], allowed: set[int] | None
+    element: XmlElement, kind_by_thread: Mapping[int, str], allowed: set[int] | None
 ) -> ComputerPart:
     """Return an object of XML without the objects inside it."""
     memory = element.get("local_memory")
-    place = element.get("os_index")
+    thread = element.get("os_index")
     part = ComputerPart(element.get("type"), element.line, element.get("name"))
     part.memory = float(memory) if re.fullmatch("[0-9]{1,18}", memory) else 0.0
     if part.kind == "Core":
-        of_threads = {kinds.get(place, "") for place in _places(element.get("cpuset"))}
-        part.core_kind = " ".join(sorted(of_threads))
-    if part.kind == "PU" and allowed is not None and place.isdigit():
-        part.allowed = int(place) in allowed
+        kinds_of_threads = {
+            kind_by_thread.get(thread, "") for thread in _members_of_set(element.get("cpuset"))
+        }
+        part.core_kind = " ".join(sorted(kinds_of_threads))
+    if part.kind == "PU" and allowed is not None and thread.isdigit():
+        part.allowed = int(thread) in allowed
     return part
 
 
-def _places(cpuset: str) -> list[int]:
-    """List the members of a set that is written as hexadecimal words of 32 bits."""
+def _members_of_set(cpuset: str) -> list[int]:
+    """Return the numbers in a set that is written as hexadecimal words of 32 bits."""
     words = cpuset.replace("0x", "").split(",")
     if not all(re.fullmatch(r"[0-9a-fA-F]{0,8}", word) for word in words) or len(words) > 4096:
         return []
     bits = int("".join(word.rjust(8, "0") for word in words) or "0", 16)
-    return [place for place, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]
+    return [member for member, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
 
 
 _LINE = re.compile(r"(?P<indent> *+)(?P<rest>[A-Za-z0-9].*)")
-_WHOLE = ("Machine", "System")
+_WHOLE_COMPUTER = ("Machine", "System")
 LSTOPO_PART = re.compile(
     r"^ *(?:Package|Socket|NUMANode|Group[0-9]?|Die|L3) L#[0-9]+\b", re.MULTILINE
 )
 """A line of a part of a computer, as lstopo prints it."""
-_PIECE = re.compile(r"(?P<kind>[A-Za-z]+)[0-9]?[a-z]*")
+_PART_NAME = re.compile(r"(?P<kind>[A-Za-z]+)[0-9]?[a-z]*")
 _SIZE = re.compile(r"(?:^|[ (])(?:local=)?(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
 _LOCAL = re.compile(r"local=(?P<number>[0-9]{1,12})(?P<prefix>[KMGT]?)i?B")
 _DEVICE = re.compile(r'"([^"]{1,100})"')
@@ -163,67 +166,67 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     computer = ComputerPart("", 1)
     open_parts: list[tuple[int, ComputerPart]] = [(-1, computer)]
-    first = _first_part(reading)
-    outermost = first["rest"].split()[0]
+    first_line = _first_part(reading)
+    outermost = first_line["rest"].split()[0]
     is_begun = False
     for number, text in enumerate(reading.lines, 1):
         match = _LINE.fullmatch(text.rstrip())
-        is_begun = is_begun or (match is not None and match[0] == first[0])
+        is_begun = is_begun or (match is not None and match[0] == first_line[0])
         if not is_begun:
             continue
         if match is None or (
             len(open_parts) > 1
-            and len(match["indent"]) <= len(first["indent"])
-            and (outermost in _WHOLE or not match["rest"].startswith(f"{outermost} L#"))
+            and len(match["indent"]) <= len(first_line["indent"])
+            and (outermost in _WHOLE_COMPUTER or not match["rest"].startswith(f"{outermost} L#"))
         ):
             break  # a summary by depths stands below
         indent = len(match["indent"])
         while open_parts[-1][0] >= indent:
             open_parts.pop()
-        for index, piece in enumerate(match["rest"].split(" + ")):
-            part = _printed_part(piece, number)
+        for index, part_text in enumerate(match["rest"].split(" + ")):
+            part = _printed_part(part_text, number)
             open_parts[-1][1].parts.append(part)
             # Parts that share a line are inside one another, at the same indentation.
             open_parts.append((indent if index == 0 else indent + 1, part))
-    return _spec(reading, base, "lstopo", _counted_parts(reading, computer))
+    return _machine_of_computer(reading, base, "lstopo", _counted_parts(reading, computer))
 
 
 def _first_part(reading: Reading) -> re.Match[str]:
-    """Return the line of the whole computer; where it was not copied, the first part, which must be
-    the first of its kind.
+    """Return the line of the whole computer. If it was not copied, return the line of the first
+    part, which must be the first of its kind.
     """
     lines = [match for text in reading.lines if (match := _LINE.fullmatch(text.rstrip()))]
-    whole_line = next((line for line in lines if line["rest"].startswith(_WHOLE)), None)
+    whole_line = next((line for line in lines if line["rest"].startswith(_WHOLE_COMPUTER)), None)
     if whole_line:
         return whole_line
-    first = next((line for line in lines if LSTOPO_PART.match(line[0])), None)
-    if first is None or re.search(r"\b(?!PU)[A-Za-z0-9]+ L#(?!0\b)", first[0]):
+    first_line = next((line for line in lines if LSTOPO_PART.match(line[0])), None)
+    if first_line is None or re.search(r"\b(?!PU)[A-Za-z0-9]+ L#(?!0\b)", first_line[0]):
         message = "the line that begins with Machine and parts below it are missing; give all that"
         reading.refuse(1, "", f"{message} lstopo prints")
     reading.odd(1, "", "the line that begins with Machine is missing; what follows is taken as all")
-    return first
+    return first_line
 
 
-def _printed_part(piece: str, number: int) -> ComputerPart:
-    """Return the part that a piece of a line of lstopo names, such as Core L#0 (P#1)."""
-    name = piece.split("(")[0].split(" L#")[0].strip()
-    matched = _PIECE.match(name)
-    kind = matched["kind"] if matched else name
-    size = _LOCAL.search(piece) or _SIZE.search(piece)
-    device = _DEVICE.search(piece)
+def _printed_part(part_text: str, number: int) -> ComputerPart:
+    """Return the part that a text of lstopo names, such as Core L#0 (P#1)."""
+    name = part_text.split("(")[0].split(" L#")[0].strip()
+    name_match = _PART_NAME.match(name)
+    kind = name_match["kind"] if name_match else name
+    size = _LOCAL.search(part_text) or _SIZE.search(part_text)
+    device = _DEVICE.search(part_text)
     part = ComputerPart(
         "Package" if kind == "Socket" else kind, number, device[1] if device else ""
     )
     if kind in _MEMORY and size:
         part.memory = float(size["number"]) * 1024.0 ** _BINARY[size["prefix"]]
-    if kind == "Core" and (core_kind := re.search(r"cpukind=([0-9]+)", piece)):
+    if kind == "Core" and (core_kind := re.search(r"cpukind=([0-9]+)", part_text)):
         part.core_kind = core_kind[1]
-    part.allowed = "(disallowed)" not in piece
+    part.allowed = "(disallowed)" not in part_text
     return part
 
 
 def _counted_parts(reading: Reading, computer: ComputerPart) -> Topology:
-    """Count the parts in a tree.
+    """Count the cores, threads, memories and adapters in the tree of a computer.
 
     A memory is nearest to the cores below it (hwloc 1), or else to those below the part that holds
     it (hwloc 2).
@@ -246,7 +249,7 @@ def _counted_parts(reading: Reading, computer: ComputerPart) -> Topology:
         holder = holders.pop()
         for part in holder.parts:
             holder_of_cores = (
-                part if part.kind in _BESIDE and any(part.every("Core", "PU")) else holder
+                part if part.kind in _MEMORY_OBJECTS and any(part.every("Core", "PU")) else holder
             )
             memories = [part] if part.kind in _MEMORY else []
             memories += part.every(*_MEMORY) if part.kind == "MemCache" else []
@@ -280,21 +283,23 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : no core, or no machine to extend
     """
-    core_of: dict[str, tuple[str, str]] = {}
-    usable: Counter[tuple[str, str]] = Counter()
+    core_by_thread: dict[str, tuple[str, str]] = {}
+    thread_count_by_core: Counter[tuple[str, str]] = Counter()
     domains: list[tuple[int, str, int, float]] = []
-    nearest: set[tuple[str, str]] = set()
-    first = 1
+    cores_of_domain: set[tuple[str, str]] = set()
+    first_line = 1
     for number, text in enumerate(reading.lines, 1):
         if row := _THREAD_ROW.fullmatch(text):
-            first = first if core_of else number
-            core_of[row[1]] = row[4], row[3]
-            usable[core_of[row[1]]] += bool(row[5])
+            first_line = first_line if core_by_thread else number
+            core_by_thread[row[1]] = row[4], row[3]
+            thread_count_by_core[core_by_thread[row[1]]] += bool(row[5])
         elif members := _MEMBERS.fullmatch(text):
-            nearest = {core_of[thread] for thread in members[1].split() if thread in core_of}
+            cores_of_domain = {
+                core_by_thread[thread] for thread in members[1].split() if thread in core_by_thread
+            }
         elif total := _TOTAL.fullmatch(text):
             size = reading.number(number, "total memory", total[1])
-            nearby_cores = sorted(core for core in nearest if usable[core])
+            nearby_cores = sorted(core for core in cores_of_domain if thread_count_by_core[core])
             name = " ".join(nearby_cores[0]) if nearby_cores else ""
             domains.append(
                 (
@@ -306,24 +311,33 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
             )
     if reading.problems:
         reading.finished()
-    cores = [core for core, count in usable.items() if count]
+    cores = [core for core, count in thread_count_by_core.items() if count]
     if not cores:
         message = (
             "there is no row of a hardware thread in it; likwid-topology prints them without -c"
         )
         reading.refuse(1, "", message)
-    threads = [usable[core] for core in cores]
-    return _spec(
+    threads = [thread_count_by_core[core] for core in cores]
+    return _machine_of_computer(
         reading,
         base,
         "likwid-topology",
         Topology(
-            len(cores), threads, len(set(threads)), domains, 0, len(usable) - len(cores), first
+            len(cores),
+            threads,
+            len(set(threads)),
+            domains,
+            0,
+            len(thread_count_by_core) - len(cores),
+            first_line,
         ),
     )
 
 
-def _spec(reading: Reading, base: str | None, tool: str, topology: Topology) -> ImportedSpec:
+def _machine_of_computer(
+    reading: Reading, base: str | None, tool: str, topology: Topology
+) -> ImportedSpec:
+    """Return a machine of the numbers in a topology, which extends one that has the rates."""
     if base is None:
         message = (
             "this tells no rates and no network; name the machine that has them: --extends NAME"

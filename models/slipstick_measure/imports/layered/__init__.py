@@ -15,8 +15,8 @@ from typing import Any
 
 from slipstick.errors import SpecError
 from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
-from slipstick_measure.imports.layered.lowering import lowered
-from slipstick_measure.imports.layered.replicas import written_out
+from slipstick_measure.imports.layered.lowering import activity_of
+from slipstick_measure.imports.layered.replicas import with_copies
 from slipstick_measure.imports.layered.text import read_text
 from slipstick_measure.imports.layered.variables import Variables
 from slipstick_measure.imports.layered.xml import read_xml
@@ -38,7 +38,7 @@ def layered_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : what cannot be read, or what an activity cannot say, each by name
     """
-    spec, variables = _read(reading)
+    spec, variables = _read_network(reading)
     for note in reading.notes:
         spec.say(f"line {note.line}: {note.message}")
     if reading.hints.unit is None:
@@ -51,10 +51,11 @@ def layered_spec(reading: Reading) -> ImportedSpec:
     return spec
 
 
-def _read(reading: Reading) -> tuple[ImportedSpec, Variables]:
+def _read_network(reading: Reading) -> tuple[ImportedSpec, Variables]:
+    """Read a network and write it as an activity; return the spec and the variables of the file."""
     ledger = Ledger(FORMAT, reading)
-    read = read_xml if reading.text.lstrip()[:1] == "<" else read_text
-    network, variables = read(reading, ledger)
+    read_file = read_xml if reading.text.lstrip()[:1] == "<" else read_text
+    network, variables = read_file(reading, ledger)
     if reading.problems:
         raise SpecError(reading.problems)
     network.parameters = {
@@ -63,43 +64,52 @@ def _read(reading: Reading) -> tuple[ImportedSpec, Variables]:
         if name in variables.used
     }
     title = f"Layered model {reading.name}"
-    spec = lowered(written_out(network), lambda: SpecNames(reading), ledger, title)
+    spec = activity_of(with_copies(network), lambda: SpecNames(reading), ledger, title)
     return ledger.close(spec), variables
 
 
 def _axes(
     reading: Reading, document: dict[str, Any], ranges: Mapping[str, list[float]]
 ) -> list[SpecAxes]:
-    """Return the axes of a study over all combinations of ranges; empty if a range changes which
-    steps exist.
+    """Return the axes of a study over all combinations of the ranges; empty if a range changes
+    which steps exist, or there are too many combinations.
     """
     points = list(product(*ranges.values()))[: MOST_POINTS + 1]
     if len(points) > MOST_POINTS:
         return []
-    leaves = []
+    values_of_points = []
     for values in points:
         settings = dict(zip(ranges, map(exact_number, values), strict=True))
         hints = replace(reading.hints, settings={**settings, **reading.hints.settings})
-        spec, _ = _read(Reading(reading.file, reading.text, hints))
-        leaves.append(dict(_leaves(spec.document)))
-    own_values = dict(_leaves(document))
-    if any(set(leaf) != set(own_values) for leaf in leaves):
+        spec, _ = _read_network(Reading(reading.file, reading.text, hints))
+        values_of_points.append(dict(_values_by_path(spec.document)))
+    own_values = dict(_values_by_path(document))
+    if any(set(values_of_point) != set(own_values) for values_of_point in values_of_points):
         return []
     changed_paths = [
-        path for path in own_values if any(leaf[path] != own_values[path] for leaf in leaves)
+        path
+        for path in own_values
+        if any(values_of_point[path] != own_values[path] for values_of_point in values_of_points)
     ]
     return (
-        [{path: [leaf[path] for leaf in leaves] for path in changed_paths}] if changed_paths else []
+        [
+            {
+                path: [values_of_point[path] for values_of_point in values_of_points]
+                for path in changed_paths
+            }
+        ]
+        if changed_paths
+        else []
     )
 
 
-def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values in plain data by path; a quantity counts as one value."""
+def _values_by_path(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values in plain data, each with its path; a quantity counts as one value."""
     if isinstance(tree, dict) and "value" not in tree:
         for key, subtree in tree.items():
-            yield from _leaves(subtree, f"{path}.{key}" if path else str(key))
+            yield from _values_by_path(subtree, f"{path}.{key}" if path else str(key))
     elif isinstance(tree, list):
         for index, subtree in enumerate(tree):
-            yield from _leaves(subtree, f"{path}.{index}")
+            yield from _values_by_path(subtree, f"{path}.{index}")
     else:
         yield path, tree["value"] if isinstance(tree, dict) else tree

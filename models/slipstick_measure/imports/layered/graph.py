@@ -1,5 +1,5 @@
-"""The activities of a task, told by what comes after what, as a nesting of sequences, choices,
-forks and loops, with the places of replies.
+"""The activities of a task as nested sequences, choices, forks and loops with replies, from the
+order that a file states between them.
 """
 
 from __future__ import annotations
@@ -74,19 +74,19 @@ def program(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
             if phase > 1 and Reply() not in steps:
                 steps.append(Reply())
             work = entry.phases[phase]
-            steps += [] if work.idle else [Do(work)]
+            steps += [] if work.is_idle else [Do(work)]
         return tuple(steps)
     if not entry.start:
         return ()
     return _Graph(network, network.task_of(entry.name), entry.name).sequence(entry.start)
 
 
-def inside(step: Step) -> Iterator[Step]:
+def with_inner_steps(step: Step) -> Iterator[Step]:
     """Yield a step and all steps inside it."""
     yield step
-    for body in _parts(step):
+    for body in _bodies_of_step(step):
         for substep in body:
-            yield from inside(substep)
+            yield from with_inner_steps(substep)
 
 
 def replies(steps: Sequence) -> float:
@@ -104,7 +104,8 @@ def replies(steps: Sequence) -> float:
     return total
 
 
-def _parts(step: Step) -> tuple[Sequence, ...]:
+def _bodies_of_step(step: Step) -> tuple[Sequence, ...]:
+    """Return the sequences of steps inside a step."""
     if isinstance(step, Both):
         return step.branches
     if isinstance(step, Either):
@@ -116,18 +117,20 @@ def _parts(step: Step) -> tuple[Sequence, ...]:
 
 def shape(steps: Sequence) -> str:
     """Return the structure of steps as text without names, to compare steps."""
-    words: list[str] = []
+    texts: list[str] = []
     for step in steps:
         if isinstance(step, Do):
             work = step.work
             calls = [(call.target, call.count, call.waits) for call in work.calls]
-            words.append(repr((work.demand, work.scv, work.think, work.whole_calls, calls)))
+            texts.append(repr((work.demand, work.scv, work.think, work.whole_calls, calls)))
         else:
             numbers = [
                 amount for amount, _ in getattr(step, "options", getattr(step, "bodies", ()))
             ]
-            words.append(f"{type(step).__name__}{numbers}{[shape(body) for body in _parts(step)]}")
-    return ";".join(words)
+            texts.append(
+                f"{type(step).__name__}{numbers}{[shape(body) for body in _bodies_of_step(step)]}"
+            )
+    return ";".join(texts)
 
 
 @dataclass
@@ -165,6 +168,7 @@ class _Graph:
         return tuple(path.steps)
 
     def _refuse(self, line: int, why: str = "") -> NoReturn:
+        """Refuse the activities of the task; raises SpecError."""
         name = short(self._task.name)
         why = why or "are no nesting of sequences, choices, forks and loops"
         self._network.refuse(line, "activities", f"the activities of {name} {why}")
@@ -179,7 +183,7 @@ class _Graph:
             if depth > MOST_DEPTH or self._nodes > MOST_NODES:
                 self._refuse(self._task.line, "are nested too deep, or go round in a circle")
             work = self._task.activities[name]
-            path.steps += [] if work.idle else [Do(work)]
+            path.steps += [] if work.is_idle else [Do(work)]
             if self._entry in self._task.replies.get(name, ()):
                 if Reply() in path.steps:
                     self._refuse(work.line, f"reply to {short(self._entry)} twice in a row")
@@ -215,18 +219,18 @@ class _Graph:
                 self._follow_joins(branch, depth)
         join = self._common_join(branches, precedence)
         if precedence.fork == "and":
-            path.steps.append(self._both(branches, join))
+            path.steps.append(self._parallel_step(branches, join))
         else:
-            self._either(precedence, branches, path)
+            self._add_choice(precedence, branches, path)
         return self._activity_after_join(join, branches, path)
 
     def _follow_joins(self, path: _ActivityPath, depth: int) -> None:
         """Continue past joins of alternatives, which do not wait."""
         while path.join is not None and path.join.join == "or" and not path.join.fork:
-            follow = self._path_from(path.join.after[0][0], depth + 1)
-            path.steps += follow.steps
-            path.join = follow.join
-            path.reached = follow.reached
+            path_after_join = self._path_from(path.join.after[0][0], depth + 1)
+            path.steps += path_after_join.steps
+            path.join = path_after_join.join
+            path.reached = path_after_join.reached
 
     def _complete_steps(self, name: str, depth: int, line: int) -> Sequence:
         """Return steps that must end without a join."""
@@ -249,18 +253,19 @@ class _Graph:
             self._refuse(joins[0].line)
         return joins[0] if joins else None
 
-    def _both(self, branches: list[_ActivityPath], join: Precedence | None) -> Both:
+    def _parallel_step(self, branches: list[_ActivityPath], join: Precedence | None) -> Both:
+        """Return the step with these parallel branches."""
         quorum = join.quorum if join else 0
         return Both(tuple(tuple(path.steps) for path in branches), quorum)
 
-    def _either(
+    def _add_choice(
         self, precedence: Precedence, branches: list[_ActivityPath], path: _ActivityPath
     ) -> None:
         """Add a choice between branches."""
         shares = [share for _, share in precedence.after]
         total = sum(share.value for share in shares)
-        plain = not any(share.formula for share in shares)
-        if abs(total - 1) > 1e-6 and plain and is_rounded([share.value for share in shares]):
+        are_plain = not any(share.formula for share in shares)
+        if abs(total - 1) > 1e-6 and are_plain and is_rounded([share.value for share in shares]):
             note = f"probabilities add up to {total:.9g} by rounding, and are scaled to 1"
             self._network.reading.odd(precedence.line, "", note)
             shares = [ModelAmount(share.value / total) for share in shares]

@@ -29,10 +29,10 @@ from slipstick_measure.imports.layered.graph import (
     Reply,
     Sequence,
     Step,
-    inside,
     program,
     replies,
     shape,
+    with_inner_steps,
 )
 from slipstick_measure.imports.layered.model import (
     Call,
@@ -42,7 +42,7 @@ from slipstick_measure.imports.layered.model import (
     Processor,
     Task,
     Work,
-    unlimited,
+    is_unlimited,
 )
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.imports.names import SpecNames, exact_number
@@ -53,8 +53,8 @@ MOST_ITEMS = 3000
 TOO_MANY_STEPS = f"more than {MOST_ITEMS:,} steps"
 TOO_DEEP = f"steps that are nested more than {MOST_NESTED} deep"
 MOST_DEPTH = 60
-SURE = 1e-4
-"""Difference from one reply that is rounding of probabilities."""
+REPLY_TOLERANCE = 1e-4
+"""Difference of the mean number of replies from 1 that is due to rounding of probabilities."""
 MOST_AT_ONCE = 500
 """Processors of a group that executes requests without reply, or what an unlimited server does
 after its replies: so many are executed at the same time at most.
@@ -70,8 +70,8 @@ DIGITS, REPEATS, WHOLE = "digits", "repeats", "whole"
 by one repeat, which has fewer steps; or by the whole numbers next to their means.
 """
 
-LEAST_CHANCE = 1e-9
-"""Chance of a geometric number beyond its written digits."""
+LEAST_PROBABILITY = 1e-9
+"""Probability of a geometric number beyond its written digits."""
 
 THINK = "think"
 ARRIVALS = "arrivals"
@@ -102,12 +102,12 @@ class Lowering:
     resources: dict[str, Any] = field(default_factory=dict)
     groups: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
-    _calls: dict[str, Items] = field(default_factory=dict)
+    _items_by_entry: dict[str, Items] = field(default_factory=dict)
     _programs: dict[str, Sequence] = field(default_factory=dict)
-    _open: list[str] = field(default_factory=list)
-    _demands: dict[int, str] = field(default_factory=dict)
-    _sizes: dict[int, tuple[int, object]] = field(default_factory=dict)
-    _workers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _open_entries: list[str] = field(default_factory=list)
+    _parameter_by_work: dict[int, str] = field(default_factory=dict)
+    _cached_sizes: dict[int, tuple[int, object]] = field(default_factory=dict)
+    _worker_groups: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def spec(self, title: str) -> ImportedSpec:
         """Return the activity.
@@ -127,7 +127,7 @@ class Lowering:
         references = [task for task in self.network.tasks.values() if task.is_reference]
         for task in references:
             for name in task.entries:
-                self._reference(task, self.network.entries[name])
+                self._add_reference_group(task, self.network.entries[name])
         arrivals = [entry for entry in self.network.entries.values() if entry.arrivals.value]
         if not references and not arrivals:
             message = (
@@ -140,19 +140,23 @@ class Lowering:
             document = self._open_stream(arrivals[0])
         else:
             for entry in arrivals:
-                self._source(entry)
+                self._add_arrival_group(entry)
             document = {}
-        if not document or self._workers:
+        if not document or self._worker_groups:
             document = self._document_with_groups(document)
         self._check(document)
-        return ImportedSpec("activity", title, self.network.reading.file, self._laid_out(document))
+        return ImportedSpec(
+            "activity", title, self.network.reading.file, self._document_in_order(document)
+        )
 
     def _document_with_groups(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the groups of the file; a single closed group becomes its population."""
         if document:  # an open stream whose requests wake others: arrivals as a group
             self.groups.clear()
-            self._source(next(e for e in self.network.entries.values() if e.arrivals.value))
-        groups = {**self.groups, **self._workers}
+            self._add_arrival_group(
+                next(e for e in self.network.entries.values() if e.arrivals.value)
+            )
+        groups = {**self.groups, **self._worker_groups}
         if len(groups) == 1:
             ((_, group),) = groups.items()
             return {
@@ -161,7 +165,8 @@ class Lowering:
             }
         return {"groups": groups}
 
-    def _laid_out(self, document: dict[str, Any]) -> dict[str, Any]:
+    def _document_in_order(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return the document of the spec with its sections in the usual order."""
         sections = {"parameters": self.parameters} if self.parameters else {}
         components = sorted(_components(document) - {THINK, ARRIVALS})
         return {
@@ -173,6 +178,7 @@ class Lowering:
         }
 
     def _check(self, document: dict[str, Any]) -> None:
+        """Raise if the cycles have too many steps, are nested too deep, or take no time."""
         cycles = [document["cycle"]] if "cycle" in document else []
         cycles += [group["cycle"] for group in document.get("groups", {}).values()]
         # Before any walk of the steps as written out: shared lists make their number exponential.
@@ -211,9 +217,10 @@ class Lowering:
             self.ledger.declare("communication-delays", line, name)
 
     def _declare_shares(self, processor: Processor, tasks: list[Task]) -> None:
+        """Declare the groups of a processor if they are not all limited to their shares."""
         task_groups = {task.group for task in tasks}
         are_all_capped = all(
-            group in self.network.shares and self.network.shares[group].capped
+            group in self.network.shares and self.network.shares[group].is_capped
             for group in task_groups
         )
         if not are_all_capped and len(task_groups) > 1:
@@ -221,39 +228,41 @@ class Lowering:
 
     # Populations --------------------------------------------------------------------------------
 
-    def _reference(self, task: Task, entry: LayeredEntry) -> None:
+    def _add_reference_group(self, task: Task, entry: LayeredEntry) -> None:
         """Add the group of a reference task, which thinks and calls its entry without occupying a
         thread.
         """
         cycle: Items = []
         if task.think.value or task.think.formula:
             cycle.append(self._delay(task.name, task.line, task.think))
-        self._open.append(entry.name)
-        cycle += self._items_with_release(entry, task, _plain(self._program(entry)), [])
-        self._open.pop()
+        self._open_entries.append(entry.name)
+        cycle += self._items_with_release(entry, task, _without_replies(self._program(entry)), [])
+        self._open_entries.pop()
         if not cycle:
             return
-        if unlimited(task.threads):
+        if is_unlimited(task.threads):
             message = f"{short(task.name)} has unlimited customers; give it a multiplicity"
             self.network.refuse(task.line, "task", message)
         processors = task.threads.formula or round(task.threads.value)
         self.groups[self._plain_name(task.name)] = {"processors": processors, "cycle": cycle}
 
     def _open_stream(self, entry: LayeredEntry) -> dict[str, Any]:
+        """Return the document of a single stream of arrivals to an entry."""
         rate = self._rate(entry)
-        cycle = self._call(entry.name)
+        cycle = self._items_of_call(entry.name)
         return {"population": {"arrivals": rate}, "cycle": cycle} if cycle else {"cycle": []}
 
     def _rate(self, entry: LayeredEntry) -> Any:
+        """Return the arrival rate of an entry."""
         if entry.arrivals.formula:
             return f"({entry.arrivals.formula}) / {self._parameter_of_one_second()}"
         rate = entry.arrivals.value / self.names.second
         source_place = f"{self.network.reading.name}:{entry.line}"
         return {"value": f"{exact_number(rate)} /s", "source": source_place}
 
-    def _source(self, entry: LayeredEntry) -> None:
+    def _add_arrival_group(self, entry: LayeredEntry) -> None:
         """Add the group that sends requests from outside: one processor with exponential gaps."""
-        counter = self._requests(entry)
+        counter = self._request_counter(entry)
         gap = self._quantity(
             f"{entry.name} gap",
             entry.line,
@@ -268,20 +277,24 @@ class Lowering:
             "cycle": [{**step, "component": ARRIVALS}, {"signal": counter}],
         }
 
-    def _requests(self, entry: LayeredEntry) -> str:
+    def _request_counter(self, entry: LayeredEntry) -> str:
         """Return the counter for requests without reply to an entry, and add the group that
         executes them.
         """
         counter = self._counter(f"requests {entry.name}")
         name = self._plain_name(f"requests_{entry.name}")
-        if name not in self._workers:
-            self._workers[name] = {"processors": MOST_AT_ONCE, "cycle": []}
-            self._workers[name]["cycle"] = [{"wait": counter}, *self._items_without_caller(entry)]
+        if name not in self._worker_groups:
+            self._worker_groups[name] = {"processors": MOST_AT_ONCE, "cycle": []}
+            self._worker_groups[name]["cycle"] = [
+                {"wait": counter},
+                *self._items_without_caller(entry),
+            ]
         return counter
 
     # Calls --------------------------------------------------------------------------------------
 
     def _program(self, entry: LayeredEntry) -> Sequence:
+        """Return the steps of a thread for a request to an entry."""
         if entry.name not in self._programs:
             self._programs[entry.name] = program(self.network, entry)
         return self._programs[entry.name]
@@ -292,12 +305,12 @@ class Lowering:
         if any(
             isinstance(substep, Both) and substep.quorum
             for step in steps
-            for substep in inside(step)
+            for substep in with_inner_steps(step)
         ):
             return True
         if Reply() in steps:
             return steps[-1] != Reply()
-        return any(Reply() in inside(step) for step in steps)
+        return any(Reply() in with_inner_steps(step) for step in steps)
 
     def _has_counted_threads(self, task: Task) -> bool:
         """Return whether a task's threads are units of a counter, because a group other than the
@@ -305,37 +318,43 @@ class Lowering:
         """
         return any(self._splits(self.network.entries[name]) for name in task.entries)
 
-    def _call(self, name: str) -> Items:
+    def _items_of_call(self, name: str) -> Items:
         """Return the items of a call up to its reply; all calls of an entry share one list."""
-        if name in self._calls:
-            return self._calls[name]
+        if name in self._items_by_entry:
+            return self._items_by_entry[name]
         entry = self.network.entries[name]
-        if name in self._open or len(self._open) > MOST_DEPTH:
-            way = ", ".join(name[:60] for name in self._open[:5])
-            message = f"{short(name)} calls itself, by way of {way}"
+        if name in self._open_entries or len(self._open_entries) > MOST_DEPTH:
+            path_in_words = ", ".join(name[:60] for name in self._open_entries[:5])
+            message = f"{short(name)} calls itself, by way of {path_in_words}"
             self.network.refuse(entry.line, "entry", message)
-        self._open.append(name)
+        self._open_entries.append(name)
         task = self.network.task_of(name)
         self._check_replies(entry)
-        items = self._operation(entry, task) if entry.kind else self._items_by_thread(entry, task)
+        items = (
+            self._items_of_operation(entry, task)
+            if entry.kind
+            else self._items_by_thread(entry, task)
+        )
         items = [*items, *self._items_of_forwarding(entry)]
-        self._open.pop()
-        self._calls[name] = items
+        self._open_entries.pop()
+        self._items_by_entry[name] = items
         return items
 
     def _check_replies(self, entry: LayeredEntry) -> None:
         """Refuse an entry whose activities do not reply just once, and note one without a reply;
         phases reply after the first.
         """
-        mean = replies(self._program(entry)) if entry.start and self._callers(entry) else 1.0
+        mean_replies = (
+            replies(self._program(entry)) if entry.start and self._callers(entry) else 1.0
+        )
         name = short(entry.name)
-        if not mean:
+        if not mean_replies:
             message = f"no activity replies to {name}, so its callers wait for the last one"
             self.network.reading.odd(entry.line, "entry", message)
-        elif abs(mean - 1) > SURE:
+        elif abs(mean_replies - 1) > REPLY_TOLERANCE:
             message = (
-                f"callers of {name} wait for a reply, and its activities give {mean:g} on average;"
-                " let one activity of each path reply"
+                f"callers of {name} wait for a reply, and its activities give {mean_replies:g} on"
+                " average; let one activity of each path reply"
             )
             self.network.refuse(entry.line, "entry", message)
 
@@ -343,20 +362,23 @@ class Lowering:
         """Return the items of an entry up to its reply, executed by a thread of its task."""
         steps = self._program(entry)
         if not self._has_counted_threads(task):
-            return self._items_under_threads(task, self._items(_plain(steps), task))
-        take, give = self._units(task)
-        return take + self._items_to_reply(entry, task, steps, give)
+            return self._items_under_threads(task, self._items(_without_replies(steps), task))
+        take_items, release_items = self._thread_counter_items(task)
+        return take_items + self._items_to_reply(entry, task, steps, release_items)
 
     def _items_under_threads(self, task: Task, items: Items) -> Items:
-        if not items or unlimited(task.threads):
+        """Return items that hold a thread of a task; unchanged if its threads are unlimited."""
+        if not items or is_unlimited(task.threads):
             return items
         name = self.names.name(f"{task.name} threads")
         self.resources[name] = {"permits": self._whole_number(task.threads, task.line)}
         return [{"hold": name, "body": items}]
 
-    def _units(self, task: Task) -> tuple[Items, Items]:
-        """Return the items that take and release a thread that is a unit of a counter."""
-        if unlimited(task.threads):
+    def _thread_counter_items(self, task: Task) -> tuple[Items, Items]:
+        """Return the items that take a thread, and those that release it, where threads are units
+        of a counter.
+        """
+        if is_unlimited(task.threads):
             return [], []
         counter = self._counter(f"free {task.name}", self._whole_number(task.threads, task.line))
         return [{"wait": counter}], [{"signal": counter}]
@@ -364,24 +386,28 @@ class Lowering:
     def _items_without_caller(self, entry: LayeredEntry) -> Items:
         """Return all items of a thread for a request without a waiting caller."""
         task = self.network.task_of(entry.name)
-        if entry.name in self._open:
-            return self._call(entry.name)  # refuses the circle
-        self._open.append(entry.name)
+        if entry.name in self._open_entries:
+            return self._items_of_call(entry.name)  # refuses the circle
+        self._open_entries.append(entry.name)
         if entry.kind:
-            items = self._operation(entry, task)
+            items = self._items_of_operation(entry, task)
         elif self._has_counted_threads(task):
-            take, give = self._units(task)
-            items = take + self._items_with_release(entry, task, _plain(self._program(entry)), give)
+            take_items, release_items = self._thread_counter_items(task)
+            items = take_items + self._items_with_release(
+                entry, task, _without_replies(self._program(entry)), release_items
+            )
         else:
-            items = self._items_under_threads(task, self._items(_plain(self._program(entry)), task))
+            items = self._items_under_threads(
+                task, self._items(_without_replies(self._program(entry)), task)
+            )
         items = [*items, *self._items_of_forwarding(entry)]
-        self._open.pop()
+        self._open_entries.pop()
         return items
 
     def _items_of_forwarding(self, entry: LayeredEntry) -> Items:
         """Return the items of the entry that requests are forwarded to; empty without one."""
         options = [
-            {"p": self._share(share), "do": self._call(target)}
+            {"p": self._share_value(share), "do": self._items_of_call(target)}
             for target, share, _ in entry.forwards
         ]
         total = sum(share.value for _, share, _ in entry.forwards)
@@ -390,12 +416,14 @@ class Lowering:
         if len(options) == 1 and total == 1:
             return list(options[0]["do"])
         remaining_option: Items = [{"p": 1 - total, "do": []}] if total < 1 else []
-        return [{"choose": _remainder([*options, *remaining_option])}]
+        return [{"choose": _with_exact_remainder([*options, *remaining_option])}]
 
-    def _operation(self, entry: LayeredEntry, task: Task) -> Items:
+    def _items_of_operation(self, entry: LayeredEntry, task: Task) -> Items:
         """Return the items of an operation on a semaphore or a lock of readers and writers."""
-        body = self._items(_plain(self._program(entry)), task)
-        capacity = self._whole_number(task.threads, task.line) if not unlimited(task.threads) else 1
+        body = self._items(_without_replies(self._program(entry)), task)
+        capacity = (
+            self._whole_number(task.threads, task.line) if not is_unlimited(task.threads) else 1
+        )
         if task.kind == "semaphore" or entry.kind in ("wait", "signal"):
             tokens = capacity if task.tokens is None else task.tokens
             counter = self._counter(f"tokens {task.name}", tokens)
@@ -403,93 +431,101 @@ class Lowering:
             return [{"wait": counter}, *body] if wait else [*body, {"signal": counter}]
         gate = self._counter(f"gate {task.name}", 1)
         places = self._counter(f"places {task.name}", capacity)
-        count = capacity if "write" in entry.kind else 1
-        way = entry.kind.partition("-")[2]
-        if way == "unlock":
-            return [*body, _repeated(count, [{"signal": places}])]
-        waits = _repeated(count, [{"wait": places}])
-        return [{"wait": gate}, waits, {"signal": gate}, *body]
+        units = capacity if "write" in entry.kind else 1
+        operation = entry.kind.partition("-")[2]
+        if operation == "unlock":
+            return [*body, _repeated(units, [{"signal": places}])]
+        wait_items = _repeated(units, [{"wait": places}])
+        return [{"wait": gate}, wait_items, {"signal": gate}, *body]
 
     # Entries whose threads go on after the reply -------------------------------------------------
 
     def _items_to_reply(
-        self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items
+        self, entry: LayeredEntry, task: Task, steps: Sequence, release_items: Items
     ) -> Items:
         """Return the items up to the reply; they wake a group that executes the rest and releases
-        the thread with `finish`.
+        the thread with `release_items`.
         """
         items: Items = []
-        for place, step in enumerate(steps):
-            remaining_steps = steps[place + 1 :]
+        for index, step in enumerate(steps):
+            remaining_steps = steps[index + 1 :]
             if isinstance(step, Reply):
-                items_after = self._items_with_release(entry, task, _plain(remaining_steps), finish)
-                return items + self._items_to_wake(entry, task, items_after, finish)
-            may_reply = any(isinstance(substep, Reply) for substep in inside(step))
+                items_after = self._items_with_release(
+                    entry, task, _without_replies(remaining_steps), release_items
+                )
+                return items + self._items_to_wake(entry, task, items_after, release_items)
+            may_reply = any(isinstance(substep, Reply) for substep in with_inner_steps(step))
             if isinstance(step, Both) and step.quorum:
-                items_of_start, waits = self._quorum(step, task)
+                items_of_start, wait_items = self._items_of_quorum(step, task)
                 return (
                     items
                     + items_of_start
-                    + self._items_to_reply(entry, task, remaining_steps, [*waits, *finish])
+                    + self._items_to_reply(
+                        entry, task, remaining_steps, [*wait_items, *release_items]
+                    )
                 )
             if isinstance(step, Either) and may_reply:
                 options = [
                     {
-                        "p": self._share(p),
-                        "do": self._items_to_reply(entry, task, (*body, *remaining_steps), finish),
+                        "p": self._share_value(p),
+                        "do": self._items_to_reply(
+                            entry, task, (*body, *remaining_steps), release_items
+                        ),
                     }
                     for p, body in step.options
                 ]
-                return [*items, {"choose": _remainder(options)}]
+                return [*items, {"choose": _with_exact_remainder(options)}]
             if may_reply:
-                return items + self._by_server(entry, task, (step, *remaining_steps), finish)
+                return items + self._items_executed_by_server(
+                    entry, task, (step, *remaining_steps), release_items
+                )
             items += self._items((step,), task)
-        return items + finish
+        return items + release_items
 
     def _items_with_release(
-        self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items
+        self, entry: LayeredEntry, task: Task, steps: Sequence, release_items: Items
     ) -> Items:
-        """Return the items of steps without a reply, followed by `finish`, which releases the
-        thread.
-        """
+        """Return the items of steps without a reply, and then those that release the thread."""
         items: Items = []
         for step in steps:
             if isinstance(step, Both) and step.quorum:
-                items_of_start, waits = self._quorum(step, task)
+                items_of_start, wait_items = self._items_of_quorum(step, task)
                 items = items + items_of_start
-                finish = [*waits, *finish]
+                release_items = [*wait_items, *release_items]
             else:
                 items += self._items((step,), task)
-        return items + finish
+        return items + release_items
 
     def _items_to_wake(
-        self, entry: LayeredEntry, task: Task, items_after: Items, finish: Items
+        self, entry: LayeredEntry, task: Task, items_after: Items, release_items: Items
     ) -> Items:
         """Return the items that wake the group for the steps after a reply; without such steps,
-        just `finish`.
+        just `release_items`.
         """
-        if items_after == finish and not any("wait" in item for item in finish):
-            return finish
+        if items_after == release_items and not any("wait" in item for item in release_items):
+            return release_items
         counter, name = self._counter_and_group_names(f"after {entry.name}", items_after)
-        if name not in self._workers:
-            self._workers[name] = self._group(task, [{"wait": counter}, *items_after])
+        if name not in self._worker_groups:
+            self._worker_groups[name] = self._group_of_task(task, [{"wait": counter}, *items_after])
         return [{"signal": counter}]
 
-    def _by_server(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
+    def _items_executed_by_server(
+        self, entry: LayeredEntry, task: Task, steps: Sequence, release_items: Items
+    ) -> Items:
         """Return the items that let a server execute steps with a reply inside a branch, and wait
         for that reply.
         """
         if task.threads.value > 1 and len(self._callers(entry)) > 1:
             self.ledger.declare("mixed-replies", entry.line, entry.name)
         counter, name = self._counter_and_group_names(f"begin {entry.name}", steps)
-        answer = self._counter(counter.partition(".")[2].replace("begin", "reply", 1))
-        if name not in self._workers:
-            self._workers[name] = self._group(task, [])
-            replied = self._items(steps, task, [{"signal": answer}])
-            self._workers[name]["cycle"] = [{"wait": counter}, *replied, *finish]
-        return [{"signal": counter}, {"wait": answer}]
+        reply_counter = self._counter(counter.partition(".")[2].replace("begin", "reply", 1))
+        if name not in self._worker_groups:
+            self._worker_groups[name] = self._group_of_task(task, [])
+            reply_items = self._items(steps, task, [{"signal": reply_counter}])
+            self._worker_groups[name]["cycle"] = [{"wait": counter}, *reply_items, *release_items]
+        return [{"signal": counter}, {"wait": reply_counter}]
 
-    def _quorum(self, parallel_step: Both, task: Task) -> tuple[Items, Items]:
+    def _items_of_quorum(self, parallel_step: Both, task: Task) -> tuple[Items, Items]:
         """Return the items that start branches and wait for some of them, and the items that wait
         for the rest.
         """
@@ -502,13 +538,13 @@ class Lowering:
             done_counter = done_counter or self._counter(
                 counter.partition(".")[2].replace("branch", "done", 1)
             )
-            if name not in self._workers:
+            if name not in self._worker_groups:
                 cycle = [{"wait": counter}, *self._items(branch, task), {"signal": done_counter}]
-                self._workers[name] = self._group(task, cycle)
+                self._worker_groups[name] = self._group_of_task(task, cycle)
             items.append({"signal": counter})
-        late = len(parallel_step.branches) - parallel_step.quorum
-        waits = [{"wait": done_counter}]
-        return items + waits * parallel_step.quorum, waits * late
+        late_count = len(parallel_step.branches) - parallel_step.quorum
+        wait_items = [{"wait": done_counter}]
+        return items + wait_items * parallel_step.quorum, wait_items * late_count
 
     def _callers(self, entry: LayeredEntry) -> list[str]:
         """Return the phases and activities that call an entry and wait for its reply."""
@@ -519,9 +555,12 @@ class Lowering:
             if any(call.target == entry.name and call.waits for call in work.calls)
         ]
 
-    def _group(self, task: Task, cycle: Items) -> dict[str, Any]:
+    def _group_of_task(self, task: Task, cycle: Items) -> dict[str, Any]:
+        """Return a group with as many processors as a task has threads."""
         threads = (
-            MOST_AT_ONCE if unlimited(task.threads) else self._whole_number(task.threads, task.line)
+            MOST_AT_ONCE
+            if is_unlimited(task.threads)
+            else self._whole_number(task.threads, task.line)
         )
         return {"processors": threads, "cycle": cycle}
 
@@ -543,12 +582,13 @@ class Lowering:
         """Return the items of steps, with `reply` in place of each reply."""
         items: Items = []
         for step in steps:
-            items += self._step(step, task, reply or [])
+            items += self._items_of_step(step, task, reply or [])
         return items
 
-    def _step(self, step: Step, task: Task, reply: Items) -> Items:
+    def _items_of_step(self, step: Step, task: Task, reply: Items) -> Items:
+        """Return the items of a step."""
         if isinstance(step, Do):
-            return self._work(step.work, task)
+            return self._items_of_work(step.work, task)
         if isinstance(step, Reply):
             return list(reply)
         if isinstance(step, Both):
@@ -557,20 +597,24 @@ class Lowering:
                     "waits for some of its branches inside a branch or a loop, which is not read"
                 )
                 self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
-            return self._fork(step, task, reply)
+            return self._items_of_fork(step, task, reply)
         if isinstance(step, Either):
             options = [
-                {"p": self._share(p), "do": self._items(body, task, reply)}
+                {"p": self._share_value(p), "do": self._items(body, task, reply)}
                 for p, body in step.options
             ]
-            return [{"choose": _remainder(options)}] if any(o["do"] for o in options) else []
+            return (
+                [{"choose": _with_exact_remainder(options)}]
+                if any(o["do"] for o in options)
+                else []
+            )
         bodies = [(count, self._items(body, task, reply)) for count, body in step.bodies]
-        if reply and Reply() in inside(step):
+        if reply and Reply() in with_inner_steps(step):
             message = "replies from within a loop, which is not read"
             self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
-        return self._rounds([(count, body) for count, body in bodies if body])
+        return self._geometric_repeats([(count, body) for count, body in bodies if body])
 
-    def _fork(self, parallel_step: Both, task: Task, reply: Items) -> Items:
+    def _items_of_fork(self, parallel_step: Both, task: Task, reply: Items) -> Items:
         """Return the fork for a step with parallel branches. If unlike branches queue for one
         processor, choose among the orders in which they start, each equally probable: among all
         orders, or above `MOST_ORDERED` branches only among the rotations.
@@ -584,36 +628,40 @@ class Lowering:
             return []
         processor = self.network.processors[task.processor]
         are_alike = len({shape(branch) for branch, _ in branches}) == 1
-        free = processor.kind in ("ps", "cfs", "rand") or unlimited(processor.servers)
+        never_queue = processor.kind in ("ps", "cfs", "rand") or is_unlimited(processor.servers)
         bodies = [items for _, items in branches]
-        if are_alike or free:
+        if are_alike or never_queue:
             return [{"fork": bodies}]
-        turns = permutations(bodies) if len(bodies) <= MOST_ORDERED else _rotations(bodies)
-        orders = [{"fork": list(order)} for order in turns]
+        orders_of_bodies = (
+            permutations(bodies) if len(bodies) <= MOST_ORDERED else _rotations(bodies)
+        )
+        orders = [{"fork": list(order)} for order in orders_of_bodies]
         options = [{"p": 1 / len(orders), "do": [order]} for order in orders]
-        return [{"choose": _remainder(options)}]
+        return [{"choose": _with_exact_remainder(options)}]
 
-    def _work(self, work: Work, task: Task) -> Items:
+    def _items_of_work(self, work: Work, task: Task) -> Items:
         """Return the items of a phase or an activity: slices of its demand between its calls."""
         items: Items = []
         if work.think.value or work.think.formula:
             items.append(self._delay(self._own_name(work, task), work.line, work.think))
-        called = [(call, self._request(call)) for call in work.calls]
+        calls_with_items = [(call, self._request(call)) for call in work.calls]
         if work.whole_calls:
-            slices = ModelAmount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
-            slice_ = self._slice(work, task, slices)
-            for call, body in called:
-                items += self._whole_times(call.count, [*slice_, *body])
-            return items + slice_
-        slices = ModelAmount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
-        slice_ = self._slice(work, task, slices)
-        bodies = [(call.count, [*slice_, *body]) for call, body in called]
-        return items + self._rounds([body for body in bodies if body[1]]) + slice_
+            slice_count = ModelAmount(
+                *_sum([ONE_CALL, *(call.count for call, _ in calls_with_items)])
+            )
+            slice_items = self._items_of_slice(work, task, slice_count)
+            for call, body in calls_with_items:
+                items += self._whole_times(call.count, [*slice_items, *body])
+            return items + slice_items
+        slice_count = ModelAmount(*_sum([ONE_CALL, *(call.count for call, _ in calls_with_items)]))
+        slice_items = self._items_of_slice(work, task, slice_count)
+        bodies = [(call.count, [*slice_items, *body]) for call, body in calls_with_items]
+        return items + self._geometric_repeats([body for body in bodies if body[1]]) + slice_items
 
     def _request(self, call: Call) -> Items:
         if call.waits:
-            return self._call(call.target)
-        return [{"signal": self._requests(self.network.entries[call.target])}]
+            return self._items_of_call(call.target)
+        return [{"signal": self._request_counter(self.network.entries[call.target])}]
 
     def _whole_times(self, count: ModelAmount, body: Items) -> Items:
         """Return a body repeated a whole number of times, plus once more with the probability of
@@ -625,8 +673,8 @@ class Lowering:
             return body
         return self._checked_size([{"repeat": count.formula or count.value, "body": body}])
 
-    def _rounds(self, bodies: list[tuple[ModelAmount, Items]]) -> Items:
-        """Return bodies repeated a geometric number of times: each round executes one of them,
+    def _geometric_repeats(self, bodies: list[tuple[ModelAmount, Items]]) -> Items:
+        """Return bodies repeated a geometric number of times: each repetition executes one of them,
         chosen by its share.
 
         With the mean y, p = y / (1 + y) is the chance of one more round. The binary digits of a
@@ -640,35 +688,40 @@ class Lowering:
             return []
         body = bodies[0][1]
         if len(bodies) > 1:
-            share = [f"({count.formula or exact_number(count.value)})" for count, _ in bodies]
+            numerators = [f"({count.formula or exact_number(count.value)})" for count, _ in bodies]
             mean_rounds = f"({formula})" if formula else f"{exact_number(total)}"
             options = [
                 {
                     "p": f"{numerator} / {mean_rounds}" if formula else count.value / total,
                     "do": body,
                 }
-                for numerator, (count, body) in zip(share, bodies, strict=True)
+                for numerator, (count, body) in zip(numerators, bodies, strict=True)
             ]
-            body = [{"choose": _remainder(options)}]
+            body = [{"choose": _with_exact_remainder(options)}]
         if self.counts == WHOLE:
             return self._whole_times(ModelAmount(total, formula), body)
         if self.counts == REPEATS:
             return self._checked_size(
                 [{"repeat": formula or total, "spread": "geometric", "body": body}]
             )
-        digits: Items = []
-        chances: Iterator[Any] = _digit_chances(total)
+        items_of_digits: Items = []
+        probabilities: Iterator[Any] = _digit_probabilities(total)
         if formula:
-            chances = _digit_formulas(total, self._parameter_of_one_more(formula))
-        for power, chance in enumerate(chances):
-            times = [{"repeat": 2**power, "body": body}] if power else body
-            digits.append(
-                {"choose": [{"p": chance, "do": times}, {"p": _complement(chance), "do": []}]}
+            probabilities = _digit_formulas(total, self._parameter_of_one_more(formula))
+        for power, probability in enumerate(probabilities):
+            repeated_body = [{"repeat": 2**power, "body": body}] if power else body
+            items_of_digits.append(
+                {
+                    "choose": [
+                        {"p": probability, "do": repeated_body},
+                        {"p": _complement(probability), "do": []},
+                    ]
+                }
             )
-        return self._checked_size(digits)
+        return self._checked_size(items_of_digits)
 
     def _parameter_of_one_more(self, mean: str) -> str:
-        """Return the parameter that is the probability of one more in a geometric number."""
+        """Return the parameter that is the probability of one more repetition."""
         formula = f"({mean}) / (1 + {mean})"
         for name, parameter in self.parameters.items():
             if parameter == formula:
@@ -687,14 +740,14 @@ class Lowering:
 
     def _size(self, items: Items) -> int:
         """Return the number of steps in items as written out; shared lists count at each use."""
-        cached = self._sizes.get(id(items))
+        cached = self._cached_sizes.get(id(items))
         if cached is None:
             inner = [body for item in items for body in _bodies(item)]
             cached = (len(items) + sum(map(self._size, inner)), items)
-            self._sizes[id(items)] = cached
+            self._cached_sizes[id(items)] = cached
         return cached[0]
 
-    def _slice(self, work: Work, task: Task, slices: ModelAmount) -> Items:
+    def _items_of_slice(self, work: Work, task: Task, slices: ModelAmount) -> Items:
         """Return one slice of the demand of a phase or an activity; empty for a demand of zero."""
         if not work.demand.value and not work.demand.formula:
             return []
@@ -716,7 +769,7 @@ class Lowering:
     def _share_of(self, task: Task) -> float:
         """Return the fraction of a processor's speed that a capped group gets."""
         share = self.network.shares.get(task.group)
-        return share.share if share is not None and share.capped else 1.0
+        return share.share if share is not None and share.is_capped else 1.0
 
     def _own_name(self, work: Work, task: Task) -> str:
         """Return a name for work, with that of its task where another task has work of the same
@@ -728,17 +781,17 @@ class Lowering:
                 for owned_work in self.network.works(owner):
                     owners.setdefault(self.names.name(owned_work.name), set()).add(owner.name)
             self._owners = owners
-        shared = len(self._owners[self.names.name(work.name)]) > 1
-        return f"{task.name} {work.name}" if shared else work.name
+        is_shared = len(self._owners[self.names.name(work.name)]) > 1
+        return f"{task.name} {work.name}" if is_shared else work.name
 
     def _demand(self, work: Work, task: Task) -> str:
         """Return the name of the parameter that holds a demand."""
-        if id(work) not in self._demands:
+        if id(work) not in self._parameter_by_work:
             name = self._plain_name(self._own_name(work, task))
             name = name if name not in (*self.parameters, SECOND) else f"{name}_demand"
-            self._demands[id(work)] = name
+            self._parameter_by_work[id(work)] = name
             self.parameters[name] = self._quantity(work.name, work.line, work.demand)
-        return self._demands[id(work)]
+        return self._parameter_by_work[id(work)]
 
     def _quantity(self, name: str, line: int, amount: ModelAmount) -> Any:
         """Return a time as a quantity, or as a formula in the parameters of the file."""
@@ -755,23 +808,25 @@ class Lowering:
         return {"name": label, "delay": parameter, "scv": 1, "component": THINK}
 
     def _parameter_of_one_second(self) -> str:
+        """Return the parameter that is one unit of time of the file."""
         if SECOND not in self.parameters:
             unit = self.names.time(1, 1.0)
             self.parameters = {SECOND: unit, **self.parameters}
         return SECOND
 
-    def _share(self, share: ModelAmount) -> Any:
+    def _share_value(self, share: ModelAmount) -> Any:
+        """Return a probability as a formula, or as a number if it has none."""
         return share.formula or share.value
 
     # Names --------------------------------------------------------------------------------------
 
     def _station(self, processor: Processor, task: Task) -> str:
         """Return the station of a processor; empty if the processor is a delay."""
-        if unlimited(processor.servers):
+        if is_unlimited(processor.servers):
             return ""
         share = self.network.shares.get(task.group)
-        capped = share is not None and share.capped
-        name = self.names.name(f"{processor.name} {task.group}" if capped else processor.name)
+        is_capped = share is not None and share.is_capped
+        name = self.names.name(f"{processor.name} {task.group}" if is_capped else processor.name)
         servers = self._whole_number(processor.servers, processor.line)
         discipline = _DISCIPLINES.get(processor.kind, "fcfs")
         if processor.kind in ("ps-hol", "ps-pp"):
@@ -780,19 +835,23 @@ class Lowering:
         return name
 
     def _whole_number(self, amount: ModelAmount, line: int) -> int:
+        """Return a number of servers or threads; refuse one that is not whole."""
         if amount.value != int(amount.value):
             message = f"{amount.value:g} is no whole number of servers or threads"
             self.network.refuse(line, "multiplicity", message)
         return int(amount.value)
 
     def _counter(self, name: str, units: int = 0) -> str:
-        """Return a counter of units by its name, which begins with that number."""
-        word = self._plain_name(name)
+        """Return the path of a counter by its name; a new one begins with the given number of
+        units.
+        """
+        counter_name = self._plain_name(name)
         semaphores = self.resources.setdefault("requests", {"semaphores": {}})["semaphores"]
-        semaphores.setdefault(word, units)
-        return f"requests.{word}"
+        semaphores.setdefault(counter_name, units)
+        return f"requests.{counter_name}"
 
     def _plain_name(self, name: str) -> str:
+        """Return a name as a spec writes it, without hyphens."""
         return self.names.name(name).replace("-", "_")
 
 
@@ -803,7 +862,7 @@ class TooManyStepsError(Exception):
     """Raised if calls, written out one by one, need too many steps, with the limit in words."""
 
 
-def lowered(
+def activity_of(
     network: LayeredNetwork, names: Callable[[], SpecNames], ledger: Ledger, title: str
 ) -> ImportedSpec:
     """Write a network as an activity; geometric numbers of calls become geometric repeats if their
@@ -831,7 +890,7 @@ def lowered(
         network.refuse(1, "", message)
 
 
-def _digit_chances(mean: float) -> Iterator[float]:
+def _digit_probabilities(mean: float) -> Iterator[float]:
     """Yield the probability that each binary digit of a geometric number is 1.
 
     The last digit has the mean that the digits beyond it would have, so that the mean is exact.
@@ -839,7 +898,7 @@ def _digit_chances(mean: float) -> Iterator[float]:
     remainder = mean
     ratio = 1 + 1 / mean
     for power in range(60):
-        if ratio**2 > 1 / LEAST_CHANCE:
+        if ratio**2 > 1 / LEAST_PROBABILITY:
             yield min(remainder / 2**power, 1.0)
             return
         chance = 1 / (1 + ratio)
@@ -849,33 +908,36 @@ def _digit_chances(mean: float) -> Iterator[float]:
 
 
 def _digit_formulas(mean: float, parameter_of_one_more: str) -> Iterator[str]:
-    """Yield these probabilities as formulas in the probability of one more; the digits suffice for
-    means up to 20 and four times the present mean.
+    """Yield the probabilities of the digits as formulas in the probability of one more repetition.
+    There are enough digits for means up to 20, and up to four times the present mean.
     """
-    count = max(8, sum(1 for _ in _digit_chances(4 * mean)))
+    count = max(8, sum(1 for _ in _digit_probabilities(4 * mean)))
     for power in range(count):
-        raised = (
+        power_of_probability = (
             f"{parameter_of_one_more} ** {2**power}"
             if power <= 6
             else f"pow({parameter_of_one_more}, {2**power})"
         )
-        yield f"{raised} / (1 + {raised})"
+        yield f"{power_of_probability} / (1 + {power_of_probability})"
 
 
 def _rotations(bodies: list[Items]) -> Iterator[list[Items]]:
+    """Yield the rotations of a list of bodies."""
     for first in range(len(bodies)):
         yield bodies[first:] + bodies[:first]
 
 
-def _plain(steps: Sequence) -> Sequence:
+def _without_replies(steps: Sequence) -> Sequence:
     """Return steps without their replies."""
     plain_steps: list[Step] = []
     for step in steps:
         if isinstance(step, Both):
-            branches = tuple(_plain(branch) for branch in step.branches)
+            branches = tuple(_without_replies(branch) for branch in step.branches)
             plain_steps.append(Both(branches, step.quorum))
         elif isinstance(step, Either):
-            plain_steps.append(Either(tuple((p, _plain(body)) for p, body in step.options)))
+            plain_steps.append(
+                Either(tuple((p, _without_replies(body)) for p, body in step.options))
+            )
         elif not isinstance(step, Reply):
             plain_steps.append(step)
     return tuple(plain_steps)
@@ -890,11 +952,12 @@ def _sum(amounts: list[ModelAmount]) -> tuple[float, str]:
 
 
 def _complement(chance: Any) -> Any:
+    """Return 1 minus a probability."""
     return f"1 - {chance}" if isinstance(chance, str) else 1 - chance
 
 
-def _remainder(options: Items) -> Items:
-    """Set the last probability to 1 minus the others, exactly."""
+def _with_exact_remainder(options: Items) -> Items:
+    """Return options whose last probability is 1 minus the others, exactly."""
     *first, last = options
     if all(isinstance(option["p"], float) for option in options):
         return [*first, {**last, "p": 1 - sum(option["p"] for option in first)}]
@@ -903,6 +966,7 @@ def _remainder(options: Items) -> Items:
 
 
 def _repeated(count: int, body: Items) -> dict[str, Any]:
+    """Return an item that repeats a body a number of times."""
     return {"repeat": count, "body": body} if count > 1 else body[0]
 
 
@@ -930,4 +994,5 @@ def _depth(tree: Any) -> int:
 
 
 def _takes_time(items: Items) -> bool:
+    """Return whether any item takes time."""
     return any("component" in item or any(map(_takes_time, _bodies(item))) for item in items)

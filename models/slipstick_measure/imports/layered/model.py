@@ -1,4 +1,4 @@
-"""The data of a layered queueing network, as its two file formats tell it.
+"""The data of a layered queueing network, as its two file formats state it.
 
 Source: lqn.xsd, version 5; the LQN input language of LQNS; Franks et al., IEEE TSE 35(2), 2009,
 148-161 (what the elements mean).
@@ -64,7 +64,7 @@ class Work:
     calls: list[Call] = field(default_factory=list)
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether it takes no time and makes no calls."""
         amounts = (self.demand, self.think, *(call.count for call in self.calls))
         return not any(amount.value or amount.formula for amount in amounts)
@@ -76,7 +76,8 @@ class Precedence:
 
     Attributes
     ----------
-    before, after : activities, with the probability or the count of each where they have one
+    before : activities that must end
+    after : activities that start then, each with its probability or count
     join, fork : "", "and", "or"; a fork may be a "loop", too
     quorum : how many of an and-join are waited for; 0 means all
     end : the activity after a loop; empty where there is none
@@ -153,7 +154,7 @@ class Share:
     line: int
     processor: str
     share: float
-    capped: bool = False
+    is_capped: bool = False
 
 
 @dataclass
@@ -209,54 +210,54 @@ class LayeredNetwork:
         yield from task.activities.values()
 
     def check(self) -> None:
-        """Refuse unknown names, sums of probabilities above 1, and calls to customers.
+        """Check names, sums of probabilities and calls; raise with everything that is wrong.
 
         Raises
         ------
         SpecError : everything that is wrong
         """
-        wrong = self.reading.wrong
+        report = self.reading.wrong
         for task in self.tasks.values():
             if task.processor not in self.processors:
-                wrong(task.line, "task", f"there is no processor {short(task.processor)}")
+                report(task.line, "task", f"there is no processor {short(task.processor)}")
             for work in self.works(task):
                 for call in work.calls:
                     self._check_target(call.target, call.line)
             if not task.entries:
-                wrong(task.line, "task", f"{short(task.name)} has no entry; add one")
+                report(task.line, "task", f"{short(task.name)} has no entry; add one")
             self._check_task(task)
-        called = {
+        line_by_called_entry = {
             call.target: call.line
             for task in self.tasks.values()
             for work in self.works(task)
             for call in work.calls
         }
         for entry in self.entries.values():
-            if entry.name in called and not (
+            if entry.name in line_by_called_entry and not (
                 entry.phases or entry.start or entry.kind or entry.forwards
             ):
                 message = f"{short(entry.name)} is called and has no work; write its service time"
-                wrong(called[entry.name], "call", message)
+                report(line_by_called_entry[entry.name], "call", message)
             for target, _, line in entry.forwards:
                 self._check_target(target, line)
             total = sum(share.value for _, share, _ in entry.forwards)
             if total > 1 + 1e-9:
                 message = f"probabilities of {short(entry.name)} add up to {total:g}, over 1"
-                wrong(entry.line, "forwarding", message)
+                report(entry.line, "forwarding", message)
             task = self.task_of(entry.name)
             if task.is_reference and entry.arrivals.value:
                 message = (
                     f"{short(task.name)} is a reference task and has open arrivals; take one out"
                 )
-                wrong(entry.line, "entry", message)
+                report(entry.line, "entry", message)
             if task.is_reference and entry.forwards:
                 message = (
                     f"{short(task.name)} is a reference task, whose requests end; call in its place"
                 )
-                wrong(entry.line, "forwarding", message)
+                report(entry.line, "forwarding", message)
             if entry.phases and entry.start:
                 message = f"{short(entry.name)} has phases and activities; take one of the two out"
-                wrong(entry.line, "entry", message)
+                report(entry.line, "entry", message)
             self._check_replies(entry, task)
             operations = {"semaphore": SEMAPHORE_KINDS, "rwlock": LOCK_KINDS}.get(task.kind, ("",))
             if entry.kind not in operations:
@@ -264,76 +265,81 @@ class LayeredNetwork:
                 message = (
                     f"{short(entry.name)} of the {task.kind} task {short(task.name)} is no {kinds}"
                 )
-                wrong(entry.line, "entry", message)
+                report(entry.line, "entry", message)
         if self.reading.problems:
             self.reading.finished()
 
     def _check_task(self, task: Task) -> None:
-        """Refuse what a task cannot have, as its solver does."""
-        wrong, name = self.reading.wrong, short(task.name)
+        """Report what a task cannot have, as its solver does."""
+        report, name = self.reading.wrong, short(task.name)
         if task.is_reference and len(task.entries) > 1:
             message = (
                 f"{name} is a reference task of {len(task.entries)} entries, between which no rule"
                 " divides its customers; write a reference task for each entry"
             )
-            wrong(task.line, "task", message)
+            report(task.line, "task", message)
         if not task.is_reference and (task.think.value or task.think.formula):
             message = (
                 f"{name} is no reference task, so it cannot think; give the think time to an entry"
             )
-            wrong(task.line, "task", message)
+            report(task.line, "task", message)
         if task.group:
             share = self.shares.get(task.group)
             if share is None or share.processor != task.processor:
                 where = f"processor {short(task.processor)} has no group {short(task.group)}"
-                wrong(task.line, "task", where)
+                report(task.line, "task", where)
             elif self.processors[task.processor].kind != "cfs":
                 message = f"{short(task.group)} is a group of a processor without fair shares (cfs)"
-                wrong(share.line, "group", message)
+                report(share.line, "group", message)
         starts = [self.entries[name].start for name in task.entries if self.entries[name].start]
-        befores = [name for precedence in task.precedences for name in precedence.before]
-        afters = [
+        preceding_names = [name for precedence in task.precedences for name in precedence.before]
+        following_names = [
             name
             for precedence in task.precedences
             for name in (*(name for name, _ in precedence.after), precedence.end)
             if name
         ]
-        for side, names in (("before", befores), ("after", afters)):
+        for side, names in (("before", preceding_names), ("after", following_names)):
             for activity in sorted({name for name in names if names.count(name) > 1}):
                 message = f"{short(activity)} stands {side} others in two precedences; join them"
-                wrong(task.line, "precedence", message)
-        for activity in sorted({*starts} & {*afters}):
+                report(task.line, "precedence", message)
+        for activity in sorted({*starts} & {*following_names}):
             message = (
                 f"{short(activity)} begins an entry and stands after others; rename one of the two"
             )
-            wrong(task.line, "precedence", message)
-        unreached = sorted({*task.activities} - self._reached(task, starts))
-        if unreached and {*befores, *afters} <= {*task.activities}:
-            entries_in_words = ", ".join(map(short, unreached))
+            report(task.line, "precedence", message)
+        unreached_activities = sorted({*task.activities} - self._reached(task, starts))
+        if unreached_activities and {*preceding_names, *following_names} <= {*task.activities}:
+            entries_in_words = ", ".join(map(short, unreached_activities))
             message = f"{entries_in_words} of {name} come after no others and begin no entry"
-            wrong(task.activities[unreached[0]].line, "activity", f"{message}; take them out")
+            report(
+                task.activities[unreached_activities[0]].line,
+                "activity",
+                f"{message}; take them out",
+            )
         for work in self.works(task):
             for call in work.calls:
                 if work.whole_calls and call.count.value % 1 and not call.count.formula:
                     message = (
                         f"{short(work.name)} calls {short(call.target)} {call.count.value:g} times"
                     )
-                    wrong(
+                    report(
                         call.line,
                         "call",
                         f"{message}, though its calls are deterministic: whole numbers",
                     )
 
     def _reached(self, task: Task, starts: Iterable[str]) -> set[str]:
-        """Return the activities that follow the first ones of a task."""
-        reached = set(starts)
+        """Return the activities that follow the first ones of a task, these included."""
+        reached_activities = set(starts)
         for _ in task.precedences:
             for precedence in task.precedences:
-                if reached.issuperset(precedence.before):
-                    reached |= {precedence.end, *(name for name, _ in precedence.after)}
-        return reached - {""}
+                if reached_activities.issuperset(precedence.before):
+                    reached_activities |= {precedence.end, *(name for name, _ in precedence.after)}
+        return reached_activities - {""}
 
     def _check_target(self, target: str, line: int) -> None:
+        """Report a call to an unknown entry or to a reference task."""
         if target not in self.entries:
             self.reading.wrong(line, "call", f"there is no entry {short(target)}")
         elif self.task_of(target).is_reference:
@@ -342,16 +348,16 @@ class LayeredNetwork:
             self.reading.wrong(line, "call", message)
 
     def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
-        """Refuse an entry that replies twice on one path, and replies to entries of other tasks."""
-        for name, replied in task.replies.items():
+        """Report replies of unknown activities and replies to entries of other tasks."""
+        for name, replied_entries in task.replies.items():
             if name not in task.activities:
                 self.reading.wrong(task.line, "reply", f"there is no activity {short(name)}")
-            for entry_name in replied:
+            for entry_name in replied_entries:
                 if entry_name not in task.entries:
                     message = f"{short(entry_name)} is not an entry of {short(task.name)}"
                     self.reading.wrong(task.line, "reply", message)
 
 
-def unlimited(amount: ModelAmount) -> bool:
+def is_unlimited(amount: ModelAmount) -> bool:
     """Return whether a number of servers is unlimited."""
     return amount.value == inf

@@ -1,4 +1,4 @@
-"""Copies of processors and tasks, written out one by one.
+"""Replicas of processors and tasks, written as separate elements.
 
 A task of r copies stands on the copies of its processor in equal parts. A copy of a caller requests
 as many copies of a server as its fan-out says, each as often as one would be, so that copies of
@@ -22,7 +22,7 @@ from slipstick_measure.imports.layered.model import (
 MOST_COPIES = 1000
 
 
-def written_out(network: LayeredNetwork) -> LayeredNetwork:
+def with_copies(network: LayeredNetwork) -> LayeredNetwork:
     """Return a network with replicated elements written out; unchanged without replicas.
 
     Raises
@@ -41,15 +41,15 @@ def written_out(network: LayeredNetwork) -> LayeredNetwork:
                 f"{short(element.name)} needs 1 to {MOST_COPIES} copies; got {element.replicas}"
             )
             network.refuse(element.line, "replication", message)
-    return _Copies(network).made
+    return _ReplicaWriter(network).written
 
 
-class _Copies:
+class _ReplicaWriter:
     """Writer of the replicas of a network."""
 
     def __init__(self, network: LayeredNetwork) -> None:
-        self._old = network
-        self.made = LayeredNetwork(
+        self._network = network
+        self.written = LayeredNetwork(
             network.reading,
             shares=network.shares,
             parameters=network.parameters,
@@ -58,64 +58,70 @@ class _Copies:
         for processor in network.processors.values():
             for index in range(processor.replicas):
                 name = copy_name(processor.name, index, processor.replicas)
-                self.made.processors[name] = replace(processor, name=name, replicas=1)
+                self.written.processors[name] = replace(processor, name=name, replicas=1)
         for task in network.tasks.values():
             for index in range(task.replicas):
-                self._task(task, index)
+                self._write_task(task, index)
 
-    def _task(self, task: Task, index: int) -> None:
-        processor = self._old.processors[task.processor]
+    def _write_task(self, task: Task, index: int) -> None:
+        """Add a replica of a task, with its entries, on a replica of its processor."""
+        processor = self._network.processors[task.processor]
         per_processor, remainder = divmod(task.replicas, processor.replicas)
         if remainder:
             message = (
                 f"{task.replicas} copies of {short(task.name)} cannot share"
                 f" {processor.replicas} copies of {short(processor.name)} in equal parts"
             )
-            self._old.refuse(task.line, "replication", message)
+            self._network.refuse(task.line, "replication", message)
         name = copy_name(task.name, index, task.replicas)
-        self.made.tasks[name] = replace(
+        self.written.tasks[name] = replace(
             task,
             name=name,
             processor=copy_name(processor.name, index // per_processor, processor.replicas),
             replicas=1,
             entries=[copy_name(name, index, task.replicas) for name in task.entries],
             activities={
-                key: self._work(work, task, index) for key, work in task.activities.items()
+                key: self._replica_of_work(work, task, index)
+                for key, work in task.activities.items()
             },
             replies={
-                key: [copy_name(name, index, task.replicas) for name in replied]
-                for key, replied in task.replies.items()
+                key: [copy_name(name, index, task.replicas) for name in replied_entries]
+                for key, replied_entries in task.replies.items()
             },
         )
         for entry_name in task.entries:
-            entry = self._entry(self._old.entries[entry_name], task, index)
-            self.made.entries[entry.name] = entry
-            self.made.owner[entry.name] = name
+            entry = self._replica_of_entry(self._network.entries[entry_name], task, index)
+            self.written.entries[entry.name] = entry
+            self.written.owner[entry.name] = name
 
-    def _entry(self, entry: LayeredEntry, task: Task, index: int) -> LayeredEntry:
+    def _replica_of_entry(self, entry: LayeredEntry, task: Task, index: int) -> LayeredEntry:
+        """Return a replica of an entry."""
         forwards = [
             (target, share, line)
-            for aim, share, line in entry.forwards
-            for target in self._targets(aim, task, index, line)[:1]
+            for forwarded_entry, share, line in entry.forwards
+            for target in self._called_replicas(forwarded_entry, task, index, line)[:1]
         ]
         return replace(
             entry,
             name=copy_name(entry.name, index, task.replicas),
-            phases={key: self._work(work, task, index) for key, work in entry.phases.items()},
+            phases={
+                key: self._replica_of_work(work, task, index) for key, work in entry.phases.items()
+            },
             forwards=forwards,
         )
 
-    def _work(self, work: Work, task: Task, index: int) -> Work:
+    def _replica_of_work(self, work: Work, task: Task, index: int) -> Work:
+        """Return a replica of a phase or an activity."""
         calls = [
             Call(target, call.count, call.line, call.waits)
             for call in work.calls
-            for target in self._targets(call.target, task, index, call.line)
+            for target in self._called_replicas(call.target, task, index, call.line)
         ]
         return replace(work, name=copy_name(work.name, index, task.replicas), calls=calls)
 
-    def _targets(self, entry: str, caller: Task, index: int, line: int) -> list[str]:
+    def _called_replicas(self, entry: str, caller: Task, index: int, line: int) -> list[str]:
         """Return the replicas of an entry that a replica of a caller calls."""
-        server = self._old.task_of(entry)
+        server = self._network.task_of(entry)
         fan_out = caller.fan_out.get(server.name, 1)
         fan_in = server.fan_in.get(caller.name, 1)
         if caller.replicas * fan_out != server.replicas * fan_in:
@@ -124,7 +130,7 @@ class _Copies:
                 f" fit {server.replicas} copies of {short(server.name)} with fan-in {fan_in};"
                 " their products are equal"
             )
-            self._old.refuse(line, "replication", message)
+            self._network.refuse(line, "replication", message)
         copies = ((index * fan_out + offset) % server.replicas for offset in range(fan_out))
         return [copy_name(entry, number, server.replicas) for number in copies]
 

@@ -82,18 +82,18 @@ class Variables:
 
     def amount(self, text: str, line: int, subject: str, least: float | None = None) -> ModelAmount:
         """Read a number, a variable, or a formula; refuse other texts, and values below `least`."""
-        bare = text.strip().removeprefix("{").removesuffix("}").strip()
-        if bare.casefold() in INFINITE:
+        stripped_text = text.strip().removeprefix("{").removesuffix("}").strip()
+        if stripped_text.casefold() in INFINITE:
             return ModelAmount(inf)
-        if NUMBER.fullmatch(bare) and isfinite(float(bare)):
-            amount = ModelAmount(float(bare))
-        elif not re.search(r"[$()*/+]|[A-Za-z_]{2}", bare):
-            self.reading.number(line, subject, bare)
+        if NUMBER.fullmatch(stripped_text) and isfinite(float(stripped_text)):
+            amount = ModelAmount(float(stripped_text))
+        elif not re.search(r"[$()*/+]|[A-Za-z_]{2}", stripped_text):
+            self.reading.number(line, subject, stripped_text)
             self.reading.finished()
         else:
-            amount = self._evaluate_formula(bare, line, subject)
+            amount = self._evaluate_formula(stripped_text, line, subject)
         if least is not None and amount.value < least:
-            message = f"{short(bare)} is not a number of at least {least:g}"
+            message = f"{short(stripped_text)} is not a number of at least {least:g}"
             self.reading.refuse(line, subject, message)
         return amount
 
@@ -116,9 +116,9 @@ class Variables:
             self.reading.refuse(line, subject, f"{short(text)} cannot be computed: {error}")
         if not isfinite(number):
             self.reading.refuse(line, subject, f"{short(text)} is {number}, no finite number")
-        plain = isinstance(expression, Number) or not parameters(expression)
+        is_plain = isinstance(expression, Number) or not parameters(expression)
         self.used |= {parameter.name for parameter in parameters(expression)}
-        return ModelAmount(number, "" if plain else formula)
+        return ModelAmount(number, "" if is_plain else formula)
 
     def _set_given_value(self, variable: str, line: int) -> None:
         """Set a variable without a value in the file to the one given beside the file; record a
@@ -145,5 +145,5 @@ def parameter_name(variable: str) -> str:
     >>> parameter_name("$n_users"), parameter_name("$0")
     ('n_users', 'v_0')
     """
-    plain = re.sub(r"[^A-Za-z0-9_]", "_", variable.removeprefix("$"))
-    return plain if plain[:1].isalpha() else f"v_{plain.lstrip('_') or 'x'}"
+    cleaned_name = re.sub(r"[^A-Za-z0-9_]", "_", variable.removeprefix("$"))
+    return cleaned_name if cleaned_name[:1].isalpha() else f"v_{cleaned_name.lstrip('_') or 'x'}"
