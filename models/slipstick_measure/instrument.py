@@ -75,52 +75,52 @@ class _Book:
 
     def __init__(self, kind: str = "") -> None:
         size = 8 * (HEAD + 2 * CAUSES)
-        self.names: Path | None = None
+        self.causes_file: Path | None = None
         memory: bytearray | mmap.mmap = bytearray(size)
         if _folder is not None:
             file = _folder / f"{os.getpid()}-{next(_numbers)}"
             file.with_suffix(".book").write_bytes(bytes(size))
-            self.names = file.with_suffix(".causes")
+            self.causes_file = file.with_suffix(".causes")
             kind = kind or (MAIN if _is_main() else THREAD)
             label = f"worker {kind}" if kind.isdigit() else f"thread {threading.get_native_id()}"
-            self.names.write_text(f"{label} of process {os.getpid()}\n{kind}\n")
+            self.causes_file.write_text(f"{label} of process {os.getpid()}\n{kind}\n")
             with open(file.with_suffix(".book"), "r+b") as opened:
                 memory = mmap.mmap(opened.fileno(), size)
         self.cells = memoryview(memory).cast("d")
         self.places: dict[str, int] = {}
-        self.inside = 0
+        self.nesting = 0
         self.cells[BEGIN] = self.cells[LAST] = _now()
-        self.ran = time.thread_time()
-        self.delayed = _delay()
+        self.thread_time_at_start = time.thread_time()
+        self.delay_at_start = _delay()
         if _started and _is_main():  # a program that is recorded as a whole: from its start on
-            self.cells[BEGIN], self.ran, self.delayed = _started
+            self.cells[BEGIN], self.thread_time_at_start, self.delay_at_start = _started
 
-    def place(self, cause: str) -> int:
+    def slot_of(self, cause: str) -> int:
         """Return the number of a cause; a new one is added to the record."""
         slot = self.places.get(cause)
         if slot is None:
             if len(self.places) >= CAUSES - 1:
                 cause = "others"
             slot = self.places.setdefault(cause, HEAD + 2 * len(self.places))
-            if self.names is not None:
-                with open(self.names, "a") as file:
+            if self.causes_file is not None:
+                with open(self.causes_file, "a") as file:
                     file.write(f"{cause}\n")
         return slot
 
     def wait(self, cause: str, start: float) -> None:
         """Record a wait that began at `start` and ends now."""
-        place = self.place(cause)
+        slot = self.slot_of(cause)
         end_time = _now()
-        self.cells[place] += end_time - start
-        self.cells[place + 1] += 1
+        self.cells[slot] += end_time - start
+        self.cells[slot + 1] += 1
         self.cells[LAST] = end_time
-        self.cells[RAN] = time.thread_time() - self.ran
+        self.cells[RAN] = time.thread_time() - self.thread_time_at_start
 
     def close(self) -> None:
         """Record the end."""
         self.cells[LAST] = self.cells[END] = _now()
-        self.cells[RAN] = time.thread_time() - self.ran
-        self.cells[DELAYED] = _delay() - self.delayed
+        self.cells[RAN] = time.thread_time() - self.thread_time_at_start
+        self.cells[DELAYED] = _delay() - self.delay_at_start
 
 
 def _delay() -> float:
@@ -165,12 +165,12 @@ def _recorded_wait(cause: str) -> Iterator[_Book]:
     """Record the time of the body as a wait, unless an outer wait includes it."""
     book = _book()
     start = _now()
-    book.inside += 1
+    book.nesting += 1
     try:
         yield book
     finally:
-        book.inside -= 1
-        if not book.inside:
+        book.nesting -= 1
+        if not book.nesting:
             book.wait(cause, start)
 
 
@@ -197,7 +197,7 @@ class TimedLock:
         """Acquire the lock, as `threading.Lock.acquire` and that of `multiprocessing` do."""
         if self._lock.acquire(False):
             book = _book()
-            book.cells[(book.places.get(self.cause) or book.place(self.cause)) + 1] += 1
+            book.cells[(book.places.get(self.cause) or book.slot_of(self.cause)) + 1] += 1
             return True
         if not blocking:
             return False
@@ -276,7 +276,7 @@ class TimedBarrier:
         self._barrier = context.Barrier(parties)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for all; gives a number of its own to each."""
+        """Wait for all parties; return a different number to each."""
         with _recorded_wait(self.cause):
             return int(self._barrier.wait(timeout))
 
@@ -315,9 +315,9 @@ class TimedMonitor:
             return
         book = _book()
         start = _now()
-        book.inside += 1
+        book.nesting += 1
         self.declare(condition)._conditions[condition].wait_for(until)
-        book.inside -= 1
+        book.nesting -= 1
         book.wait(cause() if cause else f"wait-{self.name}-{condition}", start)
 
     def signal(self, condition: str, all_of_them: bool = False) -> None:
@@ -366,7 +366,7 @@ class TimedPool:
         threads = context is threading
         self._manager = None if threads else context.Manager()
         self._tasks: Any = list(tasks) if self._manager is None else self._manager.list(tasks)
-        self._recorded_wait: Any = [0] if threads else context.Array("i", 1, lock=False)
+        self._waiting_count: Any = [0] if threads else context.Array("i", 1, lock=False)
 
     def add(self, task: Any) -> None:
         """Add a task."""
@@ -374,28 +374,30 @@ class TimedPool:
             self._tasks.append(task)
             monitor.signal("tasks")
 
-    def _over(self) -> bool:
-        return int(self._recorded_wait[0]) >= self.parties
+    def _is_over(self) -> bool:
+        """Return whether all workers wait for tasks."""
+        return int(self._waiting_count[0]) >= self.parties
 
     def __iter__(self) -> Iterator[Any]:
         while True:
             with self.monitor as monitor:
-                self._recorded_wait[0] += 1
-                if self._over() and not len(self._tasks):
+                self._waiting_count[0] += 1
+                if self._is_over() and not len(self._tasks):
                     monitor.signal("tasks", all_of_them=True)
                 monitor.wait(
                     "tasks",
-                    self._ready,
+                    self._is_ready,
                     lambda: f"{'task' if len(self._tasks) else 'barrier'}-{self.name}",
                 )
                 if not len(self._tasks):
                     return
-                self._recorded_wait[0] -= 1
+                self._waiting_count[0] -= 1
                 task = self._tasks.pop()
             yield task
 
-    def _ready(self) -> bool:
-        return len(self._tasks) > 0 or self._over()
+    def _is_ready(self) -> bool:
+        """Return whether there is a task, or the end of all tasks."""
+        return len(self._tasks) > 0 or self._is_over()
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -484,7 +486,7 @@ class WaitRecorder:
         start = self.context.Thread if self.context is threading else self.context.Process
         all_arguments = (self._temporary.name, worker, *arguments)
         workers = [
-            start(target=_work, args=(rank, *all_arguments), name=f"worker {rank}")
+            start(target=_run_worker, args=(rank, *all_arguments), name=f"worker {rank}")
             for rank in range(self.processors)
         ]
         for child in workers:
@@ -503,18 +505,20 @@ class WaitRecorder:
 
 
 def _write(file: str | Path, profile: str) -> None:
+    """Write a profile into a file; the file is complete or unchanged."""
     from slipstick.files import write_whole  # in the recorded program this is not imported
 
     write_whole(Path(file), profile)
 
 
 def _record_into(folder: Path | None) -> None:
+    """Record into a folder from now on; into memory if None."""
     global _folder
     _folder = folder
     _forget()
 
 
-def _work(rank: int, folder: str, worker: Callable[..., object], *arguments: object) -> None:
+def _run_worker(rank: int, folder: str, worker: Callable[..., object], *arguments: object) -> None:
     """Run a worker with a record of its own."""
     if _folder is None:  # a spawned process
         _record_into(Path(folder))
@@ -526,8 +530,8 @@ def _work(rank: int, folder: str, worker: Callable[..., object], *arguments: obj
         _forget()
 
 
-class _Spent:
-    """The times of a worker, read from its record."""
+class _WorkerTimes:
+    """The times of one worker, read from its record."""
 
     def __init__(self, path: Path) -> None:
         with open(path, "rb") as file:
@@ -540,9 +544,9 @@ class _Spent:
         self.events = {
             name: int(self.cells[HEAD + 2 * index + 1]) for index, name in enumerate(names)
         }
-        away = max(0.0, self.end - self.begin - sum(waits.values()) - self.cells[RAN])
-        delayed = min(away, self.cells[DELAYED])
-        lost_seconds = {NO_CORE: delayed, NOT_RUNNING: away - delayed}
+        time_away = max(0.0, self.end - self.begin - sum(waits.values()) - self.cells[RAN])
+        delayed_time = min(time_away, self.cells[DELAYED])
+        lost_seconds = {NO_CORE: delayed_time, NOT_RUNNING: time_away - delayed_time}
         self.waits = {**waits, **{name: time for name, time in lost_seconds.items() if time > 0}}
         self.waited = sum(waits.values())
 
@@ -558,18 +562,22 @@ def profile_of(folder: Path, title: str = "") -> str:
     ------
     ValueError : nothing was recorded
     """
-    spent = sorted((_Spent(path) for path in folder.glob("*.book")), key=lambda book: book.begin)
-    if not spent:
+    all_workers = sorted(
+        (_WorkerTimes(path) for path in folder.glob("*.book")), key=lambda book: book.begin
+    )
+    if not all_workers:
         raise ValueError("nothing was recorded: no Python program ran to its end or waited")
-    ranked_books = [book for book in spent if book.kind.isdigit()]
-    workers = [book for book in spent if book.kind == THREAD]
-    busy = max((worker.end for worker in workers), default=0.0) - min(
+    ranked_books = [book for book in all_workers if book.kind.isdigit()]
+    workers = [book for book in all_workers if book.kind == THREAD]
+    busy_period = max((worker.end for worker in workers), default=0.0) - min(
         (worker.begin for worker in workers), default=0.0
     )
     unranked = [
-        book for book in spent if book.kind == THREAD or book.waited < 0.5 * busy or not workers
+        book
+        for book in all_workers
+        if book.kind == THREAD or book.waited < 0.5 * busy_period or not workers
     ]
-    books_counted = ranked_books or unranked or spent
+    books_counted = ranked_books or unranked or all_workers
     begin = books_counted[0].begin
     end = max(book.end for book in books_counted)
     processors = list(_workers_by_processor(books_counted))
@@ -578,29 +586,40 @@ def profile_of(folder: Path, title: str = "") -> str:
         for book in books_counted
         if book.missing
     ]
-    if books_counted is unranked and len(unranked) < len(spent):
+    if books_counted is unranked and len(unranked) < len(all_workers):
         notes.append("the main thread, which waited for the others, is left out")
-    away = sum(
+    time_away = sum(
         book.waits.get(NOT_RUNNING, 0.0) + book.waits.get(NO_CORE, 0.0) for book in books_counted
     )
-    if away > TOLD_PART * len(processors) * (end - begin):
-        fraction = away / len(processors) / (end - begin)
+    if time_away > TOLD_PART * len(processors) * (end - begin):
+        fraction = time_away / len(processors) / (end - begin)
         notes.append(
             f"{fraction:.0%} of the time workers neither ran nor waited for what is timed: other"
             " programs, the interpreter's lock, or input"
         )
-    books = [_sum_of_workers(processor, begin, end) for processor in processors]
-    causes = list(dict.fromkeys(name for waits, _ in books for name in waits))
+    times_by_processor = [_sum_of_workers(processor, begin, end) for processor in processors]
+    source = "; ".join(["recorded by slipstick.instrument", *notes])
+    return _profile_text(title or "Recorded waits", source, end - begin, times_by_processor)
+
+
+def _profile_text(
+    title: str,
+    source: str,
+    duration: float,
+    times_by_processor: Sequence[tuple[dict[str, float], dict[str, int]]],
+) -> str:
+    """Write a profile as YAML from the waits and the events of each processor."""
+    causes = list(dict.fromkeys(name for waits, _ in times_by_processor for name in waits))
     lines = [
         "profile: 1",
-        f"title: {_quoted(title or 'Recorded waits')}",
-        f"source: {_quoted('; '.join(['recorded by slipstick.instrument', *notes]))}",
+        f"title: {_quoted(title)}",
+        f"source: {_quoted(source)}",
         "runs:",
-        f"  - processors: {len(processors)}",
-        f"    time: {end - begin:.9f} s",
+        f"  - processors: {len(times_by_processor)}",
+        f"    time: {duration:.9f} s",
         "    each:",
     ]
-    for waits, events in books:
+    for waits, events in times_by_processor:
         lines.append(
             "      - waits:"
             f" {{{', '.join(f'{name}: {waits.get(name, 0.0):.9f} s' for name in causes)}}}"
@@ -611,9 +630,9 @@ def profile_of(folder: Path, title: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _workers_by_processor(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
+def _workers_by_processor(workers: Sequence[_WorkerTimes]) -> Iterable[list[_WorkerTimes]]:
     """Return the workers of each processor, in the order of time."""
-    processors: dict[str, list[_Spent]] = {}
+    processors: dict[str, list[_WorkerTimes]] = {}
     for worker in workers:
         free = (
             name
@@ -626,28 +645,29 @@ def _workers_by_processor(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
 
 
 def _sum_of_workers(
-    workers: Sequence[_Spent], begin: float, end: float
+    workers: Sequence[_WorkerTimes], begin: float, end: float
 ) -> tuple[dict[str, float], dict[str, int]]:
     """Add up the times of the workers of one processor; time without a worker is idle, after a kill
     missing.
     """
     waits: dict[str, float] = {}
     events: dict[str, int] = {}
-    last = begin
-    gap = IDLE
+    last_end = begin
+    gap_cause = IDLE
     for worker in workers:
-        waits[gap] = waits.get(gap, 0.0) + worker.begin - last
+        waits[gap_cause] = waits.get(gap_cause, 0.0) + worker.begin - last_end
         for name, value in worker.waits.items():
             waits[name] = waits.get(name, 0.0) + value
         for name, number in worker.events.items():
             events[name] = events.get(name, 0) + number
-        last = worker.end
-        gap = MISSING if worker.missing else IDLE
-    waits[gap] = waits.get(gap, 0.0) + end - last
+        last_end = worker.end
+        gap_cause = MISSING if worker.missing else IDLE
+    waits[gap_cause] = waits.get(gap_cause, 0.0) + end - last_end
     return {name: value for name, value in waits.items() if value > 0 or name in events}, events
 
 
 def _quoted(text: str) -> str:
+    """Return a text in quotes as YAML writes it."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -688,11 +708,11 @@ def _replace_by_timed(owner: Any, name: str, kind: str) -> None:
     """Replace a waiting method by one that records its time."""
     method = getattr(owner, name)
 
-    def timed(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    def timed_method(self: Any, *arguments: Any, **keywords: Any) -> Any:
         with _recorded_wait(_site(kind)):
             return method(self, *arguments, **keywords)
 
-    setattr(owner, name, timed)
+    setattr(owner, name, timed_method)
 
 
 def patch(folder: str) -> None:
@@ -749,25 +769,28 @@ def _time_semaphores(synchronize: Any) -> None:
     """Time the locks of `multiprocessing`; they keep their cause when they are sent to a spawned
     process.
     """
-    kind = synchronize.SemLock
-    make = kind._make_methods
-    get = kind.__getstate__
-    plain_set_state = kind.__setstate__
+    lock_class = synchronize.SemLock
+    make_methods_before = lock_class._make_methods
+    get_state = lock_class.__getstate__
+    set_state_before = lock_class.__setstate__
 
     def make_methods(self: Any) -> None:
-        make(self)
+        make_methods_before(self)
         if isinstance(self, synchronize.Lock | synchronize.RLock | synchronize.Semaphore):
             self.timed = TimedLock(getattr(self, "cause", "") or _site("lock"), self._semlock)
             self.acquire = lambda block=True, timeout=None: self.timed.acquire(block, timeout)
 
     def set_state(self: Any, state: Any) -> None:
         self.cause, state = state
-        plain_set_state(self, state)
+        set_state_before(self, state)
 
-    kind._make_methods = make_methods
-    kind.__setstate__ = set_state
-    kind.__getstate__ = lambda self: (self.timed.cause if hasattr(self, "timed") else "", get(self))
-    kind.__enter__ = lambda self: self.acquire()
+    lock_class._make_methods = make_methods
+    lock_class.__setstate__ = set_state
+    lock_class.__getstate__ = lambda self: (
+        self.timed.cause if hasattr(self, "timed") else "",
+        get_state(self),
+    )
+    lock_class.__enter__ = lambda self: self.acquire()
 
 
 def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
@@ -799,9 +822,9 @@ def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
         (start / "sitecustomize.py").write_text(
             _START.format(file=__file__, books=str(books), start=str(start))
         )
-        path = os.pathsep.join(filter(None, [str(start), os.environ.get("PYTHONPATH", "")]))
+        search_path = os.pathsep.join(filter(None, [str(start), os.environ.get("PYTHONPATH", "")]))
         status = subprocess.run(
-            command, env={**os.environ, "PYTHONPATH": path}, check=False
+            command, env={**os.environ, "PYTHONPATH": search_path}, check=False
         ).returncode
         _write(file, profile_of(books, title or " ".join(command)))
     return status

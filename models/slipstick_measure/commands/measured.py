@@ -470,7 +470,7 @@ def trace(
         chosen_part = read_trace(file, format_, unit).chosen(
             only, _split_at_commas(useful), begin or 0.0, end
         )
-        for kind, trace_part in chosen_part.apart().items():
+        for kind, trace_part in chosen_part.traces_by_kind().items():
             views_by_file[f"{file}, {kind}s" if kind else str(file)] = views_of(
                 trace_part, width, network
             )

@@ -29,8 +29,8 @@ from slipstick_measure.traces.trace import (
     BUSY,
     ReadTrace,
     TraceColumns,
-    of_members,
     processor_names,
+    trace_of_members,
 )
 
 MOST_VALUE = 64 * 1024 * 1024
@@ -44,106 +44,110 @@ _SPACE = " \t\r\n\ufeff"
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-class _JsonPieces:
+class _JsonReader:
     """Incremental reader of JSON values."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
         self.pieces = pieces
         self.text = ""
-        self.at = 0
-        self.tried = 0
-        self.closed = True
+        self.position = 0
+        self.tried_until = 0
+        self.is_closed = True
         decoder: Any = JSONDecoder()
         self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
 
-    def more(self) -> bool:
-        """Read more text, as much as is left unread, so that long values are retried only a few
-        times; return whether there was more.
+    def read_more(self) -> bool:
+        """Read more text, as much as is unread, so that a long value is tried again only a few
+        times. Return whether there was more.
         """
-        unread_text = self.text[self.at :]
-        read: list[str] = []
-        while sum(map(len, read)) <= len(unread_text) and (piece := next(self.pieces, "")):
-            read.append(piece)
-        self.text = unread_text + "".join(read)
-        self.at = 0
-        self.tried = 0
-        return bool(read)
+        unread_text = self.text[self.position :]
+        pieces_read: list[str] = []
+        while sum(map(len, pieces_read)) <= len(unread_text) and (piece := next(self.pieces, "")):
+            pieces_read.append(piece)
+        self.text = unread_text + "".join(pieces_read)
+        self.position = 0
+        self.tried_until = 0
+        return bool(pieces_read)
 
-    def sign(self) -> str:
+    def next_character(self) -> str:
         """Return the next character that is not blank, without consuming it; empty at the end."""
         while True:
-            while self.at < len(self.text):
-                if self.text[self.at] not in _SPACE:
-                    return self.text[self.at]
-                self.at += 1
-            if not self.more():
+            while self.position < len(self.text):
+                if self.text[self.position] not in _SPACE:
+                    return self.text[self.position]
+                self.position += 1
+            if not self.read_more():
                 return ""
 
-    def take(self) -> Any:
+    def read_value(self) -> Any:
         """Read a value; ValueError if there is none, EOFError if the text ends inside it."""
         while True:
             try:
-                value, end = self.scan(self.text, self.at)
+                value, end = self.scan(self.text, self.position)
                 # A number at the end of what was read may go on.
-                if end < len(self.text) or not self.more():
-                    self.at = end
+                if end < len(self.text) or not self.read_more():
+                    self.position = end
                     return value
             except (StopIteration, JSONDecodeError) as error:
-                if len(self.text) - self.at > MOST_VALUE:
+                if len(self.text) - self.position > MOST_VALUE:
                     raise ValueError("no value") from error
-                if not self.more():
-                    place = error.pos if isinstance(error, JSONDecodeError) else error.value
-                    cut = place >= len(self.text) - 1 or str(error).startswith("Unterminated")
-                    raise (EOFError if cut else ValueError) from error
+                if not self.read_more():
+                    error_position = (
+                        error.pos if isinstance(error, JSONDecodeError) else error.value
+                    )
+                    is_cut = error_position >= len(self.text) - 1 or str(error).startswith(
+                        "Unterminated"
+                    )
+                    raise (EOFError if is_cut else ValueError) from error
 
     def entries(self) -> Iterator[str]:
         """Yield the keys of an object, each consumed up to its colon; `closed` is set at the
         closing brace.
         """
-        while (sign := self.sign()) not in ("}", ""):
-            self.at += 1
-            if sign in ",{":
+        while (next_character := self.next_character()) not in ("}", ""):
+            self.position += 1
+            if next_character in ",{":
                 continue
-            self.at -= 1
-            key = self.take()
-            if not isinstance(key, str) or self.sign() != ":":
+            self.position -= 1
+            key = self.read_value()
+            if not isinstance(key, str) or self.next_character() != ":":
                 raise ValueError("no key")
-            self.at += 1
-            self.sign()
+            self.position += 1
+            self.next_character()
             yield key
-        self.at += len(sign)
-        self.closed = self.closed and bool(sign)
+        self.position += len(next_character)
+        self.is_closed = self.is_closed and bool(next_character)
 
     def items(self) -> Iterator[Any]:
         """Yield the values of a list; `closed` is set at the closing bracket."""
-        self.at += 1
+        self.position += 1
         while True:
-            self.at = _BETWEEN.match(self.text, self.at).end()  # type: ignore[union-attr]
-            if self.at < len(self.text):
-                if self.text[self.at] == "]":
-                    self.at += 1
+            self.position = _BETWEEN.match(self.text, self.position).end()  # type: ignore[union-attr]
+            if self.position < len(self.text):
+                if self.text[self.position] == "]":
+                    self.position += 1
                     return
-                yield from self._read_several() or (self.take(),)
-            elif not self.more():
-                self.closed = False
+                yield from self._read_several() or (self.read_value(),)
+            elif not self.read_more():
+                self.is_closed = False
                 return
 
     def _read_several(self) -> list[Any]:
-        """Read several values at once, up to a place that looks like the end of one; empty if that
-        is inside a value.
+        """Read several values at once, up to a place that looks like the end of one; return none if
+        that place is inside a value.
         """
-        cut = self.text.rfind("},", self.at, self.at + SEVERAL) + 1
-        if cut <= self.tried:
+        end_of_events = self.text.rfind("},", self.position, self.position + SEVERAL) + 1
+        if end_of_events <= self.tried_until:
             return []
-        self.tried = cut  # so that no text is tried twice
-        array_text = f"[{self.text[self.at : cut]}]"
+        self.tried_until = end_of_events  # so that no text is tried twice
+        array_text = f"[{self.text[self.position : end_of_events]}]"
         try:
             values, end = self.scan(array_text, 0)
         except (StopIteration, ValueError, RecursionError):
             return []
         if end < len(array_text):
             return []
-        self.at = cut
+        self.position = end_of_events
         events: list[Any] = values
         return events
 
@@ -153,7 +157,7 @@ class ChromeReader:
 
     def __init__(self, columns: TraceColumns) -> None:
         self.columns = columns
-        self.own = False
+        self.is_own_format = False
         self.until = 0.0
         self.useful: list[str] | None = None
         self.names: dict[Hashable, str] = {}
@@ -168,19 +172,20 @@ class ChromeReader:
 
     def read(self, pieces: Iterator[str]) -> ReadTrace:
         """Read the whole file."""
-        text = _JsonPieces(pieces)
+        json_reader = _JsonReader(pieces)
         count = 0
-        most = limit("events")
+        most_events = limit("events")
         take = self._take_event
         try:
-            for event in self._events(text):
+            for event in self._events(json_reader):
                 count += 1
-                if count > most:
+                if count > most_events:
                     self.columns.refuse(too_many("events", "events", ADVICE))
                 take(event, count)
-            if text.closed and text.sign():
+            if json_reader.is_closed and json_reader.next_character():
                 self.columns.odd(
-                    f"what follows the events is not read, near {short(text.text[text.at :][:40])}"
+                    "what follows the events is not read, near"
+                    f" {short(json_reader.text[json_reader.position :][:40])}"
                 )
         except EOFError:
             self.columns.refuse(
@@ -192,38 +197,41 @@ class ChromeReader:
             self.columns.refuse(f"the value after event {count:,} is nested too deeply")
         except ValueError:
             self.columns.refuse(
-                f"this is no JSON after {count:,} events, near {short(text.text[text.at :][:40])}"
+                f"this is no JSON after {count:,} events, near"
+                f" {short(json_reader.text[json_reader.position :][:40])}"
             )
-        if not text.closed:
+        if not json_reader.is_closed:
             self.columns.odd(
                 f"the last bracket is missing, after {count:,} events; what wrote them may have"
                 " been stopped"
             )
         self._take_annotations()
-        self._pair()
+        self._pair_begins_and_ends()
         return self._finished()
 
-    def _events(self, text: _JsonPieces) -> Iterator[Any]:
-        if text.sign() == "[":
-            yield from text.items()
+    def _events(self, json_reader: _JsonReader) -> Iterator[Any]:
+        """Yield the events of a file; take from its other data whether slipstick wrote it."""
+        if json_reader.next_character() == "[":
+            yield from json_reader.items()
             return
-        for key in text.entries():
-            if key == "traceEvents" and text.sign() == "[":
-                yield from text.items()
+        for key in json_reader.entries():
+            if key == "traceEvents" and json_reader.next_character() == "[":
+                yield from json_reader.items()
             elif key == "otherData":
-                match text.take():
+                match json_reader.read_value():
                     case {
                         "writer": "slipstick",
                         "useful": [*useful],
                         "until": int() | float() as until,
                     }:
-                        self.own = True
+                        self.is_own_format = True
                         self.useful = [str(label) for label in useful]
                         self.until = self.columns.number(until, "end (until)")
             else:
-                text.take()
+                json_reader.read_value()
 
     def _take_event(self, event: Any, count: int) -> None:
+        """Add an event to the columns."""
         phase = (
             event.get("ph")
             if isinstance(event, dict)
@@ -231,10 +239,10 @@ class ChromeReader:
         )
         if phase == "X":
             category = event.get("cat")
-            if category in ANNOTATIONS and not self.own:
+            if category in ANNOTATIONS and not self.is_own_format:
                 self.annotations.append(event)
                 return
-            lane, time = self._place(event, count)
+            lane, time = self._lane_and_time(event, count)
             if str(category).casefold() in STREAM_CATEGORIES:
                 self.streams.add(lane)
             length = event.get("dur", 0.0)
@@ -242,7 +250,7 @@ class ChromeReader:
                 length = self.columns.number(length, f"length (dur) of event {count:,}")
             self.columns.span(lane, self._label(event), time, time + length)
         elif phase in ("B", "E"):
-            lane, time = self._place(event, count)
+            lane, time = self._lane_and_time(event, count)
             self.edge_lane.append(lane)
             self.edge_label.append(self._label(event) if phase == "B" else -1)
             self.edge_time.append(time)
@@ -252,8 +260,8 @@ class ChromeReader:
             key = (event.get("pid"), event.get("tid"))
             self.arrows.setdefault(arrow, []).append((time, key, phase == "s"))
         elif phase == "M":
-            self._name(event)
-        elif phase == "C" and self.own:
+            self._take_name(event)
+        elif phase == "C" and self.is_own_format:
             match event:
                 case {
                     "name": str(name),
@@ -266,8 +274,8 @@ class ChromeReader:
         else:
             self.left_out[str(phase)] += 1
 
-    def _place(self, event: dict[str, Any], count: int) -> tuple[int, float]:
-        """Return the number of the thread, and the time, which may be in quotes."""
+    def _lane_and_time(self, event: dict[str, Any], count: int) -> tuple[int, float]:
+        """Return the number of an event's thread, and its time, which may be in quotes."""
         columns = self.columns
         time = self._time(event, count)
         key = (event.get("pid"), event.get("tid"))
@@ -275,25 +283,28 @@ class ChromeReader:
         return (columns.named(columns.lanes, key) if lane is None else lane), time
 
     def _time(self, event: dict[str, Any], count: int) -> float:
+        """Return the time of an event."""
         time = event.get("ts")
         if type(time) is float:
             return time
         return self.columns.number(time, f"time (ts) of event {count:,}")
 
     def _label(self, event: dict[str, Any]) -> int:
-        name = event.get("cat" if self.own else "name", BUSY)
+        """Return the number of the label of an event."""
+        name = event.get("cat" if self.is_own_format else "name", BUSY)
         name = name if type(name) is str else str(name)
         label = self.columns.labels.get(name)
         return self.columns.named(self.columns.labels, name) if label is None else label
 
-    def _name(self, event: dict[str, Any]) -> None:
+    def _take_name(self, event: dict[str, Any]) -> None:
+        """Take the name of a process or a thread."""
         match event:
             case {"name": "process_name", "pid": pid, "args": {"name": str(name)}}:
                 self.names[str(pid)] = name
             case {"name": "thread_name", "pid": pid, "tid": tid, "args": {"name": str(name)}}:
                 self.names[str(pid), str(tid)] = name
 
-    def _pair(self) -> None:
+    def _pair_begins_and_ends(self) -> None:
         """Pair the begin and end events of each thread in the order of time; events at the same
         time in the order of the file.
         """
@@ -305,11 +316,11 @@ class ChromeReader:
         for index in sorted(range(len(time)), key=time.__getitem__):
             lane = self.edge_lane[index]
             label = self.edge_label[index]
-            when = time[index]
+            event_time = time[index]
             if label >= 0:
-                stacks[lane].append(self.columns.begin(lane, label, when))
+                stacks[lane].append(self.columns.begin(lane, label, event_time))
             elif stacks[lane]:
-                self.columns.end[stacks[lane].pop()] = when
+                self.columns.end[stacks[lane].pop()] = event_time
             else:
                 unmatched_ends += 1
         self.columns.close_open(list(chain.from_iterable(stacks)), last, unmatched_ends)
@@ -334,23 +345,28 @@ class ChromeReader:
             self._take_event({**event, "cat": ""}, number)
 
     def _finished(self) -> ReadTrace:
+        """Add the accesses of arrows, and return the trace."""
         columns = self.columns
-        if self.own:
-            return of_members(columns, self.useful or (), self.until, self.levels)
-        names = self._processors()
+        if self.is_own_format:
+            return trace_of_members(columns, self.useful or (), self.until, self.levels)
+        names = self._processor_names()
         lanes = columns.lanes
-        broken = 0
-        for arrow in self.arrows.values():
+        broken_arrows = 0
+        for ends_of_arrow in self.arrows.values():
             # A track with ends of arrows alone did nothing, so it is no processor.
-            known_ends = [(time, lanes[key], begins) for time, key, begins in arrow if key in lanes]
-            begins = [end for end in known_ends if end[2]]
+            known_ends = [
+                (time, lanes[key], begins_of_arrow)
+                for time, key, begins_of_arrow in ends_of_arrow
+                if key in lanes
+            ]
+            begins_of_arrow = [end for end in known_ends if end[2]]
             ends = [end for end in known_ends if not end[2]]
-            if len(begins) != 1 or not ends:
-                broken += 1
-            for time, lane, _ in ends if len(begins) == 1 else ():
-                columns.access(begins[0][1], names[lane], time)
-        if broken:
-            columns.odd(f"{broken:,} arrows have no beginning or no end; left out")
+            if len(begins_of_arrow) != 1 or not ends:
+                broken_arrows += 1
+            for time, lane, _ in ends if len(begins_of_arrow) == 1 else ():
+                columns.access(begins_of_arrow[0][1], names[lane], time)
+        if broken_arrows:
+            columns.odd(f"{broken_arrows:,} arrows have no beginning or no end; left out")
         if self.left_out:
             names_in_words = ", ".join(
                 f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()
@@ -365,7 +381,7 @@ class ChromeReader:
         name = self.names.get((str(key[0]), str(key[1])), "") if isinstance(key, tuple) else ""
         return lane in self.streams or name.casefold().startswith(("stream ", "gpu stream"))
 
-    def _processors(self) -> list[str]:
+    def _processor_names(self) -> list[str]:
         """Return the names of threads as in the file, with the process if there are several
         processes, and with numbers if names repeat.
         """
@@ -385,8 +401,10 @@ class ChromeReader:
 
 def is_chrome(head: str) -> bool:
     """Return whether a text begins like such a trace."""
-    begins = head.lstrip("\ufeff \t\r\n")
-    return '"traceEvents"' in head if begins[:1] == "{" else begins[:1] == "[" and '"ph"' in head
+    beginning = head.lstrip("\ufeff \t\r\n")
+    return (
+        '"traceEvents"' in head if beginning[:1] == "{" else beginning[:1] == "[" and '"ph"' in head
+    )
 
 
 def read_chrome(path: Path | str, pieces: Iterator[str]) -> ReadTrace:

@@ -73,13 +73,13 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
     except csv.Error as error:
         columns.refuse(f"this is not a line of a table: {error}; check the quotes")
     headings = {re.sub(r" ?\(.*", "", name): index for index, name in enumerate(names)}
-    place = {
+    index_by_key = {
         key: next(headings[word] for word in words if word in headings)
         for key, words in _NAMES.items()
         if any(word in headings for word in words)
     }
-    stream = place.get("stream")
-    device = place.get("device")
+    stream = index_by_key.get("stream")
+    device = index_by_key.get("device")
     if stream is None:
         columns.refuse("there is no column of the stream (Strm)", heading_line)
     for heading_line, text in lines:
@@ -93,14 +93,14 @@ def read_gpu_list(path: Path | str, lines: Iterator[tuple[int, str]]) -> ReadTra
             columns.refuse(
                 f"{len(cells)} values, where the heading promises {len(names)}", heading_line
             )
-        start = columns.number(cells[place["start"]], "start", heading_line)
+        start = columns.number(cells[index_by_key["start"]], "start", heading_line)
         end = (
-            columns.number(cells[place["end"]], "end", heading_line)
-            if "end" in place
-            else start + columns.number(cells[place["duration"]], "duration", heading_line)
+            columns.number(cells[index_by_key["end"]], "end", heading_line)
+            if "end" in index_by_key
+            else start + columns.number(cells[index_by_key["duration"]], "duration", heading_line)
         )
-        on = f"{cells[device]}/" if device is not None else ""
-        lane = columns.named(columns.lanes, f"{on}stream {cells[stream]}")
-        columns.span(lane, columns.named(columns.labels, cells[place["name"]]), start, end)
+        device_prefix = f"{cells[device]}/" if device is not None else ""
+        lane = columns.named(columns.lanes, f"{device_prefix}stream {cells[stream]}")
+        columns.span(lane, columns.named(columns.labels, cells[index_by_key["name"]]), start, end)
     tracks = [str(name) for name in columns.lanes]
     return columns.finished(tracks, kinds=[STREAM] * len(tracks))

@@ -126,6 +126,7 @@ class _Database:
         return self.columns.finished([*streams, *threads], kinds=kinds)
 
     def _call_tables(self) -> list[_CallTable]:
+        """Return the tables of calls of threads that the database has."""
         call_tables = [_CallTable(table, "nameId") for table in (*_CALLS, _SYSTEM)]
         call_tables += [_CallTable(table, "textId") for table in _MESSAGES]
         needed = {"start", "end", "globalTid"}
@@ -136,12 +137,14 @@ class _Database:
         ]
 
     def _count(self, table: str) -> int:
+        """Return the number of rows of a table; 0 if it is missing."""
         if table not in self.tables:
             return 0
         (count,) = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()
         return int(count)
 
     def _check_size(self, tables: list[str]) -> None:
+        """Refuse tables with too many rows."""
         if sum(map(self._count, tables)) > limit("events"):
             self.columns.refuse(too_many("events", "operations and calls", ADVICE))
 
@@ -163,34 +166,35 @@ class _Database:
         """Add the calls of threads, and what they do between calls; return the threads' names."""
         if not calls:
             return []
-        base = PROGRAM if any(call.table == _SYSTEM for call in calls) else UNKNOWN
-        if base == UNKNOWN:
+        label_between_calls = PROGRAM if any(call.table == _SYSTEM for call in calls) else UNKNOWN
+        if label_between_calls == UNKNOWN:
             self.columns.odd(
                 "calls of the operating system were not traced (--trace=osrt), so what threads do"
                 " between the traced calls is unknown"
             )
-        joined = " UNION ALL ".join(
+        all_calls = " UNION ALL ".join(
             f"SELECT start, end, globalTid, {call.name} AS name FROM {call.table}"
             f" WHERE end IS NOT NULL AND globalTid IS NOT NULL"
             for call in calls
         )
-        extents = f"SELECT globalTid, min(start), max(end) FROM ({joined}) GROUP BY globalTid"
+        extents = f"SELECT globalTid, min(start), max(end) FROM ({all_calls}) GROUP BY globalTid"
         threads = list[int]()
         for thread, first, last in self.database.execute(f"{extents} ORDER BY globalTid"):
             lane = self.columns.named(self.columns.lanes, ("thread", thread))
             threads.append(thread)
-            label = self.columns.named(self.columns.labels, base)
+            label = self.columns.named(self.columns.labels, label_between_calls)
             self.columns.span(lane, label, float(first), float(last))
         # Of calls that begin together the outer one comes first, so that time is the inner one's.
-        ordered = f"SELECT start, end, globalTid, name FROM ({joined}) ORDER BY start, end DESC"
+        ordered = f"SELECT start, end, globalTid, name FROM ({all_calls}) ORDER BY start, end DESC"
         for start, end, thread, name in self.database.execute(ordered):
             lane = self.columns.lanes["thread", thread]
-            called = _VERSION.sub("", names.get(name, f"call {name}"))
-            label = self.columns.named(self.columns.labels, called)
+            call_name = _VERSION.sub("", names.get(name, f"call {name}"))
+            label = self.columns.named(self.columns.labels, call_name)
             self.columns.span(lane, label, float(start), float(end))
         return self._thread_names(names, threads)
 
     def _thread_names(self, names: Mapping[int, str], threads: list[int]) -> list[str]:
+        """Return the names of threads, from the database or by their numbers."""
         name_by_thread: dict[int, str] = {}
         if {"nameId", "globalTid"} <= self.tables.get("ThreadNames", set()):
             rows = self.database.execute("SELECT globalTid, nameId FROM ThreadNames")

@@ -60,7 +60,7 @@ def read_otf2(path: Path | str) -> ReadTrace:
     MissingExtraError : the library is not installed
     """
     names = ("otf2", "_otf2.ErrorCodes", "otf2.error")
-    otf2, codes, unsound = (need(name, "reading OTF2 archives", "") for name in names)
+    otf2, codes, error_module = (need(name, "reading OTF2 archives", "") for name in names)
     columns = TraceColumns(path)
     messages = list[str]()
     try:
@@ -68,7 +68,7 @@ def read_otf2(path: Path | str) -> ReadTrace:
             columns.scale = 1.0 / archive.timer_resolution
             reader = _ArchiveReader(columns, archive.definitions)
             reader.read(archive.events)
-    except (codes.Error, unsound.Error, OSError, RuntimeError) as error:
+    except (codes.Error, error_module.Error, OSError, RuntimeError) as error:
         columns.refuse(
             f"this is no OTF2 archive, or it is damaged: {short((messages or [str(error)])[0])}"
         )
@@ -107,13 +107,13 @@ def _captured_output(messages: list[str]) -> Iterator[None]:
 class _Thread:
     """A location: its processor once it has an event, its open spans, and its number of events."""
 
-    __slots__ = ("count", "executes", "inside", "lane", "name")
+    __slots__ = ("count", "executes", "lane", "name", "open_spans")
 
     def __init__(self, name: str, executes: bool) -> None:
         self.name = name
         self.executes = executes
         self.lane = -1
-        self.inside = list[int]()
+        self.open_spans = list[int]()
         self.count = 0
 
 
@@ -136,13 +136,13 @@ class _ArchiveReader:
             ]
         )
         self.threads = {
-            location: _Thread(name, _word(location.type) != "METRIC")
+            location: _Thread(name, _enumeration_name(location.type) != "METRIC")
             for location, name in zip(locations, names, strict=True)
         }
         self.labels: dict[Any, int] = {}
-        self.lost = {_FLUSH}
+        self.lost_labels = {_FLUSH}
         self.left_out = Counter[str]()
-        self.alone = 0
+        self.unmatched_leaves = 0
 
     def read(self, events: Any) -> None:
         """Read all events, which are ordered by time."""
@@ -164,7 +164,9 @@ class _ArchiveReader:
             else:
                 self.left_out[type(event).__name__] += 1
         self.columns.close_open(
-            [region for thread in threads.values() for region in thread.inside], time, self.alone
+            [region for thread in threads.values() for region in thread.open_spans],
+            time,
+            self.unmatched_leaves,
         )
         if self.left_out:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.left_out.items())
@@ -177,6 +179,7 @@ class _ArchiveReader:
                 )
 
     def _take(self, thread: _Thread, event: Any, time: int) -> None:
+        """Add an event of a thread to the columns."""
         columns = self.columns
         kind = type(event).__name__
         if thread.lane < 0:
@@ -189,14 +192,14 @@ class _ArchiveReader:
             )
         if kind == "Enter":
             label = self.labels[region] if region in self.labels else self._label(region)
-            thread.inside.append(columns.begin(thread.lane, label, time))
+            thread.open_spans.append(columns.begin(thread.lane, label, time))
         elif kind == "Leave":
-            if not thread.inside:
-                self.alone += 1
+            if not thread.open_spans:
+                self.unmatched_leaves += 1
                 return
-            if columns.label[thread.inside[-1]] != self.labels.get(region):
-                columns.check_inside(str(region.name), thread.inside[-1])
-            columns.end[thread.inside.pop()] = time
+            if columns.label[thread.open_spans[-1]] != self.labels.get(region):
+                columns.check_inside(str(region.name), thread.open_spans[-1])
+            columns.end[thread.open_spans.pop()] = time
         elif kind in _SENDS:
             columns.access(thread.lane, self._receiver(event.communicator, event.receiver), time)
         elif kind in _REMOTE:
@@ -216,18 +219,26 @@ class _ArchiveReader:
         useful = [
             label
             for label in self.columns.labels
-            if label not in self.lost and label.partition(":")[0] not in LOST
+            if label not in self.lost_labels and label.partition(":")[0] not in LOST
         ]
         return self.columns.finished([str(lane) for lane in self.columns.lanes], useful=useful)
 
     def _label(self, region: Any) -> int:
+        """Return the number of the label of a region; a region that communicates or waits is no
+        useful work.
+        """
         name = str(region.name)
-        role = _word(region.region_role)
-        if role in _WAITS or role.startswith("COLL_") or _word(region.paradigm) in _ALL_CALLS:
-            self.lost.add(name)
+        role = _enumeration_name(region.region_role)
+        if (
+            role in _WAITS
+            or role.startswith("COLL_")
+            or _enumeration_name(region.paradigm) in _ALL_CALLS
+        ):
+            self.lost_labels.add(name)
         return self.labels.setdefault(region, self.columns.named(self.columns.labels, name))
 
     def _receiver(self, communicator: Any, rank: int) -> str:
+        """Return the name of the processor with a rank in a communicator."""
         try:
             return self.threads[communicator.location(rank)].name
         except (
@@ -237,7 +248,7 @@ class _ArchiveReader:
             return f"rank {rank}"
 
 
-def _word(value: Any) -> str:
+def _enumeration_name(value: Any) -> str:
     """Return the name of an enumeration's value; empty for values added by newer versions of the
     library.
     """

@@ -57,30 +57,31 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
     SpecError : as for `file_text`
     """
     start = Mark(shown_name(path), 1, 1)
-    read = 0
+    bytes_read = 0
     decode = getincrementaldecoder("utf-8")().decode
-    with open_file(path, start, bound, advice) as raw:
-        packed = raw.read(2) == GZIP
-        _ = raw.seek(0)
-        if not packed and (binary := known_bytes(path)):
+    with open_file(path, start, bound, advice) as raw_file:
+        is_packed = raw_file.read(2) == GZIP
+        _ = raw_file.seek(0)
+        if not is_packed and (binary := known_bytes(path)):
             raise start.error(binary)
-        file = GzipFile(fileobj=raw) if packed else raw
+        file = GzipFile(fileobj=raw_file) if is_packed else raw_file
         while True:
             try:
                 data = file.read(size)
-                read += len(data)
+                bytes_read += len(data)
                 text = decode(data, final=not data)
             except (EOFError, zlib.error):
                 raise start.error(
-                    f"the packed file ends or is damaged after {read:,} bytes; unpack what is left"
-                    " of it"
+                    f"the packed file ends or is damaged after {bytes_read:,} bytes; unpack what is"
+                    " left of it"
                 ) from None
             except UnicodeDecodeError as error:
-                odd = error.object[error.start]
+                invalid_byte = error.object[error.start]
                 raise start.error(
-                    f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text"
+                    f"byte 0x{invalid_byte:02x} near byte {bytes_read:,} is not UTF-8; save the"
+                    " file as UTF-8 text"
                 ) from None
-            if read > limit(bound):
+            if bytes_read > limit(bound):
                 raise start.error(too_many(bound, "bytes", advice))
             if not data:
                 return
@@ -129,26 +130,28 @@ def checked_trace(
     return look_up("format of traces", name, TRACE_FORMATS).read(path, unit)
 
 
-def _refusal(path: Path | str, message: str) -> SpecError:
+def _problem_of_file(path: Path | str, message: str) -> SpecError:
+    """Return an error at the beginning of a file."""
     return SpecError([Problem(shown_name(path), 1, 1, "", message)])
 
 
 def _refuse(path: Path | str, message: str) -> NoReturn:
-    raise _refusal(path, message)
+    """Refuse a file; raises SpecError."""
+    raise _problem_of_file(path, message)
 
 
 def _check_bytes(path: Path | str, *companions: Path) -> None:
     """Refuse files for a library reader whose total size exceeds the limit."""
     size = sum(os.path.getsize(file) for file in (path, *companions) if os.path.isfile(file))
-    check_cost(BYTES, size, f"{size:,} bytes are too many", ADVICE, partial(_refusal, path))
+    check_cost(BYTES, size, f"{size:,} bytes are too many", ADVICE, partial(_problem_of_file, path))
 
 
 def trace_format(path: Path | str) -> str | None:
     """Return the format of a trace by the beginning of the file, or by its name's ending; None for
     other files.
     """
-    if (suffix := Path(path).suffix) in _BINARY:
-        return _BINARY[suffix]
+    if (suffix := Path(path).suffix) in _FORMAT_BY_SUFFIX:
+        return _FORMAT_BY_SUFFIX[suffix]
     if is_database(path):
         return "nsys-sqlite"
     try:
@@ -160,24 +163,29 @@ def trace_format(path: Path | str) -> str | None:
     )
 
 
-def _first(head: str) -> str:
+def _first_line(head: str) -> str:
+    """Return the first line that is neither blank nor a comment."""
     return next(
         (line for line in head.splitlines() if line.strip() and not line.startswith("# ")), ""
     )
 
 
 def _is_records(head: str) -> bool:
-    return set(_RECORD[:3]) <= {split_unit(cell)[0] for cell in re.split("[,;\t]", _first(head))}
+    """Return whether a text begins with the heading of a table of records."""
+    return set(_RECORD[:3]) <= {
+        split_unit(cell)[0] for cell in re.split("[,;\t]", _first_line(head))
+    }
 
 
 def _is_timehist(head: str) -> bool:
+    """Return whether a text begins with a heading of perf sched timehist."""
     return any("sch delay" in line and "run time" in line for line in head.splitlines()[:9])
 
 
-def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
+def _numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers, without reading the file at once."""
-    number = 0
-    most = limit("events")
+    line_number = 0
+    most_lines = limit("events")
     pieces = text_pieces(path, BYTES, ADVICE)
     unread_text = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
@@ -186,12 +194,12 @@ def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
             message = (
                 f"a line of more than {LONGEST_LINE:,} characters; a trace has a record a line"
             )
-            raise Mark(shown_name(path), number + len(lines) + 1, 1).error(message)
+            raise Mark(shown_name(path), line_number + len(lines) + 1, 1).error(message)
         for line in lines:
-            number += 1
-            if number > most:
+            line_number += 1
+            if line_number > most_lines:
                 _refuse(path, too_many("events", "lines", ADVICE))
-            yield number, line.rstrip("\r")
+            yield line_number, line.rstrip("\r")
 
 
 # Paraver: states (1) are spans of a thread, messages (3) are accesses of the receiver by the
@@ -213,9 +221,10 @@ _LEFT_OUT = {"2": "events", "4": "collective operations", "c": "communicators"}
 
 
 def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
+    """Read a Paraver trace: states are spans, and messages are accesses."""
     columns = TraceColumns(path)
     left_out = Counter[str]()
-    lines = _lines(path)
+    lines = _numbered_lines(path)
     header = _HEADER.fullmatch(next(lines)[1])
     if header is None:
         columns.refuse(
@@ -228,7 +237,7 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
     )
     names = _state_names(path)
     states: dict[str, int] = {}
-    for number, line in lines:
+    for line_number, line in lines:
         kind, *fields = line.split(":")
         try:
             if kind == "1" and len(fields) == 7:
@@ -240,32 +249,39 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
                 lane = columns.named(columns.lanes, (application, task, thread))
                 columns.span(lane, states[fields[6]], begin, end)
             elif kind == "3" and len(fields) == 14:
-                *ends, _, _ = map(int, fields)
-                receiver = columns.named(columns.lanes, tuple(ends[7:10]))
-                lane = columns.named(columns.lanes, tuple(ends[1:4]))
-                columns.access(lane, _thread(list(columns.lanes)[receiver]), ends[5])
+                *endpoint_fields, _, _ = map(int, fields)
+                receiver = columns.named(columns.lanes, tuple(endpoint_fields[7:10]))
+                lane = columns.named(columns.lanes, tuple(endpoint_fields[1:4]))
+                columns.access(
+                    lane, _thread_name(list(columns.lanes)[receiver]), endpoint_fields[5]
+                )
             elif kind in _LEFT_OUT:
                 left_out[kind] += 1
             elif line.strip() and not line.startswith("#"):
                 columns.refuse(
                     f"{short(line)} is not a record of a Paraver trace; is the file cut or"
                     " damaged?",
-                    number,
+                    line_number,
                 )
         except (ValueError, OverflowError):
-            columns.refuse(f"{short(line)} has a field that is no number in range", number)
+            columns.refuse(f"{short(line)} has a field that is no number in range", line_number)
     if left_out:
-        kinds = ", ".join(f"{n:,} {_LEFT_OUT[kind]}" for kind, n in left_out.items())
-        columns.odd(f"left out, for states hold the time: {kinds}")
+        kinds_in_words = ", ".join(f"{n:,} {_LEFT_OUT[kind]}" for kind, n in left_out.items())
+        columns.odd(f"left out, for states hold the time: {kinds_in_words}")
     useful = [label for label in columns.labels if label == names[_RUNNING]]
-    until = float(header["end"])
-    late = columns.end and max(columns.end) > until
+    end_of_header = float(header["end"])
+    has_later_spans = columns.end and max(columns.end) > end_of_header
     return columns.finished(
-        [_thread(key) for key in columns.lanes], None, useful, "unknown", None if late else until
+        [_thread_name(key) for key in columns.lanes],
+        None,
+        useful,
+        "unknown",
+        None if has_later_spans else end_of_header,
     )
 
 
-def _thread(key: object) -> str:
+def _thread_name(key: object) -> str:
+    """Return the name of a thread: application, task and thread, separated by points."""
     assert isinstance(key, tuple)
     return ".".join(map(str, key))
 
@@ -275,8 +291,8 @@ def _state_names(path: Path | str) -> dict[int, str]:
     missing.
     """
     names = dict(enumerate(_STATES))
-    plain = Path(path).with_suffix("") if Path(path).suffix == ".gz" else Path(path)
-    states_path = plain.with_suffix(".pcf")
+    unpacked_path = Path(path).with_suffix("") if Path(path).suffix == ".gz" else Path(path)
+    states_path = unpacked_path.with_suffix(".pcf")
     for block in (
         _TEXT_BLOCK.finditer(file_text(states_path, "data_bytes", ADVICE))
         if states_path.is_file()
@@ -302,16 +318,21 @@ _PREEMPTED = "R"
 
 
 def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
+    """Read the output of perf sched timehist: each row has a wait, a delay and a run of a task."""
     trace = TraceColumns(path, resolution=3e-6)
     skipped = array("q")
     header = ""
-    visual = slice(0, 0)
-    running, delayed, waited = (
+    visual_columns = slice(0, 0)
+    running_label, delayed_label, waiting_label = (
         trace.named(trace.labels, label) for label in (BUSY, "wait:processor", "wait")
     )
-    for number, line in _lines(path):
+    for line_number, line in _numbered_lines(path):
         row = (
-            _TASK_ROW.fullmatch(line[: visual.start] + line[visual.stop :] if visual.stop else line)
+            _TASK_ROW.fullmatch(
+                line[: visual_columns.start] + line[visual_columns.stop :]
+                if visual_columns.stop
+                else line
+            )
             if header
             else None
         )
@@ -320,32 +341,32 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
                 header = line
             elif header and _RULER.match(line):
                 columns = [slice(*match.span()) for match in re.finditer("-+", line)]
-                visual = columns[2] if "task" not in header[columns[2]] else visual
+                visual_columns = columns[2] if "task" not in header[columns[2]] else visual_columns
             elif header and line.strip() and "[tid/pid]" not in line:
-                skipped.append(number)
+                skipped.append(line_number)
             continue
         time, task, *lengths, text_after = row.groups()
         if task.startswith("<idle>"):
             continue
         lane = trace.lanes[task] if task in trace.lanes else trace.named(trace.lanes, task)
         end, (wait, delay, run) = float(time), map(float, lengths)
-        away = (
-            delayed
+        label_away = (
+            delayed_label
             if text_after and _PREEMPTED in text_after.partition("next:")[0].split()
-            else waited
+            else waiting_label
         )
-        began = end - run / 1000
-        ready = began - delay / 1000
-        departure = ready - (wait - delay) / 1000
-        for label, start, until in (
-            (away, departure, ready),
-            (delayed, ready, began),
-            (running, began, end),
+        run_start = end - run / 1000
+        ready_time = run_start - delay / 1000
+        departure = ready_time - (wait - delay) / 1000
+        for label, start, end_of_span in (
+            (label_away, departure, ready_time),
+            (delayed_label, ready_time, run_start),
+            (running_label, run_start, end),
         ):
-            if until > start >= 0.0:
-                trace.span(lane, label, start, until)
-            elif until > 0.0 > start:
-                trace.span(lane, label, 0.0, until)
+            if end_of_span > start >= 0.0:
+                trace.span(lane, label, start, end_of_span)
+            elif end_of_span > 0.0 > start:
+                trace.span(lane, label, 0.0, end_of_span)
     if skipped:
         trace.odd(
             f"{len(skipped):,} lines are no rows of switches, and left out; the first is line"
@@ -367,86 +388,105 @@ _RECORD = ("time", "processor", "event", "source", "destination", "count")
 _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
-def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -> ReadTrace:
-    """Read records; if those of a processor are out of order, read them again in the order of their
+def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False) -> ReadTrace:
+    """Read records. If those of a processor are out of order, read them again in the order of their
     times.
     """
     columns = TraceColumns(path)
-    received = 0
+    receive_count = 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(columns)
     names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
-    place = {name: index for index, (name, _) in enumerate(names) if name in _RECORD}
-    if len(place) < len(names) or not set(_RECORD[:3]) <= place.keys():
-        columns.refuse(
-            f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are"
-            " needed"
-        )
-    columns.scale = _scale(columns, names[place["time"]][1] or unit)
+    cell_indices = _cell_indices(columns, [name for name, _ in names])
+    columns.scale = _seconds_of_unit(columns, names[cell_indices[0]][1] or unit)
     stacks: list[list[int]] = []
-    order = [place.get(name, len(names)) for name in _RECORD]
-    last = 0.0
-    latest = list[float]()
-    time_at = order[0]
-    if reordered:
-        columns.odd("the lines are not in the order of their times; they are read in that order")
-        rows = iter(
-            sorted(
-                rows,
-                key=lambda row: (
-                    columns.number(row[1][time_at], "time", row[0]) if len(row[1]) > time_at else 0
-                ),
-            )
-        )
-    for number, cells in rows:
+    last_time = 0.0
+    latest_by_lane = list[float]()
+    if is_reordered:
+        rows = _in_order_of_time(columns, rows, cell_indices[0])
+    for line_number, cells in rows:
         if len(cells) != len(names):
             columns.refuse(
                 f"{len(cells)} values, where the header promises {len(names)}; is the line cut?",
-                number,
+                line_number,
             )
-        when, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
-        time = columns.number(when, "time", number)
+        time_text, processor, event, source, destination, count_text = map(
+            [*cells, ""].__getitem__, cell_indices
+        )
+        time = columns.number(time_text, "time", line_number)
         lane = columns.named(columns.lanes, str(processor))
         if time < 0:
-            columns.refuse(f"a time is not negative; got {short(str(when))}", number, "time")
+            columns.refuse(
+                f"a time is not negative; got {short(str(time_text))}", line_number, "time"
+            )
         while len(stacks) <= lane:
             stacks.append([])
-            latest.append(time)
-        ends = event in ("end", "leave")
-        if time < latest[lane] or (ends and not stacks[lane] and not reordered):
-            return _read_records(path, unit, reordered=True)
-        latest[lane] = time
-        last = max(last, time)
+            latest_by_lane.append(time)
+        ends_span = event in ("end", "leave")
+        if time < latest_by_lane[lane] or (ends_span and not stacks[lane] and not is_reordered):
+            return _read_records(path, unit, is_reordered=True)
+        latest_by_lane[lane] = time
+        last_time = max(last_time, time)
         if event in ("access", "send"):
             if destination in ("", None):
-                columns.refuse(f"the {event} has no destination", number)
-            count = 1.0 if many in ("", None) else columns.number(many, "count", number)
-            lane = lane if source in ("", None) else columns.named(columns.lanes, str(source))
-            columns.access(lane, str(destination), time, count)
+                columns.refuse(f"the {event} has no destination", line_number)
+            has_count = count_text not in ("", None)
+            count = columns.number(count_text, "count", line_number) if has_count else 1.0
+            user = lane if source in ("", None) else columns.named(columns.lanes, str(source))
+            columns.access(user, str(destination), time, count)
         if event in ("create", "enter"):
             name = BUSY if event == "create" else str(destination or BUSY)
             stacks[lane].append(columns.begin(lane, columns.named(columns.labels, name), time))
-        elif ends:
+        elif ends_span:
             if not stacks[lane]:
                 message = (
                     f"processor {short(str(processor))} ends what it has not begun; is a line"
                     " missing?"
                 )
-                columns.refuse(message, number)
+                columns.refuse(message, line_number)
             if event == "leave" and destination:
-                columns.check_inside(str(destination), stacks[lane][-1], number)
+                columns.check_inside(str(destination), stacks[lane][-1], line_number)
             columns.end[stacks[lane].pop()] = time
         elif event not in _EVENTS:
             columns.refuse(
-                f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", number
+                f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", line_number
             )
-        received += event == "receive"
-    columns.close_open(list(chain.from_iterable(stacks)), last)
-    if received:
-        columns.odd(f"{received:,} receipts are left out; a message counts where it is sent")
+        receive_count += event == "receive"
+    columns.close_open(list(chain.from_iterable(stacks)), last_time)
+    if receive_count:
+        columns.odd(f"{receive_count:,} receipts are left out; a message counts where it is sent")
     return columns.finished([str(lane) for lane in columns.lanes])
 
 
-def _scale(columns: TraceColumns, unit: str | None) -> float:
+def _cell_indices(columns: TraceColumns, names: Sequence[str]) -> list[int]:
+    """Return the index of each column of `_RECORD` in a table with some columns; for a missing one
+    the index after the last.
+    """
+    index_by_name = {name: index for index, name in enumerate(names) if name in _RECORD}
+    if len(index_by_name) < len(names) or not set(_RECORD[:3]) <= index_by_name.keys():
+        columns.refuse(
+            f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are"
+            " needed"
+        )
+    return [index_by_name.get(name, len(names)) for name in _RECORD]
+
+
+def _in_order_of_time(
+    columns: TraceColumns, rows: Iterator[tuple[int, Sequence[object]]], time_index: int
+) -> Iterator[tuple[int, Sequence[object]]]:
+    """Return rows in the order of their times, with a note; rows that are cut come first."""
+    columns.odd("the lines are not in the order of their times; they are read in that order")
+
+    def time_of_row(row: tuple[int, Sequence[object]]) -> float:
+        line_number, cells = row
+        if len(cells) <= time_index:
+            return 0.0
+        return columns.number(cells[time_index], "time", line_number)
+
+    return iter(sorted(rows, key=time_of_row))
+
+
+def _seconds_of_unit(columns: TraceColumns, unit: str | None) -> float:
+    """Return the seconds of a unit of time; refuse a missing unit and units of other quantities."""
     if unit is None:
         columns.refuse(
             "times have no unit; write one, as in 'time [us]', or give --unit us", subject="time"
@@ -461,8 +501,9 @@ def _scale(columns: TraceColumns, unit: str | None) -> float:
 
 
 def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
+    """Yield the rows of a table with their line numbers, heading first."""
     delimiter = ""
-    for line_number, line in _lines(columns.path):
+    for line_number, line in _numbered_lines(columns.path):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         delimiter = delimiter or delimiter_of(line)
@@ -480,8 +521,9 @@ def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
 
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
+    """Yield the rows of a Parquet table with their numbers, heading first."""
     polars = need("polars", "reading Parquet", "frames")
-    most = int(limit("events"))
+    most_rows = int(limit("events"))
     try:
         with open_file(
             path, Mark(shown_name(path), 1, 1), BYTES, ADVICE
@@ -490,10 +532,10 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
         table = polars.scan_parquet(path)
         names = table.collect_schema().names()
         yield 1, names
-        rows = table.head(most + 1).collect()
+        rows = table.head(most_rows + 1).collect()
     except (polars.exceptions.PolarsError, OSError) as error:
         _refuse(path, f"this is no Parquet table: {short(str(error))}")
-    if len(rows) > most:
+    if len(rows) > most_rows:
         _refuse(path, too_many("events", "rows", ADVICE))
     yield from enumerate(rows.iter_rows(), 2)
 
@@ -510,16 +552,16 @@ def _read_otf2(path: Path | str, unit: str | None) -> ReadTrace:
 
 
 class TraceFormat(NamedTuple):
-    """A trace format: its test on the beginning of a file, and its reader, which may need a unit
-    for times without one.
+    """A trace format: a function that recognizes it by the beginning of a file, and its reader, to
+    which a unit for times without one can be given.
     """
 
     recognize: Callable[[str], bool]
     read: Callable[[Path | str, str | None], ReadTrace]
 
 
-_BINARY = {".otf2": "otf2", ".parquet": "records"}
-"""Formats that are told by the ending of the name, for they are no text."""
+_FORMAT_BY_SUFFIX = {".otf2": "otf2", ".parquet": "records"}
+"""Formats that are recognized by the ending of the name, because they are not text."""
 
 TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
     "slipstick.trace_formats",
@@ -528,12 +570,14 @@ TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
             is_chrome, lambda path, _: read_chrome(path, text_pieces(path, BYTES, ADVICE))
         ),
         "paraver": TraceFormat(
-            lambda head: _first(head)[:8].casefold() == "#paraver", _read_paraver
+            lambda head: _first_line(head)[:8].casefold() == "#paraver", _read_paraver
         ),
         "perf-mem": TraceFormat(
-            is_memory_samples, lambda path, _: read_memory_samples(path, _lines(path))
+            is_memory_samples, lambda path, _: read_memory_samples(path, _numbered_lines(path))
         ),
-        "nsys": TraceFormat(is_gpu_list, lambda path, _: read_gpu_list(path, _lines(path))),
+        "nsys": TraceFormat(
+            is_gpu_list, lambda path, _: read_gpu_list(path, _numbered_lines(path))
+        ),
         "nsys-sqlite": TraceFormat(lambda head: False, _read_database),
         "timehist": TraceFormat(_is_timehist, _read_timehist),
         "records": TraceFormat(_is_records, _read_records),

@@ -50,10 +50,13 @@ class TraceSpans:
     start: Array
     end: Array
 
-    def select(self, which: Any) -> TraceSpans:
+    def select(self, selection: Any) -> TraceSpans:
         """Return some of the spans, by a mask or by indices."""
         return TraceSpans(
-            self.processor[which], self.label[which], self.start[which], self.end[which]
+            self.processor[selection],
+            self.label[selection],
+            self.start[selection],
+            self.end[selection],
         )
 
     def arrange(self, order: Indices) -> None:
@@ -73,10 +76,13 @@ class Accesses:
     time: Array
     count: Array
 
-    def select(self, which: Any) -> Accesses:
+    def select(self, selection: Any) -> Accesses:
         """Return some accesses, by a mask or by indices."""
         return Accesses(
-            self.processor[which], self.target[which], self.time[which], self.count[which]
+            self.processor[selection],
+            self.target[selection],
+            self.time[selection],
+            self.count[selection],
         )
 
 
@@ -126,8 +132,8 @@ class TraceOutline:
         UnknownNameError : the trace has no such processor or activity
         ModelError : there is no such time
         """
-        if odd := next((label for label in useful if label not in self.labels), None):
-            raise UnknownNameError("activity in the trace", odd, self.labels)
+        if unknown_label := next((label for label in useful if label not in self.labels), None):
+            raise UnknownNameError("activity in the trace", unknown_label, self.labels)
         end = self.end if last is None else min(last, self.end)
         if not 0 <= first < end:
             raise ModelError(
@@ -166,13 +172,15 @@ class ProgramTrace(TraceOutline):
 
     @property
     def busy(self) -> TraceSpans:
-        """The stretches of useful work, with adjacent ones merged."""
+        """The stretches of useful work; adjacent ones are merged."""
         useful = np.array([label in self.useful for label in self.labels], dtype=bool)
         spans = self.spans.select(useful[self.spans.label])
-        new = (spans.processor[1:] != spans.processor[:-1]) | (spans.start[1:] != spans.end[:-1])
-        first = np.append(True, new)[: len(spans.start)]
-        last = np.append(new, True)[: len(spans.start)]
-        return replace(spans.select(first), end=spans.end[last])
+        is_new_stretch = (spans.processor[1:] != spans.processor[:-1]) | (
+            spans.start[1:] != spans.end[:-1]
+        )
+        is_first = np.append(True, is_new_stretch)[: len(spans.start)]
+        is_last = np.append(is_new_stretch, True)[: len(spans.start)]
+        return replace(spans.select(is_first), end=spans.end[is_last])
 
     def chosen(
         self,
@@ -193,21 +201,21 @@ class ProgramTrace(TraceOutline):
             )
         )
 
-    def apart(self) -> dict[str, Self]:
-        """Return a trace for each kind of track by name; a single one without a name if all tracks
-        are of one kind.
+    def traces_by_kind(self) -> dict[str, Self]:
+        """Return the part of the trace for each kind of track, by the name of the kind. If all
+        tracks are of one kind, return the trace without a name.
         """
         if len(set(self.kinds)) < 2:
             return {"": self}
         traces: dict[str, Self] = {}
         for kind in dict.fromkeys(self.kinds):
-            of_kind = np.array(
+            is_of_kind_mask = np.array(
                 [processor_kind == kind for processor_kind in self.kinds], dtype=bool
             )
-            trace = self._part_of_processors(of_kind)
+            trace = self._part_of_processors(is_of_kind_mask)
             names = [
                 name
-                for name, is_of_kind in zip(self.processors, of_kind, strict=True)
+                for name, is_of_kind in zip(self.processors, is_of_kind_mask, strict=True)
                 if is_of_kind
             ]
             kinds = tuple(processor_kind for processor_kind in self.kinds if processor_kind == kind)
@@ -215,10 +223,10 @@ class ProgramTrace(TraceOutline):
         return traces
 
     def main_part(self) -> Self:
-        """Return the GPU streams, with a note, if there are streams beside threads; else the whole
-        trace.
+        """Return the GPU streams, with a note, if there are streams beside threads; otherwise the
+        whole trace.
         """
-        traces = self.apart()
+        traces = self.traces_by_kind()
         if STREAM not in traces:
             return next(iter(traces.values())) if len(traces) == 1 else self
         reason = (
@@ -230,6 +238,7 @@ class ProgramTrace(TraceOutline):
         return replace(stream_trace, notes=(*self.notes, note))
 
     def _part_from(self, first: float) -> Self:
+        """Return the part of the trace from a time on, which becomes 0."""
         spans = self.spans
         accesses = self.accesses
         spans = replace(
@@ -249,6 +258,7 @@ class ProgramTrace(TraceOutline):
         )
 
     def _part_of_processors(self, selected: NDArray[np.bool_]) -> Self:
+        """Return the part of the trace of some processors."""
         new_index = np.cumsum(selected) - 1
         spans = self.spans
         accesses = self.accesses
@@ -265,33 +275,38 @@ class ProgramTrace(TraceOutline):
         processor, waits by cause and their number.
         """
         spans = self.spans
-        worked = self.busy
+        busy_spans = self.busy
         count = len(self.processors)
-        length = spans.end - spans.start
+        durations = spans.end - spans.start
         runs = [self._measurement("time", self.end)]
-        if not len(length):
+        if not len(durations):
             return Measurements(tuple(runs), self.notes)
-        busy = np.bincount(worked.processor, worked.end - worked.start, count)
-        waits = np.bincount(spans.label, length, len(self.labels))
+        busy = np.bincount(busy_spans.processor, busy_spans.end - busy_spans.start, count)
+        waits = np.bincount(spans.label, durations, len(self.labels))
         events = np.bincount(spans.label, minlength=len(self.labels))
         runs += [self._measurement("busy", time, "", index + 1) for index, time in enumerate(busy)]
-        lost = [
+        lost_labels = [
             index
             for index, label in enumerate(self.labels)
             if label not in self.useful and events[index]
         ]
-        runs += [self._measurement("wait", waits[index], self.labels[index]) for index in lost]
-        runs += [self._measurement("events", events[index], self.labels[index]) for index in lost]
+        runs += [
+            self._measurement("wait", waits[index], self.labels[index]) for index in lost_labels
+        ]
+        runs += [
+            self._measurement("events", events[index], self.labels[index]) for index in lost_labels
+        ]
         # The time without a kernel of a GPU's streams is no communication, as that of threads is.
-        idle_label = "no kernel" if set(self.kinds) == {STREAM} and not lost else self.rest
+        idle_label = "no kernel" if set(self.kinds) == {STREAM} and not lost_labels else self.rest
         if idle_label != "idle" and idle_label not in self.labels:
-            gaps = max(0.0, count * self.end - float(length.sum()))
+            gaps = max(0.0, count * self.end - float(durations.sum()))
             runs.append(self._measurement("wait", gaps, idle_label))
         return Measurements(tuple(runs), self.notes)
 
     def _measurement(
         self, metric: str, value: float, region: str = "", processor: int | None = None
     ) -> Measurement:
+        """Return a value of the account as a measurement."""
         unit, text = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
         fields_of_place = (None, self.file, 1, processor, text)
         return Measurement(
@@ -300,8 +315,8 @@ class ProgramTrace(TraceOutline):
 
 
 class ReadTrace(NamedTuple):
-    """A checked trace: its outline, and a function that books its events; it works in place, so
-    only once.
+    """A checked trace: its outline, and a function that books its events. The function works in
+    place, so it can be called only once.
     """
 
     outline: TraceOutline
@@ -357,7 +372,7 @@ class TraceColumns:
         return finite
 
     def named(self, names: dict[Any, int], name: Hashable) -> int:
-        """Return the number of a name, which is new for a new name."""
+        """Return the number of a name; a new name gets the next number."""
         if isinstance(name, str) and len(name) > LONGEST_NAME:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
             if not self.cut:
@@ -391,7 +406,9 @@ class TraceColumns:
             )
 
     def close_open(self, open_spans: Sequence[int], last: float, unmatched_ends: int = 0) -> None:
-        """Extend open spans to the end of the trace with a note, and count ends without a begin."""
+        """Extend spans without an end to the end of the trace, and note these and the ends without
+        a beginning.
+        """
         if open_spans or unmatched_ends:
             self.odd(
                 f"{len(open_spans):,} spans have no end, and are taken to last to the end of the"
@@ -448,37 +465,38 @@ class TraceColumns:
             useful = [label for label in labels if not is_wait(label)]
             if names_of_waits := named_waits(labels):
                 names_in_words = ", ".join(name[:60] for name in names_of_waits[:6])
-                further_in_words = (
+                more_in_words = (
                     f" and {len(names_of_waits) - 6} more" if len(names_of_waits) > 6 else ""
                 )
                 self.odd(
-                    f"taken for waits by their names: {names_in_words}{further_in_words}; --useful"
+                    f"taken for waits by their names: {names_in_words}{more_in_words}; --useful"
                     " names useful work"
                 )
         outline = TraceOutline(
             shown_name(self.path),
-            tuple(names[index] for index in _natural(names)),
+            tuple(names[index] for index in _natural_order(names)),
             labels,
-            tuple(objects[index] for index in _natural(objects)) if self.user else labels,
+            tuple(objects[index] for index in _natural_order(objects)) if self.user else labels,
             duration,
             tuple(useful),
             rest,
             waiting or {},
-            kinds=tuple(kinds[index] for index in _natural(names)) if kinds else (),
+            kinds=tuple(kinds[index] for index in _natural_order(names)) if kinds else (),
         )
         return ReadTrace(
             outline,
-            partial(self._booked_trace, outline, names, processors, first, until is not None),
+            partial(self._book_trace, outline, names, processors, first, until is not None),
         )
 
     def least(self, subject: str, column: array[float]) -> float:
-        """Return the minimum of a column; refuse numbers that are negative or not finite."""
+        """Return the smallest number of a column; refuse negative and infinite numbers."""
         least = min(column, default=inf)
         if not (least >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
-            odd = next((number for number in column if not 0 <= number < inf), None)
-            if odd is not None:
+            invalid_number = next((number for number in column if not 0 <= number < inf), None)
+            if invalid_number is not None:
                 self.refuse(
-                    f"a {subject} is a finite number and not negative; got {odd:g}", subject=subject
+                    f"a {subject} is a finite number and not negative; got {invalid_number:g}",
+                    subject=subject,
                 )
         return least
 
@@ -516,36 +534,40 @@ class TraceColumns:
             )
         return first, end
 
-    def _booked_trace(
+    def _book_trace(
         self,
         outline: TraceOutline,
         names: Sequence[str],
         processors: Sequence[int] | None,
         first: float,
-        cut: bool,
+        is_cut: bool,
     ) -> ProgramTrace:
+        """Book each instant of a processor to one span and return the trace; works in place."""
         lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
         user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
         resolution = max(self.resolution, 8.0 * ulp(first + outline.end / self.scale) * self.scale)
         for column in (start, end, time):  # in place, for there may be many
             column -= first
             column *= self.scale
-        belongs = np.argsort(_natural(names)).astype(np.intc)[
+        processor_of_lane = np.argsort(_natural_order(names)).astype(np.intc)[
             slice(None) if processors is None else list(processors)
         ]
         spans = TraceSpans(lane, label, start, end)
-        if cut:
+        if is_cut:
             spans = replace(spans, end=np.minimum(end, outline.end)).select(start < outline.end)
-        booked = self._booked_spans(spans, belongs, resolution)
+        booked_spans = self._book_spans(spans, processor_of_lane, resolution)
         if len(user):
             accesses = Accesses(
-                belongs[user], np.argsort(_natural(tuple(self.objects)))[target], time, count
+                processor_of_lane[user],
+                np.argsort(_natural_order(tuple(self.objects)))[target],
+                time,
+                count,
             )
         else:  # each span is one to what it names
             own_spans = (
-                booked
-                if booked.start is start
-                else replace(spans, processor=belongs[spans.processor])
+                booked_spans
+                if booked_spans.start is start
+                else replace(spans, processor=processor_of_lane[spans.processor])
             )
             accesses = Accesses(
                 own_spans.processor,
@@ -557,28 +579,28 @@ class TraceColumns:
         fields["waiting"] = {
             name: tuple(map(np.array, arrays)) for name, arrays in fields["waiting"].items()
         }
-        return ProgramTrace(**fields, spans=booked, accesses=accesses, notes=tuple(self.notes))
+        return ProgramTrace(
+            **fields, spans=booked_spans, accesses=accesses, notes=tuple(self.notes)
+        )
 
-    def _booked_spans(
-        self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float
+    def _book_spans(
+        self, spans: TraceSpans, processor_of_lane: NDArray[np.intc], resolution: float
     ) -> TraceSpans:
-        """Assign each instant of a lane to one span, then each instant of a processor to one
-        lane.
-        """
-        lasting = spans.end > spans.start
-        spans = _in_order(
-            spans if lasting.all() else spans.select(lasting)
+        """Book each instant of a lane to one span, then each instant of a processor to one lane."""
+        is_lasting = spans.end > spans.start
+        spans = _sort_spans(
+            spans if is_lasting.all() else spans.select(is_lasting)
         )  # there may be many, so no copy without need
-        spans, crossing = _innermost_spans(spans, resolution)
-        if crossing:
+        spans, crossing_count = _innermost_spans(spans, resolution)
+        if crossing_count:
             self.odd(
-                f"{crossing:,} spans of one processor overlap, neither inside the other; the later"
-                " one is booked"
+                f"{crossing_count:,} spans of one processor overlap, neither inside the other; the"
+                " later one is booked"
             )
         spans_by_processor = TraceSpans(
-            belongs[spans.processor], spans.label, spans.start, spans.end
+            processor_of_lane[spans.processor], spans.label, spans.start, spans.end
         )
-        if len(np.unique(belongs)) == len(belongs):
+        if len(np.unique(processor_of_lane)) == len(processor_of_lane):
             return spans_by_processor
         return _longest_branches(spans_by_processor, spans.processor, resolution)
 
@@ -603,8 +625,8 @@ def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[s
     ]
 
 
-def _natural(names: Sequence[str]) -> list[int]:
-    """Return the indices that sort names, with numbers in names compared by value."""
+def _natural_order(names: Sequence[str]) -> list[int]:
+    """Return the indices that sort names; numbers in names are compared by value."""
     sort_keys = [
         [
             (not piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece)
@@ -616,11 +638,12 @@ def _natural(names: Sequence[str]) -> list[int]:
 
 
 def _as_array(column: Any) -> Any:
+    """Return a growing array as an array of NumPy, without a copy."""
     kind = np.intc if column.typecode == "i" else np.float64
     return np.frombuffer(column, dtype=kind) if column else np.zeros(0, dtype=kind)
 
 
-def _in_order(spans: TraceSpans) -> TraceSpans:
+def _sort_spans(spans: TraceSpans) -> TraceSpans:
     """Sort spans by processor and start, in place; of spans that begin together, the longer one
     comes first.
 
@@ -634,9 +657,10 @@ def _in_order(spans: TraceSpans) -> TraceSpans:
         spans.arrange(
             np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable")
         )
-    same = key[1:] == key[:-1]
+    is_same_processor = key[1:] == key[:-1]
     if (
-        same & ((start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1])))
+        is_same_processor
+        & ((start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1])))
     ).any():
         np.negative(end, out=end)
         order = np.lexsort((end, start, key))
@@ -646,51 +670,51 @@ def _in_order(spans: TraceSpans) -> TraceSpans:
 
 
 def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
-    """Assign each instant to the span that began last; return those spans, and the number of spans
-    that overlap without nesting.
+    """Book each instant to the span that began last. Return the resulting spans, and the number of
+    spans that overlap without nesting.
     """
     overlaps = (spans.processor[1:] == spans.processor[:-1]) & (
         spans.start[1:] < spans.end[:-1] - resolution
     )
-    nested = set(np.unique(spans.processor[:-1][overlaps]).tolist())
-    if not nested:
+    processors_with_nesting = set(np.unique(spans.processor[:-1][overlaps]).tolist())
+    if not processors_with_nesting:
         return spans, 0
-    crossing = 0
+    crossing_count = 0
     columns = [list[Any](), [], [], []]
     processors, firsts = np.unique(spans.processor, return_index=True)
     ends = np.append(firsts[1:], len(spans.start))
-    for processor, first, end_ in zip(
+    for processor, first, last in zip(
         processors.tolist(), firsts.tolist(), ends.tolist(), strict=True
     ):
-        spans_of_processor = spans.select(slice(first, end_))
-        if processor in nested:
-            label, start, end, wrong = _top_of_stack(spans_of_processor, resolution)
-            crossing += wrong
+        spans_of_processor = spans.select(slice(first, last))
+        if processor in processors_with_nesting:
+            label, start, end, crossing_of_processor = _top_of_stack(spans_of_processor, resolution)
+            crossing_count += crossing_of_processor
             owner = np.full(len(label), processor, dtype=np.intc)
             spans_of_processor = TraceSpans(owner, *map(_as_array, (label, start, end)))
         for column, name in zip(columns, TraceSpans.__slots__, strict=True):
             column.append(getattr(spans_of_processor, name))
     del spans
-    joined = []
+    joined_columns = []
     while columns:
-        joined.append(np.concatenate(columns.pop(0)))
-    return TraceSpans(*joined), crossing
+        joined_columns.append(np.concatenate(columns.pop(0)))
+    return TraceSpans(*joined_columns), crossing_count
 
 
 def _top_of_stack(
     spans: TraceSpans, resolution: float
 ) -> tuple[array[int], array[float], array[float], int]:
-    """Return the top of the stack of spans piece by piece, for one processor whose spans are in
-    order.
+    """Return, for the spans of one processor in order, the pieces of time with the span that began
+    last in each, and the number of spans that overlap without nesting.
     """
     labels = array("i")
     starts = array("d")
     ends = array("d")
-    crossing = 0
+    crossing_count = 0
     stack: list[tuple[float, int]] = []
     booked_until = 0.0
 
-    def book(until: float, label: int) -> None:
+    def add_piece(until: float, label: int) -> None:
         labels.append(label)
         starts.append(booked_until)
         ends.append(until)
@@ -700,66 +724,73 @@ def _top_of_stack(
         zip(*columns, strict=True), [(inf, inf, -1)]
     ):  # the last one empties the stack
         while stack and stack[-1][0] <= start + resolution:
-            until, top = stack.pop()
+            until, label_on_top = stack.pop()
             if until > booked_until:
-                book(until, top)
+                add_piece(until, label_on_top)
                 booked_until = until
         if stack:
-            crossing += end > stack[-1][0] + resolution
+            crossing_count += end > stack[-1][0] + resolution
             if start > booked_until:
-                book(start, stack[-1][1])
+                add_piece(start, stack[-1][1])
         stack.append((end, label))
         booked_until = max(start, booked_until)
-    return labels, starts, ends, crossing
+    return labels, starts, ends, crossing_count
 
 
 def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> TraceSpans:
-    """Return one span per instant where a processor executes parallel branches: the branch that
-    ends last, and others in its gaps.
+    """Return one span for each instant at which a processor executes parallel branches: that of the
+    branch that ends last, and in its gaps those of other branches.
 
-    Branches belong together from a time at which none runs to the next one. So it is for a fork,
-    which the branch that ends last ends, and whose other branches the account does not hold.
+    Branches belong together from a time at which none runs to the next such time. A fork ends with
+    the branch that ends last, so the account does not contain its other branches.
     """
     columns = (spans.processor, spans.start, spans.end, spans.label, lane)
     branches: list[tuple[int, float, float, int]] = []
-    together: list[tuple[float, float, int, int]] = []
-    owner = -1
+    joined_branches: list[tuple[float, float, int, int]] = []
+    previous_processor = -1
     latest_end = 0.0
     for processor, start, end, label, branch in sorted(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
-        if processor != owner or start >= latest_end - resolution:
-            branches += [(owner, *span) for span in _one_after_other(together)]
-            together = []
+        if processor != previous_processor or start >= latest_end - resolution:
+            branches += [(previous_processor, *span) for span in _visible_pieces(joined_branches)]
+            joined_branches = []
             latest_end = 0.0
-        owner = processor
+        previous_processor = processor
         latest_end = max(latest_end, end)
-        together.append((start, end, label, branch))
-    branches += [(owner, *span) for span in _one_after_other(together)]
+        joined_branches.append((start, end, label, branch))
+    branches += [(previous_processor, *span) for span in _visible_pieces(joined_branches)]
     processors, starts, ends, labels = map(np.array, zip(*sorted(branches), strict=True))
     return TraceSpans(processors, labels, starts, ends)
 
 
-def _one_after_other(
+def _visible_pieces(
     branches: Sequence[tuple[float, float, int, int]],
 ) -> list[tuple[float, float, int]]:
-    """Stack the branches of a fork, the one that ends last on top; return start, end and label of
-    each visible piece.
+    """Return the start, the end and the label of each piece of a fork's branches that no branch
+    that ends later covers.
     """
-    last: dict[int, float] = {}
+    end_by_branch: dict[int, float] = {}
     for _, end, _, branch in branches:
-        last[branch] = max(last.get(branch, 0.0), end)
-    free = [(min((start for start, *_ in branches), default=0.0), max(last.values(), default=0.0))]
+        end_by_branch[branch] = max(end_by_branch.get(branch, 0.0), end)
+    free_intervals = [
+        (
+            min((start for start, *_ in branches), default=0.0),
+            max(end_by_branch.values(), default=0.0),
+        )
+    ]
     spans = []
-    for branch in sorted(last, key=lambda branch: -last[branch]):
+    for branch in sorted(end_by_branch, key=lambda branch: -end_by_branch[branch]):
         for start, end, label, label_of_branch in branches:
             if label_of_branch == branch:
                 spans += [
-                    (max(start, a), min(end, b), label) for a, b in free if start < b and a < end
+                    (max(start, a), min(end, b), label)
+                    for a, b in free_intervals
+                    if start < b and a < end
                 ]
-                free = [
+                free_intervals = [
                     piece
-                    for a, b in free
+                    for a, b in free_intervals
                     for piece in ((a, min(b, start)), (max(a, end), b))
                     if piece[0] < piece[1]
                 ]
@@ -780,20 +811,20 @@ def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
     name : of the model, for notes
     """
     columns = TraceColumns(name)
-    covered = timeline.covered
+    complete_until = timeline.covered
     for span in timeline.spans:
         label = columns.named(columns.labels, timeline.component(span))
         lane = columns.named(columns.lanes, (span.member, span.branch))
         columns.span(lane, label, span.start, span.end)
-        if label == columns.labels.get("monitor") and span.start < covered:
+        if label == columns.labels.get("monitor") and span.start < complete_until:
             columns.access(lane, timeline.places[span.label], span.start)
     for member, station, start in timeline.visits:
-        if start < covered and not is_processor(station):
+        if start < complete_until and not is_processor(station):
             columns.access(columns.named(columns.lanes, (member, 0)), station, start)
-    return of_members(columns, timeline.useful, timeline.covered, timeline.levels).booked()
+    return trace_of_members(columns, timeline.useful, timeline.covered, timeline.levels).booked()
 
 
-def of_members(
+def trace_of_members(
     columns: TraceColumns,
     useful: Collection[str],
     until: float,
@@ -816,7 +847,11 @@ def of_members(
             [time * columns.scale for time, _, _ in changes],
             [float(present - busy) for _, present, busy in changes],
         )
-    belongs = list(map(members.index, owners))
+    processor_of_lane = list(map(members.index, owners))
     return columns.finished(
-        [f"processor {member}" for member in members], belongs, useful, until=until, waiting=waiting
+        [f"processor {member}" for member in members],
+        processor_of_lane,
+        useful,
+        until=until,
+        waiting=waiting,
     )

@@ -27,9 +27,9 @@ WINDOWS = 40
 """Windows that a trace is cut into by default."""
 
 MOST_WINDOWS = 10_000
-_PIECE = 1 << 20
+_SPANS_AT_ONCE = 1 << 20
 _INSTANT = 1e-9
-NAMED = 4096
+MOST_NAMED_CELLS = 4096
 """Cells of a matrix that are values by name, ``accesses[processor 3,memory-2]``; of more, only
 the sums are.
 """
@@ -69,11 +69,11 @@ class SwitchedNetwork:
 
 
 def network_called(reference: str, library: Library, mark: Mark | None = None) -> SwitchedNetwork:
-    """Return the network of a machine; a bus, a ring or a crossbar becomes a network without
-    stages, in which only modules have contention.
+    """Return the network of a machine. A bus, a ring or a crossbar becomes a network without
+    stages, in which requests conflict only at modules.
 
-    A circuit is held from the request to the reply, so for two ways through all stages, the data
-    and the module; a packet occupies an output for its data.
+    A circuit is held from the request to the reply: for two passes through all stages, for the data
+    and for the module. A packet occupies an output only for its data.
 
     Parameters
     ----------
@@ -96,19 +96,19 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
     if interconnect.kind != "multistage":
         return SwitchedNetwork(1, 0, access)
     stages = ceil(log(interconnect.ports.value, interconnect.radix.value) - 1e-9)
-    held = (
+    holding_time = (
         2 * stages * interconnect.hop.value + access if interconnect.switching == "circuit" else 0.0
     )
     return SwitchedNetwork(
-        int(interconnect.radix.value), stages, interconnect.transfer.value + held
+        int(interconnect.radix.value), stages, interconnect.transfer.value + holding_time
     )
 
 
 def conflicts(
     network: SwitchedNetwork, source: Indices, target: Indices, time: Array, count: Array
 ) -> dict[str, tuple[Array, Array]]:
-    """Count, for each stage, the processors beyond the first that request the same output in the
-    same time slot; a processor does not conflict with itself.
+    """Count the conflicts at each stage: the processors beyond the first that request the same
+    output in the same time slot. A processor does not conflict with itself.
 
     Requests of a node for its own module pass no switch; they count at the module.
 
@@ -123,18 +123,18 @@ def conflicts(
     -------
     by stage, the beginnings of the slots in which requests conflict [s], and how many do
     """
-    slot = np.floor(time / network.slot + 1e-9).astype(np.int64)
-    asking = count > 0
-    remote = source != target
+    slots = np.floor(time / network.slot + 1e-9).astype(np.int64)
+    is_request = count > 0
+    is_remote = source != target
     waits = {}
     for stage, outputs in network.outputs(source, target).items():
-        is_counted = asking if stage == "module" else asking & remote
+        is_counted = is_request if stage == "module" else is_request & is_remote
         output = outputs[is_counted]
         sources = source[is_counted]
         span = int(output.max(initial=0)) + 1
         source_count = int(sources.max(initial=0)) + 1
-        single = np.unique((slot[is_counted] * span + output) * source_count + sources)
-        keys, processors = np.unique(single // source_count, return_counts=True)
+        distinct_requests = np.unique((slots[is_counted] * span + output) * source_count + sources)
+        keys, processors = np.unique(distinct_requests // source_count, return_counts=True)
         excess_processors: Array = processors.astype(np.float64) - 1.0
         waits[stage] = (
             (keys // span)[excess_processors > 0] * network.slot,
@@ -143,8 +143,8 @@ def conflicts(
     return waits
 
 
-def by_window(
-    spans: TraceSpans, key: Indices, keys: int, edges: Array, weight: Array | None = None
+def times_by_window(
+    spans: TraceSpans, key: Indices, key_count: int, edges: Array, weight: Array | None = None
 ) -> Array:
     """Add up the time of spans by key and window: (keys, windows) [s]. Spans across windows are
     split exactly.
@@ -153,26 +153,28 @@ def by_window(
     ----------
     spans : stretches of time
     key : of each span, 0 to keys - 1
-    keys : how many
+    key_count : how many
     edges : of the windows, from 0, equally far apart [s]
     weight : of each span; 1 if None
     """
     count = len(edges) - 1
     width = edges[1] - edges[0]
     # What a span adds from its start on, less what it would add from its end on.
-    sums = np.zeros((keys, count + 1))
-    for first in range(0, len(key), _PIECE):
-        piece = slice(first, first + _PIECE)
-        for sign, times in ((1.0, spans.start[piece]), (-1.0, spans.end[piece])):
-            place = np.clip((times / width).astype(np.int64), 0, count - 1)
-            cell = key[piece].astype(np.int64) * (count + 1) + place
-            weights = np.broadcast_to(sign, len(times)) if weight is None else sign * weight[piece]
-            # The rest of its own window, and the whole of each later one.
-            sums += np.bincount(cell, weights * (edges[place + 1] - times), sums.size).reshape(
-                keys, -1
+    sums = np.zeros((key_count, count + 1))
+    for first in range(0, len(key), _SPANS_AT_ONCE):
+        selection = slice(first, first + _SPANS_AT_ONCE)
+        for sign, times in ((1.0, spans.start[selection]), (-1.0, spans.end[selection])):
+            window_index = np.clip((times / width).astype(np.int64), 0, count - 1)
+            cell = key[selection].astype(np.int64) * (count + 1) + window_index
+            weights = (
+                np.broadcast_to(sign, len(times)) if weight is None else sign * weight[selection]
             )
+            # The rest of its own window, and the whole of each later one.
+            sums += np.bincount(
+                cell, weights * (edges[window_index + 1] - times), sums.size
+            ).reshape(key_count, -1)
             sums += np.cumsum(
-                np.bincount(cell + 1, weights * width, sums.size).reshape(keys, -1), axis=1
+                np.bincount(cell + 1, weights * width, sums.size).reshape(key_count, -1), axis=1
             )
     return np.where(
         sums[:, :count] > 1e-12 * width, sums[:, :count], 0.0
@@ -189,7 +191,7 @@ def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
     return times, np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
 
 
-def matrix(trace: ProgramTrace) -> Array:
+def access_matrix(trace: ProgramTrace) -> Array:
     """Count the accesses of each processor to each object: (processors, objects)."""
     rows = len(trace.processors)
     columns = len(trace.objects)
@@ -255,12 +257,12 @@ def value_names(
     """
     check_views(trace, width, network)
     causes = (*trace.labels, trace.rest, *_BOOKED)
-    contended = trace.waiting if network is None else network.outputs(0, 0)
+    places_of_contention = trace.waiting if network is None else network.outputs(0, 0)
     names_by_kind = {
         "account": causes,
         "processors_lost": causes,
         "accesses": _access_names(trace),
-        "contention": contended,
+        "contention": places_of_contention,
     }
     return frozenset(f"{kind}[{name}]" for kind, names in names_by_kind.items() for name in names)
 
@@ -291,17 +293,17 @@ def views_of(
     edges = np.arange(windows + 1.0) * (trace.end / windows if width is None else width)
     busy = trace.busy
     spans = trace.spans
-    utilization = by_window(busy, busy.processor, len(trace.processors), edges) / np.minimum(
+    utilization = times_by_window(busy, busy.processor, len(trace.processors), edges) / np.minimum(
         edges[1] - edges[0], trace.end - edges[:-1]
     )
     del busy  # there may be many spans
-    work = by_window(spans, spans.label, len(trace.labels), edges)
+    work = times_by_window(spans, spans.label, len(trace.labels), edges)
     result = measured(trace.measurements())
     (answer,) = result.answers
     times, active = concurrency(trace)
     durations: Array = np.bincount(active, np.diff(np.append(times, trace.end))).astype(float)
-    contended = _contention(trace, edges, network)
-    counts = matrix(trace)
+    contention = _contention(trace, edges, network)
+    counts = access_matrix(trace)
     values = {
         "concurrency": Value(float(durations @ np.arange(len(durations))) / trace.end, "1"),
         # Clocks are rounded, so that two that follow each other may seem to overlap for an instant.
@@ -314,7 +316,7 @@ def views_of(
         "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
             f"contention[{name}]": Value(float(wait.sum()), "1" if network else "s")
-            for name, wait in contended.items()
+            for name, wait in contention.items()
         },
     }
     return TraceViews(
@@ -327,7 +329,7 @@ def views_of(
         utilization,
         {name: work[index] for index, name in enumerate(trace.labels) if work[index].any()},
         durations,
-        contended,
+        contention,
         network is not None,
         trace.notes,
     )
@@ -340,8 +342,8 @@ def _remote_accesses(trace: ProgramTrace, network: SwitchedNetwork | None) -> di
         np.array(numbers_of(names, ports)) for names in (trace.processors, trace.objects)
     )
     accesses = trace.accesses
-    away = source[accesses.processor] != target[accesses.target]
-    return {"remote_accesses": Value(float(np.asarray(accesses.count)[away].sum()), "1")}
+    is_remote = source[accesses.processor] != target[accesses.target]
+    return {"remote_accesses": Value(float(np.asarray(accesses.count)[is_remote].sum()), "1")}
 
 
 def _access_names(trace: TraceOutline) -> list[str]:
@@ -350,7 +352,7 @@ def _access_names(trace: TraceOutline) -> list[str]:
     """
     rows = trace.processors
     columns = trace.objects
-    cells = product(rows, columns) if len(rows) * len(columns) <= NAMED else ()
+    cells = product(rows, columns) if len(rows) * len(columns) <= MOST_NAMED_CELLS else ()
     return [
         *(f"all,{name}" for name in columns),
         *(f"{name},all" for name in rows),
@@ -370,8 +372,8 @@ def _values_by_name(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
 def _contention(
     trace: ProgramTrace, edges: Array, network: SwitchedNetwork | None
 ) -> dict[str, Array]:
-    """Return contention by window: conflicts at each stage or, without a network, the seconds that
-    requests wait at each resource.
+    """Return contention by window: the conflicts at each stage, or without a network, the time that
+    requests wait at each resource [s].
     """
     count = len(edges) - 1
     if network is not None:
@@ -387,18 +389,20 @@ def _contention(
             accesses.time,
             np.asarray(accesses.count),
         )
-        places = {
+        window_by_conflict = {
             name: np.clip(np.searchsorted(edges, conflict_starts, "right") - 1, 0, count - 1)
             for name, (conflict_starts, _) in conflict_times.items()
         }
         return {
-            name: np.bincount(places[name], excess_processors, count).astype(float)
+            name: np.bincount(window_by_conflict[name], excess_processors, count).astype(float)
             for name, (_, excess_processors) in conflict_times.items()
         }
     waits = {}
     for name, (times, waiting) in trace.waiting.items():
         start = np.minimum(times, trace.end)
         end = np.minimum(np.append(times[1:], trace.end), trace.end)
-        none = np.zeros(len(times), dtype=np.int64)
-        waits[name] = by_window(TraceSpans(none, none, start, end), none, 1, edges, waiting)[0]
+        zeros = np.zeros(len(times), dtype=np.int64)
+        waits[name] = times_by_window(
+            TraceSpans(zeros, zeros, start, end), zeros, 1, edges, waiting
+        )[0]
     return {name: wait for name, wait in waits.items() if wait.any()}

@@ -66,7 +66,7 @@ PROFILE = """{"traceEvents":[
 def test_streams_are_apart_from_threads_and_annotations_are_neither(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(PROFILE % "sgemm")
-    parts = read_trace(path).apart()
+    parts = read_trace(path).traces_by_kind()
     assert {kind: part.processors for kind, part in parts.items()} == {
         "thread": ("a main thread with a name of many words",),
         "GPU stream": ("stream 7",),

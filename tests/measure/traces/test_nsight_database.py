@@ -79,7 +79,7 @@ def database(folder: Path, *tables: str, name: str = "report.sqlite") -> Path:
 def test_streams_are_apart_from_threads(tmp_path: Path) -> None:
     path = database(tmp_path)
     assert trace_format(path) == "nsys-sqlite"
-    parts = read_trace(path).apart()
+    parts = read_trace(path).traces_by_kind()
     assert {kind: list(part.processors) for kind, part in parts.items()} == {
         "GPU stream": ["0/stream 7"],
         "thread": ["main", "worker"],
@@ -106,7 +106,7 @@ def test_streams_are_apart_from_threads(tmp_path: Path) -> None:
 
 
 def test_waits_are_those_of_the_innermost_call(tmp_path: Path) -> None:
-    threads = read_trace(database(tmp_path)).apart()["thread"]
+    threads = read_trace(database(tmp_path)).traces_by_kind()["thread"]
     main = threads.spans.processor == 0
     length = (threads.spans.end - threads.spans.start)[main]
     times: dict[str, float] = {}
@@ -127,7 +127,7 @@ def test_what_was_not_traced_is_unknown(tmp_path: Path) -> None:
     path = database(tmp_path, "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
     trace = read_trace(path)
     assert any("is unknown" in str(note) and "--trace=osrt" in str(note) for note in trace.notes)
-    assert "unknown" not in trace.apart()["thread"].useful
+    assert "unknown" not in trace.traces_by_kind()["thread"].useful
     alone = read_trace(database(tmp_path, "CUPTI_ACTIVITY_KIND_KERNEL", name="kernels.db"))
     assert alone.processors == ("0/stream 7",)
 

@@ -29,12 +29,12 @@ from slipstick_measure.traces.readers import read_trace
 from slipstick_measure.traces.trace import ProgramTrace, TraceColumns, trace_of
 from slipstick_measure.traces.views import (
     SwitchedNetwork,
-    by_window,
+    access_matrix,
     check_views,
     concurrency,
     conflicts,
-    matrix,
     network_called,
+    times_by_window,
     value_names,
     views_of,
 )
@@ -161,7 +161,7 @@ def test_views_of_any_trace_add_up(
         float(booked.sum()), rel=1e-9
     )
     assert (views.answer["speedup"] or 0.0) * trace.end == pytest.approx(useful, rel=1e-9)
-    counts = matrix(trace)
+    counts = access_matrix(trace)
     if accesses:
         rows, columns = Counter[int](), Counter[str]()
         for processor, target, _, count in accesses:
@@ -403,7 +403,7 @@ def test_time_in_windows_is_parted_exactly() -> None:
     trace = made([(2, "work", 1.0, 5.0)], [])
     edges = np.array([0.0, 1.5, 3.0, 4.5, 6.0])
     own = trace.spans.select(trace.spans.processor == 2)
-    assert by_window(own, own.label * 0, 1, edges).tolist() == [[0.5, 1.5, 1.5, 1.5]]
+    assert times_by_window(own, own.label * 0, 1, edges).tolist() == [[0.5, 1.5, 1.5, 1.5]]
 
 
 def test_accesses_to_the_module_of_another_number_are_remote() -> None:

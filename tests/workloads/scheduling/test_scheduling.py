@@ -15,7 +15,7 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError
 from slipstick.method.simulation.flatten import timeline
 from slipstick_measure.traces.trace import ProgramTrace, trace_of
-from slipstick_measure.traces.views import matrix
+from slipstick_measure.traces.views import access_matrix
 from slipstick_workloads.scheduling.matching import (
     MATCHING,
     WORD,
@@ -54,14 +54,14 @@ def test_static_reads_are_a_band_and_counted_as_the_simulation_makes_them(reads:
     each = [4 * (block if reads == "all" else 1) * 3 for block in range(1, 5)]
     found = np.zeros((5, 4))
     found[range(1, 5), range(4)] = each
-    assert matrix(trace).tolist() == found.tolist()
+    assert access_matrix(trace).tolist() == found.tolist()
     values = answer(reads=reads)
     assert values["accesses[remote]"] == values["accesses[neighbour]"] == sum(each)
     assert values["accesses[local]"] == 3 * 5 * (6 + 4 + 4)
 
 
 def test_dynamic_accesses_are_counted_as_the_simulation_makes_them() -> None:
-    counts, values = matrix(run(scheduling="dynamic")), answer(scheduling="dynamic")
+    counts, values = access_matrix(run(scheduling="dynamic")), answer(scheduling="dynamic")
     assert counts.sum() == values["accesses[remote]"]
     assert np.trace(counts) == 0
     assert np.trace(counts, -1) == values["accesses[neighbour]"]
@@ -136,7 +136,7 @@ def test_groups_have_a_best_size_and_their_accesses_are_counted() -> None:
     assert times[1] < min(times[0], times[2])
     trace = trace_of(timeline(MATCHING.on(TC2000, letters=2000, group=4), events=10**6), "matching")
     count = MATCHING.on(TC2000, letters=2000, group=4).counted["accesses"]
-    assert (trace.objects, float(matrix(trace).sum())) == (("queue",), count)
+    assert (trace.objects, float(access_matrix(trace).sum())) == (("queue",), count)
 
 
 def test_shares_end_with_the_longest() -> None:

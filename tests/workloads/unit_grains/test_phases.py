@@ -21,7 +21,7 @@ from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
 from slipstick_laws.account import PHASE_TIME
 from slipstick_measure.traces.trace import trace_of
-from slipstick_measure.traces.views import matrix
+from slipstick_measure.traces.views import access_matrix
 from slipstick_workloads.shared_memory import barrier_cost
 from tests.closed_form import solve
 from tests.specs import settings, shared_machine
@@ -61,7 +61,7 @@ def test_accesses_of_a_run_hold_those_to_the_words_of_locks() -> None:
         ),
         "run",
     )
-    assert (trace.objects, matrix(trace).tolist()) == (
+    assert (trace.objects, access_matrix(trace).tolist()) == (
         ("memory-0",),
         [[20.0]],
     )  # to take and to release
@@ -73,7 +73,8 @@ def test_flags_lie_on_the_nodes_of_processors_that_take_part() -> None:
     model = PROGRAMS["grain/phases"].on(shared_machine("bbn-gp1000"), lock="distributed", **lists)
     trace = trace_of(timeline(model), "run")
     assert trace.objects == tuple(f"memory-{each}" for each in range(4))
-    assert matrix(trace).sum() == 80  # each acquisition accesses the counter, each release a flag
+    # Each acquisition accesses the counter, each release a flag.
+    assert access_matrix(trace).sum() == 80
 
 
 def test_a_list_of_processors_has_as_many_accesses_as_a_counter_and_no_hot_spot() -> None:
@@ -81,7 +82,7 @@ def test_a_list_of_processors_has_as_many_accesses_as_a_counter_and_no_hot_spot(
     given = {"repeat": (50.0,), "processors": (4.0,), "critical": (1.0,)}
     lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
     counter, linked = (
-        matrix(
+        access_matrix(
             trace_of(
                 timeline(
                     PROGRAMS["grain/phases"].on(
