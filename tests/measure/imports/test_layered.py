@@ -15,7 +15,7 @@ from slipstick import Simulation, load, run, solve
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.vocabulary import GEOMETRIC_COUNT
 from slipstick_measure.imports.formats import import_spec
-from slipstick_measure.imports.layered.lowering import _digit_chances
+from slipstick_measure.imports.layered.lowering import _digit_probabilities
 from slipstick_measure.measurements import Hints
 from tests.examples import examples
 from tests.measure.damage import damaged
@@ -281,7 +281,7 @@ def test_a_request_without_reply_does_not_keep_its_caller(tmp_path: Path) -> Non
 def test_numbers_of_calls_are_geometric() -> None:
     """The digits of a geometric number: their chances give its distribution."""
     for mean in (0.04, 0.5, 1.0, 2.5, 40.0):
-        chances = list(_digit_chances(mean))
+        chances = list(_digit_probabilities(mean))
         assert sum(2**power * chance for power, chance in enumerate(chances)) == pytest.approx(
             mean, rel=1e-12
         )
