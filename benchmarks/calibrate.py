@@ -22,7 +22,12 @@ import numpy as np
 from slipstick import solve
 from slipstick.errors import NoAnswerError
 from slipstick_measure.calibration.analysis import QUARTER, SPEC_LOCKS, HostValue, estimates
-from slipstick_measure.calibration.host import Calibration, clock, machine_spec, told_caches
+from slipstick_measure.calibration.host import (
+    Calibration,
+    clock,
+    machine_spec,
+    reported_cache_sizes,
+)
 from slipstick_measure.calibration.timing import Timing
 
 
@@ -98,7 +103,7 @@ def main() -> None:
     if len(cores) > 1 and not arguments.short:
         print(f"increments lost under each lock: {exclusion(calibration, 200_000)}")
     sizes = sorted(each.value for path, each in first.items() if path.endswith("size"))
-    for found, known in zip(sizes, told_caches(), strict=False):
+    for found, known in zip(sizes, reported_cache_sizes(), strict=False):
         print(
             f"cache: found {found / 1024:.0f} KiB, told {known / 1024:.0f} KiB, ratio"
             f" {found / known:.2f}"

@@ -98,6 +98,6 @@ def use_made_times(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
     """
     monkeypatch.setattr(host, "Calibration", FakeCalibration)
     monkeypatch.setattr(host, "clock", lambda: CLOCK)
-    monkeypatch.setattr(host, "told_caches", lambda: list(HOST["sizes"]))
+    monkeypatch.setattr(host, "reported_cache_sizes", lambda: list(HOST["sizes"]))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1}, raising=False)
     return FakeCalibration

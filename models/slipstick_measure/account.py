@@ -48,7 +48,7 @@ OVERLAP = 1.02
 USEFUL = "busy"
 WAITING = "waiting"
 EXTRA = "extra work"
-ON_ONE = "waits on one processor"
+WAITS_ON_ONE = "waits on one processor"
 _WITHOUT_TIME = ("throughput", "speedup")
 """Metrics of runs that state no time: the account is of one unit of work."""
 _OF_WHOLE = ("time", "cycle", *_WITHOUT_TIME)
@@ -77,7 +77,7 @@ class Regions:
 
 
 def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) -> Regions:
-    """Return the region of the complete run: the requested one, the one without a name, the only
+    """Return the region of the complete run: the given one, else the one without a name, the only
     one, or the root of all call paths.
 
     Its parts are the regions one call deeper or, where the whole has no name and nothing is a call
@@ -86,11 +86,11 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     Parameters
     ----------
     points : all that was measured
-    region_name : the region asked for
+    region_name : the region to take as the whole
 
     Raises
     ------
-    UnknownNameError : the region asked for is not there
+    UnknownNameError : there is no such region
     SpecError : which region is the whole cannot be told
     """
     regions_by_metric = (
@@ -106,7 +106,7 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         region_name if region_name is not None else _region_of_complete_run(points, names)
     )
     inner_regions = [
-        name for name in names if name != whole_region and _inside_region(name, whole_region)
+        name for name in names if name != whole_region and _is_inside_region(name, whole_region)
     ]
     subregions = tuple(
         name
@@ -115,26 +115,29 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
     )
     for point in points:
         whole_time = point.find("time", whole_region)
-        unmarked_regions = [
+        part_times = [
             part_time for subregion in subregions if (part_time := point.find("time", subregion))
         ]
-        total = sum(part_time.value for part_time in unmarked_regions)
+        total = sum(part_time.value for part_time in part_times)
         if whole_time and total > OVERLAP * whole_time.value:
             message = (
                 f"the regions take {total:g} s at p = {point.p}, the whole {whole_time.value:g} s;"
                 " they overlap, or are added up over processors, so the account leaves them out"
             )
-            return Regions(whole_region, (), (unmarked_regions[0].run.problem(message, "region"),))
+            return Regions(whole_region, (), (part_times[0].run.problem(message, "region"),))
     return Regions(whole_region, subregions)
 
 
 def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
+    """Return the region without a name, else the one that contains all others; raise if there is
+    none.
+    """
     if "" in names:
         return ""
     roots = [
         name
         for name in names
-        if all(_inside_region(region, name) or region == name for region in names)
+        if all(_is_inside_region(region, name) or region == name for region in names)
     ]
     if len(roots) != 1:
         run = next(
@@ -155,7 +158,10 @@ def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str
     return roots[0]
 
 
-def _inside_region(name: str, outer: str) -> bool:
+def _is_inside_region(name: str, outer: str) -> bool:
+    """Return whether a region lies inside another one by its call path; all lie inside the region
+    without a name.
+    """
     return not outer or name.startswith(f"{outer}{ARROW}")
 
 
@@ -231,8 +237,8 @@ def measured(
             f"all runs have {count}; how the program scales cannot be told from one number of them"
         )
         notes.append(run.problem(message, ""))
-    answers_and_notes = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
-    return Measured(*answers_and_notes, statistic, runs.rate, runs.member)
+    fields_of_files = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
+    return Measured(*fields_of_files, statistic, runs.rate, runs.member)
 
 
 DRIFT = 0.2
@@ -257,13 +263,17 @@ def check_waits(
     for point, answer in zip(points, answers, strict=True):
         single_time = answer.find("one_processor_time")
         time = answer.find("time")
-        summed = [wait for cause in point.regions("wait") if (wait := point.find("wait", cause))]
-        if not (single_time and time and summed and point.p > 1) or point.regions("busy"):
+        waits_by_cause = [
+            wait for cause in point.regions("wait") if (wait := point.find("wait", cause))
+        ]
+        if not (single_time and time and waits_by_cause and point.p > 1) or point.regions("busy"):
             continue
-        waits = sum(wait.value for wait in summed)
-        as_sum = point.p * time - waits
-        as_mean = point.p * (time - waits)
-        drifts.append((as_sum / single_time - 1, as_mean / single_time - 1, summed[0].run))
+        total_wait = sum(wait.value for wait in waits_by_cause)
+        time_if_sum = point.p * time - total_wait
+        time_if_mean = point.p * (time - total_wait)
+        drifts.append(
+            (time_if_sum / single_time - 1, time_if_mean / single_time - 1, waits_by_cause[0].run)
+        )
     if not drifts or max(abs(drift) for drift, _, _ in drifts) <= DRIFT:
         return
     if max(abs(drift) for _, drift, _ in drifts) > DRIFT:
@@ -288,51 +298,51 @@ class _Account:
     notes: list[Problem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        all_times = {index: self._time(point) for index, point in enumerate(self.points)}
+        all_times = {index: self._elapsed_time(point) for index, point in enumerate(self.points)}
         times = {index: time for index, time in all_times.items() if time is not None}
         self.growth = growth_of(self.runs, self.points, times)
-        self.timed = [self.points[index] for index in times] or self.points
+        self.timed_points = [self.points[index] for index in times] or self.points
 
     def answer(self, point: MeasuredPoint) -> Answer:
         """Return the account of one point, and the values that follow from it."""
-        time = self._time(point)
-        shares = self._shares(point) if time is None else None
+        time = self._elapsed_time(point)
+        shares = self._shares_by_efficiencies(point) if time is None else None
         coordinates: dict[str, float | str] = (
             {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
         )
 
-        def answer(**fields: Any) -> Answer:
+        def answer_with(**fields: Any) -> Answer:
             return Answer("measured", "account", point=coordinates, **fields)
 
         if time is None:
             if shares is None:
-                return answer(failed="there is no elapsed time at this point")
-            ratios = _values(point.p, 1.0, shares)
+                return answer_with(failed="there is no elapsed time at this point")
+            ratios = _values_by_laws(point.p, 1.0, shares)
             del ratios["latency"]
             notes: tuple[str, ...] = ("no elapsed time here, so ratios only",)
-            return answer(values=ratios, useful=(USEFUL,), notes=notes)
+            return answer_with(values=ratios, useful=(USEFUL,), notes=notes)
         elapsed = time.value
         if elapsed <= 0:
             message = (
                 "the elapsed time is 0 at this point, so nothing is a share of it; give the time"
                 " with more digits"
             )
-            return answer(failed=message)
-        measured_here, notes = self._measured_here(time)
+            return answer_with(failed=message)
+        measured_values, notes = self._measured_value(time)
         account, from_point_alone = self._account_of_point(point, elapsed)
-        values = dict(measured_here)
+        values = dict(measured_values)
         measured_throughput = point.find("throughput", self.regions.whole)
         if measured_throughput is not None and "time" in values:
             values["throughput"] = Value(measured_throughput.value, measured_throughput.run.unit)
         if account:
-            values |= _values(point.p, elapsed, account)
-            if from_point_alone and {EXTRA, ON_ONE} & account.keys():
-                working = _working(account)
+            values |= _values_by_laws(point.p, elapsed, account)
+            if from_point_alone and {EXTRA, WAITS_ON_ONE} & account.keys():
+                time_at_work = _time_at_work(account)
                 values["concurrency"] = Value(
-                    SPEEDUP.equation(processors=point.p, efficiency=working / elapsed), "1"
+                    SPEEDUP.equation(processors=point.p, efficiency=time_at_work / elapsed), "1"
                 )
-        values |= self._ratios(point, elapsed, account, from_point_alone)
-        if not from_point_alone and self.growth.reference(point, self.timed).p > 1:
+        values |= self._further_values(point, elapsed, account, from_point_alone)
+        if not from_point_alone and self.growth.reference(point, self.timed_points).p > 1:
             values.pop("speedup", None)
         if time.run.metric in _WITHOUT_TIME:
             values.pop("latency", None)
@@ -340,13 +350,15 @@ class _Account:
         if (
             speedup
             and speedup.value is not None
-            and from_point_alone | (self._single(point) is not None)
+            and from_point_alone | (self._run_on_one_processor(point) is not None)
         ):
             self.notes += superlinear(time.run, speedup.value)
-        return answer(values=values, account=account, useful=(USEFUL,), notes=notes)
+        return answer_with(values=values, account=account, useful=(USEFUL,), notes=notes)
 
-    def _measured_here(self, time: Reduced) -> tuple[dict[str, Value], tuple[str, ...]]:
-        """Return the measured value, with the least and the largest of its repetitions."""
+    def _measured_value(self, time: Reduced) -> tuple[dict[str, Value], tuple[str, ...]]:
+        """Return the measured time or throughput, with the least and the largest of its
+        repetitions, and a note on these.
+        """
         metric = time.run.metric
         if metric == "speedup":
             return {}, ()
@@ -361,30 +373,30 @@ class _Account:
     def _account_of_point(
         self, point: MeasuredPoint, elapsed: float
     ) -> tuple[dict[str, float], bool]:
-        """Return the account of a point, and whether it needs no other run.
+        """Return the account of a point, and whether it is computed without other runs.
 
-        Such an account holds what is useful at this point. Where the time on one processor is
-        known, what is useful beyond the useful part of that is extra work: more of it, or the same
-        done more slowly. What is waited on one processor is part of the time that others are held
-        against, so it is taken off again.
+        The account of a point alone states its useful time. If the time on one processor is known,
+        useful time beyond the useful part of that is extra work: more of it, or the same done more
+        slowly. Waits on one processor are part of the time with which other runs are compared, so
+        they are subtracted again.
         """
         account = self._account_of_point_alone(point, elapsed)
         if not account:
-            return self._regions(point, elapsed), False
-        single_time = self._one_processor(point)
-        if single_time is None or (point.p == 1 and len(self._group(point)) == 1):
+            return self._account_by_regions(point, elapsed), False
+        single_time = self._time_on_one_processor(point)
+        if single_time is None or (point.p == 1 and len(self._comparable_points(point)) == 1):
             return account, True
-        useful_of_one = single_time
-        single = self._single(point)
+        useful_on_one_processor = single_time
+        single = self._run_on_one_processor(point)
         if self.runs.one_processor is None and single is not None:
-            useful_of_one = self._account_of_point_alone(single, single_time).get(
+            useful_on_one_processor = self._account_of_point_alone(single, single_time).get(
                 USEFUL, single_time
             )
-        share = 1 if self.growth.weak else point.p
-        working = account[USEFUL] + account.pop(EXTRA, 0.0)
+        divisor = 1 if self.growth.weak else point.p
+        time_at_work = account[USEFUL] + account.pop(EXTRA, 0.0)
         useful_seconds = {
-            EXTRA: working - useful_of_one / share,
-            ON_ONE: -(single_time - useful_of_one) / share,
+            EXTRA: time_at_work - useful_on_one_processor / divisor,
+            WAITS_ON_ONE: -(single_time - useful_on_one_processor) / divisor,
         }
         lost_seconds = {cause: seconds for cause, seconds in account.items() if cause != USEFUL}
         # Losses of the size of rounding errors are no causes of their own.
@@ -395,24 +407,28 @@ class _Account:
 
     def _account_of_point_alone(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account that follows from a point alone; empty if there is none."""
-        for book in (self._waits, self._account_by_busy_times, self._efficiencies):
-            if account := book(point, elapsed):
+        for account_by in (
+            self._account_by_waits,
+            self._account_by_busy_times,
+            self._account_by_efficiencies,
+        ):
+            if account := account_by(point, elapsed):
                 return account
         return {}
 
-    def _group(self, point: MeasuredPoint) -> list[MeasuredPoint]:
-        """Return the runs to compare a run with."""
-        own = self.growth.group(point)
-        return [point for point in self.points if self.growth.group(point) == own]
+    def _comparable_points(self, point: MeasuredPoint) -> list[MeasuredPoint]:
+        """Return the points with which a point is compared."""
+        own_group = self.growth.group(point)
+        return [point for point in self.points if self.growth.group(point) == own_group]
 
-    def _single(self, point: MeasuredPoint) -> MeasuredPoint | None:
+    def _run_on_one_processor(self, point: MeasuredPoint) -> MeasuredPoint | None:
         """Return the run on one processor with the same size, in weak scaling the same work a
         processor.
         """
-        reference = self.growth.reference(point, self.timed)
+        reference = self.growth.reference(point, self.timed_points)
         return reference if reference.p == 1 else None
 
-    def _time(self, point: MeasuredPoint) -> Reduced | None:
+    def _elapsed_time(self, point: MeasuredPoint) -> Reduced | None:
         """Return the elapsed time of the complete run; for measured throughputs or speed-ups, the
         time of one unit of work.
         """
@@ -430,22 +446,26 @@ class _Account:
                 return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
         return None
 
-    def _one_processor(self, point: MeasuredPoint) -> float | None:
-        """Return the elapsed time on one processor, if possible of the run without timers."""
+    def _time_on_one_processor(self, point: MeasuredPoint) -> float | None:
+        """Return the elapsed time on one processor: of the run without timers if the file states
+        it, else of the run with them.
+        """
         if self.runs.one_processor is not None:
             return self.runs.one_processor
-        single = self._single(point)
-        reduced = self._time(single) if single else None
+        single = self._run_on_one_processor(point)
+        reduced = self._elapsed_time(single) if single else None
         return reduced.value if reduced else None
 
-    def _waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_by_waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account by waits (Dritz and Boyle): all time except waits is useful, unless
         useful time was measured.
         """
         causes = point.regions("wait")
         if not causes:
             return {}
-        lost_seconds = {cause or WAITING: self._wait(point, cause) / point.p for cause in causes}
+        lost_seconds = {
+            cause or WAITING: self._lost_time(point, cause) / point.p for cause in causes
+        }
         busy = point.total("busy")
         if busy is not None:
             lost_seconds["idle"] = elapsed - busy / point.p - sum(lost_seconds.values())
@@ -456,12 +476,12 @@ class _Account:
             point, elapsed, {USEFUL: elapsed - sum(lost_seconds.values()), **lost_seconds}, USEFUL
         )
 
-    def _wait(self, point: MeasuredPoint, cause: str) -> float:
-        """Return the time that all processors lost to a cause; for some causes only the excess over
-        the run on one processor.
+    def _lost_time(self, point: MeasuredPoint, cause: str) -> float:
+        """Return the time that all processors lost to a cause; for causes of which only the excess
+        counts, less the wait on one processor.
         """
         wait = self._without_timer(point, cause)
-        single = self._single(point)
+        single = self._run_on_one_processor(point)
         if cause in self.runs.excess and single is not None and cause in single.regions("wait"):
             wait -= self._without_timer(single, cause)
         return wait
@@ -510,10 +530,14 @@ class _Account:
         }
         return self._checked_account(point, elapsed, account, "communication")
 
-    def _efficiencies(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        return {name: share * elapsed for name, share in (self._shares(point) or {}).items()}
+    def _account_by_efficiencies(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        """Return the account by POP efficiencies [s]."""
+        return {
+            name: share * elapsed
+            for name, share in (self._shares_by_efficiencies(point) or {}).items()
+        }
 
-    def _shares(self, point: MeasuredPoint) -> dict[str, float] | None:
+    def _shares_by_efficiencies(self, point: MeasuredPoint) -> dict[str, float] | None:
         """Return the account as fractions of the time, computed from POP efficiencies; None without
         the parallel efficiency or the values that give it.
 
@@ -522,58 +546,62 @@ class _Account:
         defines load balance as a quotient or, as PyPOP does, by a difference. Useful is what the
         smallest run needed as well, PE times computation scalability.
         """
-        pop = {
+        efficiencies = {
             name: efficiency.value
             for name in EFFICIENCIES
             if (efficiency := point.find(name)) is not None
         }
-        parallel = pop.get("parallel_efficiency")
-        communication = pop.get("communication_efficiency")
-        if parallel is None and communication is not None and "load_balance" in pop:
-            parallel = pop["load_balance"] * communication
+        parallel = efficiencies.get("parallel_efficiency")
+        communication = efficiencies.get("communication_efficiency")
+        if parallel is None and communication is not None and "load_balance" in efficiencies:
+            parallel = efficiencies["load_balance"] * communication
         if parallel is None:
             return None
-        scalability = pop.get("computation_scalability", 1.0)
+        scalability = efficiencies.get("computation_scalability", 1.0)
         if scalability > 1.0:
             message = (
                 f"is {scalability:g} at p = {point.p}: computing took less time than in the"
                 " smallest run"
             )
             self.notes.append(point.first("computation_scalability").problem(message))
-        scaled = min(scalability, 1.0)
-        booked = {USEFUL: parallel * scaled, EXTRA: parallel * (1 - scaled)}
+        useful_part = min(scalability, 1.0)
+        shares = {USEFUL: parallel * useful_part, EXTRA: parallel * (1 - useful_part)}
         if communication is None:
-            booked["not-parallel"] = 1 - parallel
+            shares["not-parallel"] = 1 - parallel
         else:
-            booked["imbalance"] = communication - parallel
-            transfer = pop.get("transfer_efficiency")
+            shares["imbalance"] = communication - parallel
+            transfer = efficiencies.get("transfer_efficiency")
             if transfer is None:
-                booked["communication"] = 1 - communication
+                shares["communication"] = 1 - communication
             else:
-                booked |= {"serialization": transfer - communication, "transfer": 1 - transfer}
-        run = point.first("parallel_efficiency" if "parallel_efficiency" in pop else "load_balance")
-        for name, share in booked.items():
+                shares |= {"serialization": transfer - communication, "transfer": 1 - transfer}
+        run = point.first(
+            "parallel_efficiency" if "parallel_efficiency" in efficiencies else "load_balance"
+        )
+        for name, share in shares.items():
             if share < -2 * ROUNDING:
                 message = (
                     f"the efficiencies contradict one another: {name} would be {100 * share:.1f} %"
                     " of the time"
                 )
                 raise SpecError([run.problem(message, "parallel_efficiency")])
-        return {name: share for name, share in booked.items() if share or name == USEFUL}
+        return {name: share for name, share in shares.items() if share or name == USEFUL}
 
-    def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+    def _account_by_regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Return the account by regions. Each region loses the time beyond its time without loss,
         which is computed from its time in the reference run.
         """
-        reference = self.growth.reference(point, self.timed)
-        first = self._time(reference)
-        single_time = self._one_processor(point)
-        if first is None or (single_time is None and len(self._group(point)) == 1):
+        reference = self.growth.reference(point, self.timed_points)
+        reference_time_of_whole = self._elapsed_time(reference)
+        single_time = self._time_on_one_processor(point)
+        if reference_time_of_whole is None or (
+            single_time is None and len(self._comparable_points(point)) == 1
+        ):
             return {}
         if single_time is not None:
             useful = single_time if self.growth.weak else single_time / point.p
         else:
-            useful = self.growth.ideal_time(reference, first.value, point.p)
+            useful = self.growth.ideal_time(reference, reference_time_of_whole.value, point.p)
         lost_seconds: dict[str, float] = {}
         for region in self.regions.parts:
             region_time = point.find("time", region)
@@ -603,51 +631,61 @@ class _Account:
                 f" {elapsed:g} s; are waits added up over all processors, and busy times without"
                 " waits?"
             )
-            time = self._time(point)
+            time = self._elapsed_time(point)
             raise SpecError([time.run.problem(message)] if time else [])
         return account
 
-    def _ratios(
+    def _further_values(
         self,
         point: MeasuredPoint,
         elapsed: float,
         account: Mapping[str, float],
         from_point_alone: bool,
     ) -> dict[str, Value]:
-        """Compute further values: the run on one processor, measured and estimated, the speed-up
-        over the smallest run, and the POP efficiencies.
+        """Return further values: the time on one processor as measured and as estimated, the
+        speed-up over the smallest run, and the POP efficiencies.
         """
         ratios: dict[str, float] = {}
-        single_time = self._one_processor(point)
-        independent = bool(point.regions("wait"))
+        single_time = self._time_on_one_processor(point)
+        has_waits = bool(point.regions("wait"))
         values: dict[str, Value] = {}
-        if account and independent and not self.growth.weak:
-            waits = point.p * (elapsed - _working(account))
+        if account and has_waits and not self.growth.weak:
+            waits = point.p * (elapsed - _time_at_work(account))
             estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)
             values["one_processor_estimate"] = Value(estimate, "s")
             if single_time is not None:
                 values["one_processor_time"] = Value(single_time, "s")
                 ratios["one_processor_drift"] = estimate / single_time - 1
-        reference = self.growth.reference(point, self.timed)
-        first = self._time(reference)
-        if first is not None and reference.p > 1 and reference is not point and first.value > 0:
-            ideal = self.growth.ideal_time(reference, first.value, point.p)
+        reference = self.growth.reference(point, self.timed_points)
+        reference_time = self._elapsed_time(reference)
+        if (
+            reference_time is not None
+            and reference.p > 1
+            and reference is not point
+            and reference_time.value > 0
+        ):
+            ideal = self.growth.ideal_time(reference, reference_time.value, point.p)
             ratios["relative_speedup"] = ideal / elapsed * point.p / reference.p
-        busy = [sample.value for sample in point.each("busy")]
-        if busy and max(busy) > 0:
-            mean = sum(busy) / point.p
-            most = max(busy)
-            ratios |= {"parallel_efficiency": mean / elapsed, "load_balance": mean / most}
-            ratios["communication_efficiency"] = most / elapsed
+        busy_times = [sample.value for sample in point.each("busy")]
+        if busy_times and max(busy_times) > 0:
+            mean_busy = sum(busy_times) / point.p
+            largest_busy = max(busy_times)
+            ratios |= {
+                "parallel_efficiency": mean_busy / elapsed,
+                "load_balance": mean_busy / largest_busy,
+            }
+            ratios["communication_efficiency"] = largest_busy / elapsed
         return values | {name: Value(value, "1") for name, value in ratios.items()}
 
 
-def _working(account: Mapping[str, float]) -> float:
-    """Return the time at work in an account: useful, extra, and on one processor."""
-    return sum(account.get(cause, 0.0) for cause in (USEFUL, EXTRA, ON_ONE))
+def _time_at_work(account: Mapping[str, float]) -> float:
+    """Return the time at work in an account: useful time, extra work, and waits that occur on one
+    processor too.
+    """
+    return sum(account.get(cause, 0.0) for cause in (USEFUL, EXTRA, WAITS_ON_ONE))
 
 
-def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
+def _values_by_laws(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
     """Compute the values that follow from every account, by the laws."""
     efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
     lost_seconds = {

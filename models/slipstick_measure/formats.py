@@ -71,8 +71,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     names = [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
     if format is not None and format not in names:
         raise UnknownNameError("format", format, names)
-    if (trace := trace_format(path) if format is None else format) in TRACE_FORMATS:
-        measurements = read_trace(path, trace, hints.unit).main_part().measurements()
+    if (name_of_trace_format := trace_format(path) if format is None else format) in TRACE_FORMATS:
+        measurements = read_trace(path, name_of_trace_format, hints.unit).main_part().measurements()
         measurements = replace(measurements, weak=hints.weak)
         if hints.size is None:
             return measurements
@@ -82,8 +82,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     reading = open_file(path, hints)
     if not reading.content:
         return reading.finished()  # which says that there is nothing in it
-    if (load := load_format(reading) if format is None else format) in LOAD_FORMATS:
-        return _runs_under_load(reading, load)
+    if (name_of_load_format := load_format(reading) if format is None else format) in LOAD_FORMATS:
+        return _measurements_of_load_test(reading, name_of_load_format)
     name = format or _name_of_format(reading)
     if format is None and name in (None, "csv") and (known_file := known_text(reading.text)):
         reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
@@ -92,7 +92,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"
         )
         reading.refuse(1, "", message)
-    if name is None and (line := _first_of_numbers(reading)):
+    if name is None and (line := _line_of_table_without_heading(reading)):
         message = "the table has no heading; write one above its numbers, such as: p  time [s]"
         reading.refuse(line, "", message)
     if name is None:
@@ -119,13 +119,13 @@ def _keys_of_json(text: str) -> str:
     return f"the keys {', '.join(keys)}" if keys else "no keys"
 
 
-def _first_of_numbers(reading: Reading) -> int:
-    """Return the first line of a table that has numbers alone; 0 if it is none."""
+def _line_of_table_without_heading(reading: Reading) -> int:
+    """Return the first line of a table that has numbers alone; 0 for other files."""
     rows = [
         (line_number, re.split(r"[\s,;|]+", text.strip())) for line_number, text in reading.content
     ]
-    numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
-    return rows[0][0] if len(rows) > 1 and numbers and len(rows[0][1]) > 1 else 0
+    are_all_numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
+    return rows[0][0] if len(rows) > 1 and are_all_numbers and len(rows[0][1]) > 1 else 0
 
 
 def _with_hints(measurements: Measurements, hints: Hints) -> Measurements:
@@ -148,7 +148,7 @@ def load_test(
     servers: Mapping[str, int] | None = None,
     format: str | None = None,
 ) -> LoadTest | None:
-    """Read files as a load test, each at one load or at several; None if the first is not one.
+    """Read files as one load test; return None if the first file is not a load test.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def load_test(
         load_tests.append(read_load(reading, name))
     tests = LoadTest(
         ", ".join(test.file for test in load_tests),
-        tuple(sorted((row for test in load_tests for row in test.rows), key=_load_of)),
+        tuple(sorted((row for test in load_tests for row in test.rows), key=_load_of_row)),
         dict(servers or {}),
         tuple(note for test in load_tests for note in test.notes),
     )
@@ -182,7 +182,7 @@ def load_test(
     return tests
 
 
-def _runs_under_load(reading: Reading, name: str) -> Measurements:
+def _measurements_of_load_test(reading: Reading, name: str) -> Measurements:
     """Return the throughputs of a load test as measurements with users in place of processors;
     response times are not elapsed times and are left out.
     """
@@ -216,7 +216,8 @@ def _runs_under_load(reading: Reading, name: str) -> Measurements:
     return Measurements(tuple(records), notes, rate=("/s", 1.0))
 
 
-def _load_of(row: LoadRow) -> float:
+def _load_of_row(row: LoadRow) -> float:
+    """Return the load of a row: its users, else its offered rate, else its throughput."""
     return row.users or row.rate or row.throughput or 0.0
 
 
@@ -259,10 +260,10 @@ def read_all(
         return tables[0]
     rates = {table.rate for table in tables if table.rate is not None}
     if len({size for _, size in rates}) > 1:
-        words = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
-        message = f"the files have throughputs in {words}; give them in one"
+        units_in_words = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
+        message = f"the files have throughputs in {units_in_words}; give them in one"
         raise SpecError([tables[-1].records[0].problem(message)])
-    joined = Measurements(
+    measurements = Measurements(
         tuple(run for table in tables for run in table.records),
         tuple(note for table in tables for note in table.notes),
         next((table.timer for table in tables if table.timer is not None), None),
@@ -272,11 +273,11 @@ def read_all(
         source=next((table.source for table in tables if table.source), ""),
     )
     weak = next((table.weak for table in tables if table.weak is not None), None)
-    mean = next((table.mean_waits for table in tables if table.mean_waits is not None), None)
+    mean_waits = next((table.mean_waits for table in tables if table.mean_waits is not None), None)
     members = {table.member for table in tables}
     member = members.pop() if len(members) == 1 else "processor"
     rate = next(iter(rates), None)
-    return replace(joined, rate=rate, weak=weak, mean_waits=mean, member=member)
+    return replace(measurements, rate=rate, weak=weak, mean_waits=mean_waits, member=member)
 
 
 def table_called(reference: str) -> str:
@@ -305,8 +306,8 @@ def runs_called(reference: str) -> Path | None:
 
 
 def check(reference: str) -> bool:
-    """Check a table of measured runs or a trace, by file or by name in ``specs/runs``; false if
-    neither exists.
+    """Check a table of measured runs or a trace, by file or by name in ``specs/runs``. Return False
+    if there is no such file.
 
     Raises
     ------

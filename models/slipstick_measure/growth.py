@@ -1,5 +1,5 @@
-"""What grew from run to run: the processors alone (strong scaling), or the work with them (weak
-scaling), and so what a run is compared with.
+"""How runs grow: in processors alone (strong scaling), or in the work as well (weak scaling), and
+the run with which a run is compared.
 
 One definition for every reader. The reference of a run is that with the fewest processors among
 those of the same size or, in weak scaling, of the same work a processor. With the time T_r of the
@@ -29,13 +29,13 @@ _TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How the work grows.
+    """How the work grows from run to run.
 
     Parameters
     ----------
-    weak : the work grows with the processors, and what was measured is its time
-    exponent : of the size in the work; where sizes grow with the processors
-    together : rates of work that grows with the processors are compared whatever the size
+    weak : whether the work grows with the processors
+    exponent : exponent of the size in the work, if sizes grow with the processors
+    together : whether runs are compared whatever their size, as rates of growing work are
     """
 
     weak: bool = False
@@ -80,17 +80,17 @@ def growth_of(
     ------
     SpecError : the time stays while the processors grow, and nothing says whether the work grew
     """
-    timed = [index for index in times if times[index].value > 0]
-    exponent = _exponent([points[index] for index in timed])
-    if timed and times[timed[0]].run.metric in ("throughput", "speedup"):
+    timed_indices = [index for index in times if times[index].value > 0]
+    exponent = _exponent([points[index] for index in timed_indices])
+    if timed_indices and times[timed_indices[0]].run.metric in ("throughput", "speedup"):
         # Work in a time is what it is, whether the work grew or not.
         return Growth(together=exponent is not None or bool(runs.weak))
     if runs.weak is not None:
         return Growth(runs.weak, exponent or 1.0)
-    cycle = any(times[index].run.metric == "cycle" for index in timed)
-    if cycle or exponent is not None:
+    is_cycle = any(times[index].run.metric == "cycle" for index in timed_indices)
+    if is_cycle or exponent is not None:
         return Growth(weak=True, exponent=exponent or 1.0)
-    _ask(points, times, timed)
+    _refuse_unclear_growth(points, times, timed_indices)
     return Growth()
 
 
@@ -103,21 +103,21 @@ def _exponent(points: Sequence[MeasuredPoint]) -> float | None:
         return None
     if len({n for _, n in pairs}) < len(pairs):
         return None
-    (p, n), *further_pairs = pairs
+    (p, n), *other_pairs = pairs
     for exponent in EXPONENTS:
-        ratios = [(m / n) ** exponent / (q / p) for q, m in further_pairs if n and m]
+        ratios = [(m / n) ** exponent / (q / p) for q, m in other_pairs if n and m]
         if all(abs(ratio - 1) < _TOLERANCE for ratio in ratios):
             return exponent
     return None
 
 
-def _ask(
-    points: Sequence[MeasuredPoint], times: Mapping[int, Reduced], timed: Sequence[int]
+def _refuse_unclear_growth(
+    points: Sequence[MeasuredPoint], times: Mapping[int, Reduced], timed_indices: Sequence[int]
 ) -> None:
     """Refuse runs whose time stays constant as processors are added, unless measured waits explain
     it.
     """
-    without_size = [index for index in timed if points[index].n is None]
+    without_size = [index for index in timed_indices if points[index].n is None]
     if not without_size:
         return
     first = min(without_size, key=lambda index: points[index].p)
@@ -125,7 +125,7 @@ def _ask(
     factor = points[last].p / points[first].p
     if factor < FEWEST or times[last].value < FLAT * times[first].value:
         return
-    if _says_where(points[first], points[last]):
+    if _explains_constant_time(points[first], points[last]):
         return
     message = (
         f"the time goes from {times[first].value:.4g} s at p = {points[first].p} to"
@@ -135,7 +135,7 @@ def _ask(
     raise SpecError([times[last].run.problem(message, "time")])
 
 
-def _says_where(first: MeasuredPoint, last: MeasuredPoint) -> bool:
+def _explains_constant_time(first: MeasuredPoint, last: MeasuredPoint) -> bool:
     """Return whether waits, or useful times that do not grow with the processors, explain a
     constant time.
     """

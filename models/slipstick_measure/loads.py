@@ -28,9 +28,9 @@ class LoadRow:
     Parameters
     ----------
     line : of the file
-    users : that are in the loop; None where requests arrive at a rate
-    rate : at which requests are offered [1/s]; None where users send them
-    throughput : completed [1/s]; None where it was not measured
+    users : number of users; None if requests arrive at a rate
+    rate : offered rate [1/s]; None if users send the requests
+    throughput : completed requests [1/s]; None if it was not measured
     response : mean response time [s]; None where it was not measured
     quantiles : of the response time, by fraction [s]
     utilization : by tier, of all its servers
@@ -139,7 +139,7 @@ def demands(test: LoadTest) -> list[Demand]:
     tier_demands = []
     for tier in test.tiers:
         servers = test.servers.get(tier, 1)
-        busy: list[tuple[float, float]] = []
+        busy_servers_and_rates: list[tuple[float, float]] = []
         estimates: list[float | None] = []
         for row in test.rows:
             completed = row.completed
@@ -147,10 +147,10 @@ def demands(test: LoadTest) -> list[Demand]:
             if not completed or utilization is None:
                 estimates.append(None)
                 continue
-            busy.append((utilization * servers, completed))
+            busy_servers_and_rates.append((utilization * servers, completed))
             estimates.append(utilization * servers / completed)
-        weight = sum(x * x for _, x in busy)
-        value = sum(b * x for b, x in busy) / weight if weight else 0.0
+        weight = sum(x * x for _, x in busy_servers_and_rates)
+        value = sum(b * x for b, x in busy_servers_and_rates) / weight if weight else 0.0
         if value > 0:
             tier_demands.append(Demand(tier, servers, value, tuple(estimates)))
     return tier_demands
@@ -169,15 +169,15 @@ def beside_tiers(test: LoadTest, tier_demands: Sequence[Demand]) -> float | None
     A tier of one server takes D / (1 - U) there, of which an arriving request sees the share (N -
     1) / N with N users; that of several servers is taken without waiting.
     """
-    timed = [row for row in test.rows if row.response is not None and row.completed]
-    if not timed:
+    timed_rows = [row for row in test.rows if row.response is not None and row.completed]
+    if not timed_rows:
         return None
-    first = min(timed, key=lambda row: row.completed or 0.0)
-    assert first.response is not None
+    lowest_load = min(timed_rows, key=lambda row: row.completed or 0.0)
+    assert lowest_load.response is not None
     tier_time = 0.0
     for demand in tier_demands:
-        utilization = first.utilization.get(demand.tier, 0.0) if demand.servers == 1 else 0.0
-        if first.users is not None and first.users >= 1:
-            utilization *= (first.users - 1) / first.users
+        utilization = lowest_load.utilization.get(demand.tier, 0.0) if demand.servers == 1 else 0.0
+        if lowest_load.users is not None and lowest_load.users >= 1:
+            utilization *= (lowest_load.users - 1) / lowest_load.users
         tier_time += demand.value / (1 - min(utilization, 0.99))
-    return max(0.0, first.response - tier_time)
+    return max(0.0, lowest_load.response - tier_time)

@@ -66,7 +66,7 @@ class Measurement:
     Parameters
     ----------
     p : processors
-    n : size of the problem [1]; None where the file has none
+    n : size of the problem [1]; None if the file has none
     region : part of the program, or cause of a wait; empty for the whole
     metric : one of `METRICS`, or the file's own name
     unit : base unit of the value
@@ -117,8 +117,8 @@ class Measurements:
     one_processor : elapsed time on one processor without any timing [s], where the file states one
     title, source : as the file states them
     rate : unit of throughputs as the file writes it, and its size in base units
-    weak : the work grows with the processors, or does not; None where the file does not say
-    mean_waits : waits were means of one processor each, and not sums; None where nothing says
+    weak : whether the work grows with the processors; None if the file does not say so
+    mean_waits : whether waits were means of one processor each, and not sums; None if unknown
     member : what one of the processors is called, such as a node
     """
 
@@ -146,8 +146,8 @@ class Hints:
     time : elapsed time, likewise [s]
     unit : of times in a file without units
     columns : the file's own name of a column, by ours
-    weak : the work grows with the processors, or does not; told by the file if None
-    mean_waits : waits are means of one processor each, not sums
+    weak : whether the work grows with the processors; None: as the file says
+    mean_waits : whether waits are means of one processor each, not sums; None: as the file says
     leave_out : losses of an import that are allowed, by name
     settings : values of variables of a model, as text by name
     """
@@ -207,8 +207,8 @@ class MeasuredPoint:
         return self.values.get((metric, region, None))
 
     def total(self, metric: str, region: str = "") -> float | None:
-        """Return the value for all processors: the measured one, else the sum over processors; None
-        without either.
+        """Return the value for all processors: the measured one, else the sum over the processors.
+        Return None if there is neither.
 
         Raises
         ------
@@ -277,64 +277,72 @@ def reduce_repetitions(
         tuple[int, float | None], dict[tuple[str, str, int | None], list[Measurement]]
     ] = {}
     for run in runs.records:
-        keys = groups.setdefault((run.p, run.n), {})
-        keys.setdefault((run.metric, run.region, run.processor), []).append(run)
+        values_by_key = groups.setdefault((run.p, run.n), {})
+        values_by_key.setdefault((run.metric, run.region, run.processor), []).append(run)
     notes = []
     problems = []
     points = []
-    unnumbered: list[list[Measurement]] = []
-    for (p, n), keys in sorted(groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])):
+    groups_without_number: list[list[Measurement]] = []
+    for (p, n), values_by_key in sorted(
+        groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])
+    ):
         values = {}
-        timed = {
+        repetitions_with_waits = {
             run
-            for (name, *_), runs in keys.items()
+            for (name, *_), runs in values_by_key.items()
             if name in ("wait", "busy")
-            for run in _runs(runs)
+            for run in _repetition_keys(runs)
         }
-        for key, repetitions in keys.items():
+        for key, repetitions in values_by_key.items():
             problems += _values_given_twice(repetitions)
-            if len(without := [run for run in repetitions if run.repetition is None]) > 1:
-                unnumbered.append(without)
+            if len(unnumbered_values := [run for run in repetitions if run.repetition is None]) > 1:
+                groups_without_number.append(unnumbered_values)
             repeated_values = tuple(run.value for run in repetitions)
-            if key[0] in ("wait", "events") and (without_it := len(timed - _runs(repetitions))):
+            if key[0] in ("wait", "events") and (
+                missing_count := len(repetitions_with_waits - _repetition_keys(repetitions))
+            ):
                 message = (
-                    f"{repetitions[0]} is in {len(timed) - without_it} of {len(timed)} repetitions;"
-                    " taken as 0 in the others"
+                    f"{repetitions[0]} is in {len(repetitions_with_waits) - missing_count} of"
+                    f" {len(repetitions_with_waits)} repetitions; taken as 0 in the others"
                 )
                 notes += [repetitions[0].problem(message)] if key[0] == "wait" else []
-                repeated_values += (0.0,) * without_it
+                repeated_values += (0.0,) * missing_count
             values[key] = Reduced(
                 float(STATISTICS[statistic](repeated_values)), repeated_values, repetitions[0]
             )
         points.append(MeasuredPoint(p, n, values))
     if problems:
         raise SpecError(problems)
-    return points, [*_notes_on_repeated_rows(unnumbered), *notes]
+    return points, [*_notes_on_repeated_rows(groups_without_number), *notes]
 
 
-def _notes_on_repeated_rows(unnumbered: Sequence[Sequence[Measurement]]) -> Iterator[Problem]:
+def _notes_on_repeated_rows(
+    groups_without_number: Sequence[Sequence[Measurement]],
+) -> Iterator[Problem]:
     """Yield one note on points with several rows that have no repetition number."""
-    if unnumbered:
-        first, *further_points = unnumbered
-        further_points_in_words = (
-            f", like those of {len(further_points)} other points" if further_points else ""
+    if groups_without_number:
+        first, *other_groups = groups_without_number
+        other_groups_in_words = (
+            f", like those of {len(other_groups)} other points" if other_groups else ""
         )
         yield first[1].problem(
             f"{first[1]} is in {len(first)} rows without a number of the repetition; they are taken"
-            f" as repetitions{further_points_in_words}"
+            f" as repetitions{other_groups_in_words}"
         )
 
 
-def _runs(runs: Sequence[Measurement]) -> set[tuple[str, int | None]]:
+def _repetition_keys(runs: Sequence[Measurement]) -> set[tuple[str, int | None]]:
+    """Return the file and the number of each repetition of some values."""
     return {(run.file, run.repetition) for run in runs}
 
 
 def _values_given_twice(runs: Sequence[Measurement]) -> list[Problem]:
-    first: dict[int, Measurement] = {}
+    """Return a problem for each value whose repetition number occurred already."""
+    first_by_repetition: dict[int, Measurement] = {}
     problems = []
     for run in runs:
         if run.repetition is not None and run is not (
-            first_run := first.setdefault(run.repetition, run)
+            first_run := first_by_repetition.setdefault(run.repetition, run)
         ):
             message = (
                 f"repetition {run.repetition} of {run} is in {first_run.file}:{first_run.line}"
@@ -348,22 +356,26 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
     """Return notes on metrics that the account does not use: one for each that resembles a known
     metric, and one for all others.
     """
-    first: dict[str, Measurement] = {}
+    first_by_metric: dict[str, Measurement] = {}
     for run in runs:
         if run.metric not in METRICS:
-            first.setdefault(run.metric, run)
-    hints = {name: did_you_mean(name, list(METRICS)) for name in first}
+            first_by_metric.setdefault(run.metric, run)
+    hints = {name: did_you_mean(name, list(METRICS)) for name in first_by_metric}
     # The count of cycles that perf prints is no misspelt 'cycle', nor any other plural.
     similar_names = [
         name
-        for name in first
+        for name in first_by_metric
         if "did you mean" in hints[name] and name.removesuffix("s") not in METRICS
     ]
     notes = [
-        first[name].problem(f"is not a part of the account of time{hints[name]}")
+        first_by_metric[name].problem(f"is not a part of the account of time{hints[name]}")
         for name in similar_names
     ]
-    if other_names := [name for name in first if name not in similar_names]:
-        words = ", ".join(name.replace("_", " ") for name in other_names)
-        notes.append(first[other_names[0]].problem(f"no part of the account of time: {words}", ""))
+    if other_names := [name for name in first_by_metric if name not in similar_names]:
+        names_in_words = ", ".join(name.replace("_", " ") for name in other_names)
+        notes.append(
+            first_by_metric[other_names[0]].problem(
+                f"no part of the account of time: {names_in_words}", ""
+            )
+        )
     return notes

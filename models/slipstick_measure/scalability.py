@@ -115,8 +115,8 @@ def measured_scalability(
     >>> [round(run.size, 1) for run in found.runs[EFFICIENCY].values() if run]
     [11.3, 60.2]
     """
-    curves = _curves(answers)
-    range_by_way = {way: _range_reached(way, curves) for way in WAYS}
+    curves = _curves_of_several_sizes(answers)
+    range_by_way = {way: _measured_range(way, curves) for way in WAYS}
     goal_by_way = {way: _goal([*range_by_way[way].values()]) for way in WAYS} | dict(goals or {})
     runs: dict[str, dict[int, MeasuredRun | None]] = {
         way: {
@@ -125,10 +125,10 @@ def measured_scalability(
         }
         for way in WAYS
     }
-    return MeasuredScalability(goal_by_way, runs, range_by_way, _sources(answers))
+    return MeasuredScalability(goal_by_way, runs, range_by_way, _latency_by_cause(answers))
 
 
-def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
+def _curves_of_several_sizes(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
     """Group the runs on several processors by number of processors, sorted by size."""
     curves: dict[int, list[MeasuredRun]] = {}
     for answer in answers:
@@ -140,30 +140,34 @@ def _curves(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
             curves.setdefault(count, []).append(MeasuredRun(float(size), time, efficiency))
     curves_of_several = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
     if len(curves_of_several) < 2:
-        there = [f"{len(curves[count])} on {count} processors" for count in sorted(curves)]
+        counts_in_words = [
+            f"{len(curves[count])} on {count} processors" for count in sorted(curves)
+        ]
         raise ModelError(
             "scalability needs runs of at least two sizes on each of two numbers of processors"
             " above 1, and those of the same sizes on one processor; give columns p, n and time;"
-            f" sizes with both are {join_phrases(there, 'and') or 'none'}"
+            f" sizes with both are {join_phrases(counts_in_words, 'and') or 'none'}"
         )
     return curves_of_several
 
 
-_READ: Mapping[str, Callable[[MeasuredRun, int], float]] = {
+_VALUE_BY_WAY: Mapping[str, Callable[[MeasuredRun, int], float]] = {
     EFFICIENCY: lambda run, count: run.efficiency,
     TIME: lambda run, count: run.time,
     MEMORY: lambda run, count: run.size / count,
 }
-"""What is kept: of memory the size a processor, for memory is taken to go with the size."""
+"""The quantity that each way keeps; memory is taken to be in proportion to the size."""
 
 
-def _range_reached(
+def _measured_range(
     way: str, curves: Mapping[int, Sequence[MeasuredRun]]
 ) -> dict[int, tuple[float, float]]:
     """Return, by processors, the least and the greatest measured value of the quantity that is kept
     constant.
     """
-    values = {count: [_READ[way](run, count) for run in curves[count]] for count in sorted(curves)}
+    values = {
+        count: [_VALUE_BY_WAY[way](run, count) for run in curves[count]] for count in sorted(curves)
+    }
     return {count: (min(numbers), max(numbers)) for count, numbers in values.items()}
 
 
@@ -183,7 +187,7 @@ def _run_at_goal(
     pair encloses it.
     """
     for first, second in pairwise(runs):
-        low, high = (_READ[way](run, count) for run in (first, second))
+        low, high = (_VALUE_BY_WAY[way](run, count) for run in (first, second))
         if way != EFFICIENCY:
             low = math.log(low)
             high = math.log(high)
@@ -191,18 +195,18 @@ def _run_at_goal(
         else:
             target = goal
         if min(low, high) <= target <= max(low, high):
-            part = 0.0 if low == high else (target - low) / (high - low)
+            fraction = 0.0 if low == high else (target - low) / (high - low)
             return MeasuredRun(
-                first.size * (second.size / first.size) ** part,
-                first.time * (second.time / first.time) ** part,
-                first.efficiency + (second.efficiency - first.efficiency) * part,
+                first.size * (second.size / first.size) ** fraction,
+                first.time * (second.time / first.time) ** fraction,
+                first.efficiency + (second.efficiency - first.efficiency) * fraction,
             )
     return None
 
 
-def _sources(answers: Sequence[Answer]) -> dict[tuple[int, float], dict[str, float]]:
-    """Return the mean latency by cause: the processors lost to the cause, as time of one
-    processor.
+def _latency_by_cause(answers: Sequence[Answer]) -> dict[tuple[int, float], dict[str, float]]:
+    """Return the mean latency by cause for each number of processors and size: the processors lost
+    to the cause, as a time of one processor.
     """
     latencies: dict[tuple[int, float], dict[str, float]] = {}
     for answer in answers:

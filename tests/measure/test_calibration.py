@@ -141,7 +141,7 @@ def test_caches_that_the_system_tells_are_those_of_data(
         (folder / "type").write_text(f"{kind}\n")
         (folder / "size").write_text(f"{size}\n")
     monkeypatch.setattr(host, "Path", lambda _: tmp_path)
-    assert host.told_caches() == [48 * 1024, 2048 * 1024]
+    assert host.reported_cache_sizes() == [48 * 1024, 2048 * 1024]
 
 
 def test_a_host_without_a_cache_is_refused() -> None:
@@ -153,7 +153,7 @@ def test_a_host_that_is_busy_all_the_time_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(timing, "PATIENCE", -1.0)
     cores = Cores.__new__(Cores)
     monkeypatch.setattr(
-        cores, "once", lambda kernel, parties, turns: (0.01, 0.5, 1.0), raising=False
+        cores, "run_once", lambda kernel, parties, turns: (0.01, 0.5, 1.0), raising=False
     )
     wanted = " undisturbed ones are needed; end them, name other --cores, or give more --seconds"
     with pytest.raises(
@@ -248,9 +248,9 @@ def test_kernels_read_no_element_outside_their_memory(
         "kernels",
         SimpleNamespace(PAGE=compiled.PAGE, VISIT=compiled.VISIT, **functions),
     )
-    runs = [calibration._pairs(stride) for stride in host._STRIDES]
-    runs += [calibration._visits(pages) for pages in (1, size // compiled.PAGE)]
-    runs += [calibration._stream(1)]
+    runs = [calibration._kernel_of_pairs(stride) for stride in host._STRIDES]
+    runs += [calibration._kernel_of_visits(pages) for pages in (1, size // compiled.PAGE)]
+    runs += [calibration._kernel_of_sums(1)]
     for run in runs:
         for seed in (0, 2**62 - 1, *range(1, 2**62, 2**59)):
             cores.words[:] = 0
@@ -273,7 +273,9 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(
     found = {
         path: HostValue(value, 0.9 * value, 1.1 * value) for path, value in values_of(HOST).items()
     }
-    monkeypatch.setattr(host, "told_caches", lambda: [48.0 * 1024, 2.5 * 2**20, 256.0 * 2**20])
+    monkeypatch.setattr(
+        host, "reported_cache_sizes", lambda: [48.0 * 1024, 2.5 * 2**20, 256.0 * 2**20]
+    )
     made = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml")
     (said,) = (each for each in made.words if "measured by reads" in each)
     assert said.startswith(
@@ -283,7 +285,7 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(
     sizes = (made.document["cache"]["inner"]["level-2"]["size"], made.document["cache"]["size"])
     assert [each["high"] for each in sizes] == ["2.62144e+06 B", "2.68435e+08 B"]
     assert {each["source"] for each in sizes} == {"visit"}
-    monkeypatch.setattr(host, "told_caches", lambda: [48.0 * 1024])
+    monkeypatch.setattr(host, "reported_cache_sizes", lambda: [48.0 * 1024])
     words = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml").words
     assert "reads show 3 caches, the system reports 1" in words
 
@@ -311,7 +313,7 @@ def test_repetitions_on_a_core_that_others_use_count_only_where_too_few_are_with
     monkeypatch.setattr(timing, "PATIENCE", -1.0)
     cores.chance = np.random.default_rng(1)
     paces = iter([1.0, 1.6, 1.0, 1.6, 1.6, 1.0])
-    monkeypatch.setattr(cores, "once", lambda *_: (0.01, 1.0, next(paces, 1.0)), raising=False)
+    monkeypatch.setattr(cores, "run_once", lambda *_: (0.01, 1.0, next(paces, 1.0)), raising=False)
     timed = Timing("ping", {}, turns=100)
     cores.measure(TimedKernel(timed, lambda rank, turns, ticks: None), 60.0)
     assert (timed.seconds, len(timed.crowded), timed.disturbed) == ([1e-4] * 3, 3, 0)

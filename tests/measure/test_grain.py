@@ -12,7 +12,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick_measure.calibration import host
-from slipstick_measure.calibration.grain import _point, counts_of
+from slipstick_measure.calibration.grain import _grain_point, counts_of
 from slipstick_measure.calibration.timing import Timing
 from slipstick_measure.results import GRAIN_FIGURES
 from tests.calibration import FakeCalibration, use_made_times
@@ -152,7 +152,7 @@ def test_a_value_lies_within_its_interval() -> None:
         )
         for count in (0, 1)
     )
-    point = _point(GRAIN_FIGURES[0], 1.0, "read", among, alone)
+    point = _grain_point(GRAIN_FIGURES[0], 1.0, "read", among, alone)
     assert (point.low, point.value, point.high) == pytest.approx((1 / 8, 2 / 4, 4 / 2))
-    rate = _point(GRAIN_FIGURES[2], 1.0, "read", among, alone)
+    rate = _grain_point(GRAIN_FIGURES[2], 1.0, "read", among, alone)
     assert (rate.low, rate.value, rate.high) == pytest.approx((6 / 8e-6, 6 / 4e-6, 6 / 2e-6))

@@ -1,4 +1,5 @@
-"""The machine that times of kernels tell, whether measured or made from a known machine.
+"""The values of a machine that times of kernels determine, whether measured or generated from a
+known machine.
 
 Reads at random of a set of W bytes find the share C / W of their lines in a cache of C bytes, so
 that with caches C_1 < C_2 ...
@@ -42,7 +43,7 @@ SPEC_LOCKS = {
     "mcs": "mcs",
 }
 """Kinds of the locks that are measured, by their names in a machine."""
-HANDED = {
+ACCESSES_PER_CYCLE = {
     "test-and-set": 1.0,
     "test-and-test-and-set": 1.5,
     "ticket": 3.0,
@@ -99,41 +100,50 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     ------
     NoAnswerError : no cache is found
     """
-    chance = np.random.default_rng(seed)
-    point = values(timings, clock, lambda times: float(np.quantile(times, QUARTER)))
-    caches = tuple(value for path, value in point.items() if path.endswith("size"))
+    random_generator = np.random.default_rng(seed)
+    values_by_path = values(timings, clock, lambda times: float(np.quantile(times, QUARTER)))
+    caches = tuple(value for path, value in values_by_path.items() if path.endswith("size"))
     draws = [
-        values(timings, clock, lambda times: float(chance.choice(times)), caches)
+        values(timings, clock, lambda times: float(random_generator.choice(times)), caches)
         for _ in range(DRAWS)
     ]
-    ends = {path: [value, *(draw[path] for draw in draws)] for path, value in point.items()}
-    return {path: HostValue(point[path], min(values), max(values)) for path, values in ends.items()}
+    values_of_draws = {
+        path: [value, *(draw[path] for draw in draws)] for path, value in values_by_path.items()
+    }
+    return {
+        path: HostValue(values_by_path[path], min(values), max(values))
+        for path, values in values_of_draws.items()
+    }
 
 
 def values(
     timings: Sequence[Timing],
     clock: float,
-    of: Callable[[Sequence[float]], float],
+    pick_time: Callable[[Sequence[float]], float],
     usual_sizes: Sequence[float] = (),
 ) -> dict[str, float]:
-    """Compute the values of a machine from one time of each kernel.
+    """Return the values of a machine by their paths, computed from one time of each kernel.
 
     Parameters
     ----------
     timings, clock : as of `estimates`
-    of : the time to take of the repetitions
+    pick_time : chooses one time from those of the repetitions
     usual_sizes : sizes of the caches, about; as many caches as the times support without them [B]
     """
 
     def timings_of(kernel: str) -> list[tuple[Mapping[str, Any], float]]:
-        return [(timing.given, of(timing.seconds)) for timing in timings if timing.kernel == kernel]
+        return [
+            (timing.given, pick_time(timing.seconds))
+            for timing in timings
+            if timing.kernel == kernel
+        ]
 
-    (sets, visits), (further_sets, reads) = (
+    (sets, visits), (read_sets, reads) = (
         ([settings["bytes"] for settings, _ in rows], [time for _, time in rows])
         for rows in (timings_of("visit"), timings_of("read"))
     )
     sizes = caches_of(sets, visits, usual_sizes).sizes
-    caches = Caches(sizes, times_of(further_sets, reads, sizes))
+    caches = Caches(sizes, times_of(read_sets, reads, sizes))
     line = line_of([(settings["stride"], time) for settings, time in timings_of("pair")])
     *inner, (size, hit) = zip(caches.sizes, caches.times, strict=False)
     access = line * min(
@@ -155,8 +165,8 @@ def values(
         "interconnect.hop": max(0.0, caches.times[-1] - access) / 2,
     }
     turns = timings_of("turns")
-    for _, handed in timings_of("ping"):
-        machine_values["cache.other"] = handed
+    for _, handed_time in timings_of("ping"):
+        machine_values["cache.other"] = handed_time
         for settings, latency in timings_of("lock"):
             kind = LOCKS[SPEC_LOCKS[settings["lock"]]]
             own_time = min(
@@ -165,19 +175,22 @@ def values(
             time_alone, time_with_barrier = (
                 time for kernel, time in turns if kernel["lock"] == settings["lock"]
             )
-            access = own_time + max(0.0, time_with_barrier - time_alone) / HANDED[settings["lock"]]
+            access = (
+                own_time
+                + max(0.0, time_with_barrier - time_alone) / ACCESSES_PER_CYCLE[settings["lock"]]
+            )
             lock = {"latency": latency, "access": access, "own": own_time}
             machine_values |= {
                 f"locks.{settings['lock']}.{key}": value for key, value in lock.items()
             }
     for settings, time in timings_of("barrier"):
-        machine_values[f"barriers.{settings['barrier']}.access"] = time / _accesses(
+        machine_values[f"barriers.{settings['barrier']}.access"] = time / _consecutive_accesses(
             settings["barrier"], settings["processors"]
         )
     return machine_values
 
 
-def _accesses(barrier: str, processors: int) -> float:
+def _consecutive_accesses(barrier: str, processors: int) -> float:
     """Return the number of consecutive accesses in a barrier."""
     if barrier == "central":
         return float(CENTRAL_BARRIER(processors=processors, update=1.0, notice=1.0))
@@ -216,9 +229,9 @@ def caches_of(
     sets = np.asarray(sizes, dtype=float)[order]
     times = np.asarray(seconds, dtype=float)[order]
     cache_sizes = (
-        _adjusted_cache_sizes(sets, times, usual_sizes)
+        _fitted_cache_sizes(sets, times, usual_sizes)
         if usual_sizes
-        else _cache_sizes(sets, times)
+        else _chosen_cache_sizes(sets, times)
     )
     if not cache_sizes:
         raise NoAnswerError(
@@ -238,7 +251,7 @@ def times_of(
     return tuple(float(time) for time in np.cumsum(rises))
 
 
-def _cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
+def _chosen_cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
     """Choose cache sizes one by one, each where it reduces the error most, as long as read times
     rise and the error falls enough.
     """
@@ -252,24 +265,24 @@ def _cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
     while len(cache_sizes) < MOST_CACHES:
         start = min(
             ((*cache_sizes, size) for size in candidate_sizes),
-            key=lambda some: _fit(sets, times, some)[0],
+            key=lambda sizes: _fit(sets, times, sizes)[0],
         )
-        better = _adjusted_cache_sizes(sets, times, start)
-        smallest_error, rises = _fit(sets, times, better)
+        fitted_sizes = _fitted_cache_sizes(sets, times, start)
+        smallest_error, rises = _fit(sets, times, fitted_sizes)
         levels = np.cumsum(rises)
         if (
             min(levels[1:] / levels[:-1]) < 1 + LEAST_RISE
             or smallest_error > (1 - LEAST_GAIN) * error
         ):
             break
-        cache_sizes = better
+        cache_sizes = fitted_sizes
         error = smallest_error
     return cache_sizes
 
 
 def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Array]:
-    """Fit the read times for given cache sizes; return the root-mean-square relative error and the
-    rise at each cache [s].
+    """Fit the read times for given cache sizes. Return the root-mean-square relative error and the
+    rise of the read time at each cache [s].
     """
     # A read at random of a set larger than a cache misses it with the probability 1 - cache / set;
     # each column is the part of the reads that pay the rise in time beyond that cache.
@@ -278,7 +291,7 @@ def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Arr
     return float(residual_norm) / len(sets) ** 0.5, np.asarray(rises)
 
 
-def _adjusted_cache_sizes(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:
+def _fitted_cache_sizes(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, ...]:
     """Adjust cache sizes to the smallest error, and return them in order of size."""
 
     def error(logs: Array) -> float:

@@ -36,7 +36,7 @@ _ELEMENTS = (1, 1 << 10, 1 << 15, 1 << 20)
 _CRITICAL = (0, 4, 8, 14, 30)
 _LOCKS = ("test-and-set", "ticket", "mcs")
 _MOST_COUNTS = 8
-_ENDS = (0.0, QUARTER, 1 - QUARTER)
+_QUANTILES = (0.0, QUARTER, 1 - QUARTER)
 """Parts of the repetitions that take less than one end of a time, the time, and the other end."""
 
 
@@ -95,7 +95,7 @@ def _refuse_inputs_of_the_model(tree: Table) -> None:
 
 
 def counts_of(cores: int) -> list[int]:
-    """Return up to nine numbers of competitors, from 0 to one less than the cores.
+    """Return the numbers of competitors to measure, up to nine, from 0 to one less than the cores.
 
     >>> counts_of(2), counts_of(64)
     ([0, 1], [0, 1, 2, 4, 8, 16, 32, 63])
@@ -120,16 +120,28 @@ def measure_grain(grain: Mapping[str, Any], calibration: Calibration) -> list[Gr
     NoAnswerError : other programs use the cores all the time
     """
     points = [
-        (figure, x, line, varied)
+        (figure, x, line, varied_inputs)
         for figure in GRAIN_FIGURES
-        for x, line, varied in _points_of_figure(figure, grain, calibration.parties)
+        for x, line, varied_inputs in _points_of_figure(figure, grain, calibration.parties)
     ]
-    grain_inputs = [inputs for *_, varied in points for inputs in (varied, _inputs_alone(varied))]
-    runs = list({_key(varied): varied for varied in grain_inputs}.values())
-    times = dict(zip(map(_key, runs), calibration.times_of(runs), strict=True))
+    grain_inputs = [
+        inputs
+        for *_, varied_inputs in points
+        for inputs in (varied_inputs, _inputs_alone(varied_inputs))
+    ]
+    runs = list(
+        {_key_of_inputs(varied_inputs): varied_inputs for varied_inputs in grain_inputs}.values()
+    )
+    times = dict(zip(map(_key_of_inputs, runs), calibration.times_of(runs), strict=True))
     return [
-        _point(figure, x, line, times[_key(varied)], times[_key(_inputs_alone(varied))])
-        for figure, x, line, varied in points
+        _grain_point(
+            figure,
+            x,
+            line,
+            times[_key_of_inputs(varied_inputs)],
+            times[_key_of_inputs(_inputs_alone(varied_inputs))],
+        )
+        for figure, x, line, varied_inputs in points
     ]
 
 
@@ -146,41 +158,48 @@ def _points_of_figure(
         return
     if figure.line == "other_lock":
         inputs = {key: value for key, value in inputs.items() if key not in ("lock", "critical")}
-    ladder = {"compute": _COMPUTE, "critical": _CRITICAL, "competitors": counts_of(cores)}
+    values_by_axis = {"compute": _COMPUTE, "critical": _CRITICAL, "competitors": counts_of(cores)}
     lines: Mapping[str, Sequence[Any]] = {
         "access": ("read", "write"),
         "elements": sorted({*_ELEMENTS, grain["elements"]}),
         "lock": _LOCKS,
         "other_lock": _LOCKS,
     }
-    values = sorted({*ladder[figure.x], *([grain[figure.x]] if figure.x in grain else [])})
+    values = sorted({*values_by_axis[figure.x], *([grain[figure.x]] if figure.x in grain else [])})
     for line in lines[figure.line]:
         for x in values:
-            varied = {"competitors": cores - 1, **inputs, figure.x: x, figure.line: line}
-            yield x, str(line), varied
+            varied_inputs = {"competitors": cores - 1, **inputs, figure.x: x, figure.line: line}
+            yield x, str(line), varied_inputs
 
 
-def _inputs_alone(varied: Mapping[str, Any]) -> dict[str, Any]:
+def _inputs_alone(varied_inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs of a grain without competitors."""
     return {
-        **{key: value for key, value in varied.items() if key != "other_lock"},
+        **{key: value for key, value in varied_inputs.items() if key != "other_lock"},
         "competitors": 0,
     }
 
 
-def _key(varied: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    inputs = varied if varied["competitors"] else _inputs_alone(varied)
+def _key_of_inputs(varied_inputs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return a key of inputs; grains without competitors have the key of the grain alone."""
+    inputs = varied_inputs if varied_inputs["competitors"] else _inputs_alone(varied_inputs)
     return tuple(sorted(inputs.items()))
 
 
-def _point(
-    figure: GrainFigure, x: float, line: str, timing_among: Timing, timing_alone: Timing
+def _grain_point(
+    figure: GrainFigure, x: float, line: str, timing_with_competitors: Timing, timing_alone: Timing
 ) -> GrainPoint:
-    least, time, most = (float(end) for end in np.quantile(timing_among.seconds, _ENDS))
-    inputs = timing_among.given
+    """Return the point of a figure from the times of a grain with competitors and alone."""
+    shortest, time, longest = (
+        float(end) for end in np.quantile(timing_with_competitors.seconds, _QUANTILES)
+    )
+    inputs = timing_with_competitors.given
     accesses = inputs["accesses"] * (1 + inputs["competitors"])
-    numerators = [accesses] * 3 if figure.throughput else np.quantile(timing_alone.seconds, _ENDS)
+    numerators = (
+        [accesses] * 3 if figure.throughput else np.quantile(timing_alone.seconds, _QUANTILES)
+    )
     low, value, high = (
         float(numerator / denominator)
-        for numerator, denominator in zip(numerators, (most, time, least), strict=True)
+        for numerator, denominator in zip(numerators, (longest, time, shortest), strict=True)
     )
     return GrainPoint(figure.name, float(x), line, time, value, low, high)

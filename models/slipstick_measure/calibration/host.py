@@ -85,7 +85,7 @@ def grains_for(cores: int, most: int) -> list[dict[str, Any]]:
     ]
 
 
-_HOW = {
+_KERNEL_DESCRIPTIONS = {
     "step": (
         "a chain of multiplications and additions of whole numbers, each of which needs the one"
         " before it"
@@ -149,19 +149,19 @@ class Calibration:
         kernels = self.cores.kernels
         words = self.cores.words
         sets = np.geomspace(LEAST_SET, self.most, 1 + round(3 * np.log2(self.most / LEAST_SET)))
-        runs = [self._grain(Timing("step", {}, 1000), compute=1000)]
+        runs = [self._kernel_of_grain(Timing("step", {}, 1000), compute=1000)]
         for pages in (int(count) for count in np.unique(sets // kernels.PAGE)):
             elements = pages * kernels.PAGE // _ELEMENT
-            runs.append(self._visits(pages))
+            runs.append(self._kernel_of_visits(pages))
             runs.append(
-                self._grain(
+                self._kernel_of_grain(
                     Timing("read", {"bytes": elements * _ELEMENT}, _READS),
                     elements=elements,
                     accesses=_READS,
                 )
             )
-        runs += [self._pairs(stride) for stride in _STRIDES]
-        runs += [self._stream(parties) for parties in sorted({1, self.parties})]
+        runs += [self._kernel_of_pairs(stride) for stride in _STRIDES]
+        runs += [self._kernel_of_sums(parties) for parties in sorted({1, self.parties})]
         runs.append(
             TimedKernel(Timing("swap", {}), lambda rank, n, ticks: kernels.swaps(words, n, ticks))
         )
@@ -173,20 +173,27 @@ class Calibration:
                     2,
                 )
             )
-            runs += [self._grain(Timing("lock", {"lock": name}), lock=name) for name in SPEC_LOCKS]
+            runs += [
+                self._kernel_of_grain(Timing("lock", {"lock": name}), lock=name)
+                for name in SPEC_LOCKS
+            ]
             for name, parties in product(SPEC_LOCKS, (1, 2)):
                 timing = Timing("turns", {"lock": name, "processors": parties})
                 runs.append(
-                    self._grain(timing, parties, compute=_TURN, critical=_SECTION, lock=name)
+                    self._kernel_of_grain(
+                        timing, parties, compute=_TURN, critical=_SECTION, lock=name
+                    )
                 )
             for name in BARRIERS:
                 timing = Timing("barrier", {"barrier": name, "processors": self.parties})
-                runs.append(self._grain(timing, self.parties, barrier=name))
+                runs.append(self._kernel_of_grain(timing, self.parties, barrier=name))
         return self._run(runs)
 
     def grains(self) -> list[Timing]:
         """Run the grains that check the machine and do not enter it."""
-        return self._run([self._timing_of(grain) for grain in grains_for(self.parties, self.most)])
+        return self._run(
+            [self._kernel_of_inputs(grain) for grain in grains_for(self.parties, self.most)]
+        )
 
     def times_of(self, grains: Sequence[Mapping[str, Any]]) -> list[Timing]:
         """Run the user's grains for the full measuring time.
@@ -200,16 +207,18 @@ class Calibration:
         ------
         NoAnswerError : other programs use the cores all the time
         """
-        return self._run([self._timing_of(grain) for grain in grains], parts=1)
+        return self._run([self._kernel_of_inputs(grain) for grain in grains], parts=1)
 
-    def _timing_of(self, grain: Mapping[str, Any]) -> TimedKernel:
+    def _kernel_of_inputs(self, grain: Mapping[str, Any]) -> TimedKernel:
+        """Return the kernel of a grain with the given inputs."""
         parties = 1 + grain.get("competitors", 0)
         write = grain.get("access") == "write"
         settings_of_place = ("pattern", "competitors", "access")
         shape = {key: value for key, value in grain.items() if key not in settings_of_place}
-        return self._grain(Timing("grain", grain), parties, write=write, **shape)
+        return self._kernel_of_grain(Timing("grain", grain), parties, write=write, **shape)
 
     def _run(self, runs: list[TimedKernel], parts: int = 3) -> list[Timing]:
+        """Run kernels in turn several times, and return their times."""
         share = self.seconds / parts / (PASSES * len(runs))
         for run in runs * PASSES:
             self.cores.measure(run, share)
@@ -220,7 +229,7 @@ class Calibration:
                 timing.disturbed += len(timing.crowded)
         return [run.timing for run in runs]
 
-    def _grain(
+    def _kernel_of_grain(
         self,
         timing: Timing,
         parties: int = 1,
@@ -234,6 +243,9 @@ class Calibration:
         barrier: str = "",
         other_lock: str = "",
     ) -> TimedKernel:
+        """Return the kernel that repeats a grain on some cores; the other cores may execute another
+        lock.
+        """
         kernels = self.cores.kernels
         cores = self.cores
         warmed = min(elements * _ELEMENT // _LINE, _MOST_WARM)
@@ -251,29 +263,33 @@ class Calibration:
             work = other_plan if rank else own_plan
             kernels.grains(cores.memory, cores.words, rank, turns, work, ticks)
 
-        return TimedKernel(timing, run, parties, self._reader(elements) if elements > 1 else None)
+        return TimedKernel(
+            timing, run, parties, self._cache_warmer(elements) if elements > 1 else None
+        )
 
-    def _reader(self, elements: int) -> Callable[[], Any]:
+    def _cache_warmer(self, elements: int) -> Callable[[], Any]:
         """Return a function that reads a number of elements once, which brings them into the
         caches.
         """
-        return lambda: self.cores.once(
-            self._stream(1, elements).kernel, 1, elements // min(elements, _PIECE)
+        return lambda: self.cores.run_once(
+            self._kernel_of_sums(1, elements).kernel, 1, elements // min(elements, _PIECE)
         )
 
-    def _visits(self, pages: int) -> TimedKernel:
+    def _kernel_of_visits(self, pages: int) -> TimedKernel:
+        """Return the kernel that reads lines of random pages."""
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
         size = pages * kernels.PAGE
         warm = min(4 * pages, _MOST_WARM // kernels.VISIT)
         timing = Timing("visit", {"bytes": size}, kernels.VISIT)
-        reader = self._reader(size // _ELEMENT)
+        reader = self._cache_warmer(size // _ELEMENT)
         return TimedKernel(
             timing, lambda rank, *rest: kernels.visits(memory, words, pages, warm, *rest), 1, reader
         )
 
-    def _pairs(self, stride: int) -> TimedKernel:
+    def _kernel_of_pairs(self, stride: int) -> TimedKernel:
+        """Return the kernel that reads two elements at a stride, of random blocks."""
         kernels = self.cores.kernels
         memory = self.cores.memory
         words = self.cores.words
@@ -285,7 +301,7 @@ class Calibration:
             lambda rank, *rest: kernels.pairs(memory, words, blocks, _BLOCK, distance, *rest),
         )
 
-    def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
+    def _kernel_of_sums(self, parties: int, elements: int = 0) -> TimedKernel:
         """Return the kernel that sums the elements, or the first of them, in pieces; each core sums
         its own part.
         """
@@ -312,7 +328,7 @@ def machine_spec(
     parties: int,
     out: str,
 ) -> ImportedSpec:
-    """Write a machine as a spec, with intervals and with notes on the assumptions.
+    """Return a machine as a spec, with intervals and with notes on the assumptions.
 
     Parameters
     ----------
@@ -332,28 +348,32 @@ def machine_spec(
             f"slipstick calibrate, {datetime.date.today()}, {platform.system()}"
             f" {platform.machine()}"
         ),
-        **{kernel: words for kernel, words in _HOW.items() if kernel in kernels_used},
+        **{
+            kernel: words
+            for kernel, words in _KERNEL_DESCRIPTIONS.items()
+            if kernel in kernels_used
+        },
         "system": "told by the operating system",
         "cannot": "not measurable on this host",
     }
     host_values = _widened_to_reported_sizes(host_values, spec)
     tables: dict[str, Any] = {}
-    for path, source in _GIVEN.items():
-        _put(tables, path, source if isinstance(source, str) else dict(source))
-    _put(tables, "processors.count", quantity(os.cpu_count() or parties, "1", "system"))
-    _put(tables, "processors.clock", quantity(clock / 1e9, "GHz", "system"))
+    for path, source in _UNMEASURED_VALUES.items():
+        _put_at_path(tables, path, source if isinstance(source, str) else dict(source))
+    _put_at_path(tables, "processors.count", quantity(os.cpu_count() or parties, "1", "system"))
+    _put_at_path(tables, "processors.clock", quantity(clock / 1e9, "GHz", "system"))
     for path, host_value in host_values.items():
         unit = unit_of(path)
         factor = 1e9 if unit == "ns" else 1.0
         entry = quantity(
             host_value.value * factor,
             unit,
-            _source(path),
+            _kernel_of_value(path),
             False,
             host_value.low * factor,
             host_value.high * factor,
         )
-        _put(tables, path, entry)
+        _put_at_path(tables, path, entry)
     for path, name in SPEC_LOCKS.items():
         if path in tables.get("locks", {}):
             tables["locks"][path] = {"kind": name, **tables["locks"][path]}
@@ -361,8 +381,11 @@ def machine_spec(
         tables["barriers"][name] = {"kind": name, **tables["barriers"][name]}
     spec.document |= tables
     disturbed = sum(timing.disturbed for timing in timings)
-    many = sum(len(timing.seconds) + timing.disturbed for timing in timings)
-    spec.say(f"{disturbed} of {many} repetitions were disturbed by other programs, and left out")
+    repetition_count = sum(len(timing.seconds) + timing.disturbed for timing in timings)
+    spec.say(
+        f"{disturbed} of {repetition_count} repetitions were disturbed by other programs, and left"
+        " out"
+    )
     if parties == 1:
         spec.say(
             "left out: locks, barriers and what one core gets from the cache of another, which need"
@@ -383,15 +406,17 @@ def _widened_to_reported_sizes(
     """Widen the intervals of cache sizes to what the system reports, and note larger
     differences.
     """
-    corrected = dict(host_values)
-    reported = told_caches()
+    widened_values = dict(host_values)
+    reported_sizes = reported_cache_sizes()
     paths = sorted(
         (path for path in host_values if path.endswith("size")),
         key=lambda path: host_values[path].value,
     )
-    for path, size in zip(paths, reported if len(reported) == len(paths) else (), strict=False):
+    for path, size in zip(
+        paths, reported_sizes if len(reported_sizes) == len(paths) else (), strict=False
+    ):
         value, low, high = host_values[path]
-        corrected[path] = HostValue(value, min(low, size), max(high, size))
+        widened_values[path] = HostValue(value, min(low, size), max(high, size))
         if max(size / value, value / size) > _SAME_SIZE:
             sizes = (
                 f"measured by reads {value / 2**20:.3g} MiB, the system reports"
@@ -401,8 +426,8 @@ def _widened_to_reported_sizes(
                 f"{path}: {sizes}, and the interval holds both; of a cache that others use, a guest"
                 " gets a share"
             )
-    if reported and len(reported) != len(paths):
-        spec.say(f"reads show {len(paths)} caches, the system reports {len(reported)}")
+    if reported_sizes and len(reported_sizes) != len(paths):
+        spec.say(f"reads show {len(paths)} caches, the system reports {len(reported_sizes)}")
     if "hypervisor" in _system_text() and "cache.other" in host_values:
         differing_sizes = (
             "where the hypervisor moves cores, what passes between them may take three times as"
@@ -412,10 +437,10 @@ def _widened_to_reported_sizes(
             f"a virtual machine: {differing_sizes}, and memory varies with other guests; 10 % again"
             " is not promised"
         )
-    return corrected
+    return widened_values
 
 
-_GIVEN: Mapping[str, Any] = {
+_UNMEASURED_VALUES: Mapping[str, Any] = {
     "processors.count": "",
     "processors.clock": "",
     "processors.step": "",
@@ -432,7 +457,9 @@ _GIVEN: Mapping[str, Any] = {
     "memory.block": quantity(4096, "B", "cannot", True),
     "memory.element": quantity(_ELEMENT, "B", "the elements of the kernels"),
 }
-"""What is not measured, in the order in which a machine is written."""
+"""The values of a machine in the order in which they are written; those that are not measured have
+their assumed value.
+"""
 
 
 class HostChange(NamedTuple):
@@ -444,7 +471,7 @@ class HostChange(NamedTuple):
     changed: bool
 
 
-def compared(file: Path, host_values: Mapping[str, HostValue]) -> list[HostChange]:
+def compare_with_file(file: Path, host_values: Mapping[str, HostValue]) -> list[HostChange]:
     """Compare a machine's file with new measurements; a value has changed if the intervals do not
     overlap and it differs by more than 10 %.
 
@@ -456,7 +483,7 @@ def compared(file: Path, host_values: Mapping[str, HostValue]) -> list[HostChang
     tree = library.load("machine", str(file))
     spec = validate(spec_model("machine", tree), tree)
     if not isinstance(spec, SharedMemorySpec) or (
-        not host_values and _given(spec, "cache.hit") is None
+        not host_values and _value_in_spec(spec, "cache.hit") is None
     ):
         raise SpecError(
             [Problem(str(file), 1, 1, "", "this is no machine that slipstick calibrate wrote")]
@@ -464,34 +491,42 @@ def compared(file: Path, host_values: Mapping[str, HostValue]) -> list[HostChang
     changes = []
     for path in dict.fromkeys([*host_values, *_measured_paths(spec)] if host_values else ()):
         new_value = host_values.get(path)
-        then = _given(spec, path)
-        if new_value is None or then is None:
+        earlier_value = _value_in_spec(spec, path)
+        if new_value is None or earlier_value is None:
             changes.append(
                 HostChange(
-                    path, then.value if then else None, new_value.value if new_value else None, True
+                    path,
+                    earlier_value.value if earlier_value else None,
+                    new_value.value if new_value else None,
+                    True,
                 )
             )
             continue
-        low, high = (end if end is not None else then.value for end in (then.low, then.high))
+        low, high = (
+            end if end is not None else earlier_value.value
+            for end in (earlier_value.low, earlier_value.high)
+        )
         are_disjoint = new_value.low > high or new_value.high < low
         changes.append(
             HostChange(
                 path,
-                then.value,
+                earlier_value.value,
                 new_value.value,
-                are_disjoint and abs(new_value.value / then.value - 1) > _NOISY,
+                are_disjoint and abs(new_value.value / earlier_value.value - 1) > _NOISY,
             )
         )
     return changes
 
 
-def _given(spec: Any, path: str) -> Given | None:
+def _value_in_spec(spec: Any, path: str) -> Given | None:
+    """Return the quantity at a path of a machine; None if there is none."""
     for name in path.split("."):
         spec = spec.get(name) if isinstance(spec, dict) else getattr(spec, name, None)
     return spec if isinstance(spec, Given) else None
 
 
 def _measured_paths(spec: SharedMemorySpec) -> list[str]:
+    """Return the paths of the measured values of inner caches."""
     inner = spec.cache.inner if spec.cache else ()
     return [f"cache.inner.{name}.{key}" for name in inner for key in ("size", "hit")]
 
@@ -501,14 +536,15 @@ def unit_of(path: str) -> str:
     return _UNITS.get(path.rpartition(".")[2], "ns")
 
 
-def _put(tables: dict[str, Any], path: str, value: Any) -> None:
+def _put_at_path(tables: dict[str, Any], path: str, value: Any) -> None:
+    """Set the value at a path of nested tables."""
     *outer, last = path.split(".")
     for key in outer:
         tables = tables.setdefault(key, {})
     tables[last] = value
 
 
-def _source(path: str) -> str:
+def _kernel_of_value(path: str) -> str:
     """Return the kernel that a value was measured with, found by the longest matching part of its
     path.
     """
@@ -523,18 +559,18 @@ def _source(path: str) -> str:
     )
 
 
-def told_caches() -> list[float]:
+def reported_cache_sizes() -> list[float]:
     """Return the sizes of the first processor's data caches as Linux reports them, nearest first
     [B]; empty on other systems.
     """
     folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
-    read = (
+    types_and_sizes = (
         [(folder / name).read_text().strip() for name in ("type", "size")] for folder in folders
     )
     return [
         float(size[:-1]) * 1024
-        for kind, size in read
-        if kind != "Instruction" and re.fullmatch(r"\d+K", size)
+        for cache_type, size in types_and_sizes
+        if cache_type != "Instruction" and re.fullmatch(r"\d+K", size)
     ]
 
 
@@ -547,10 +583,12 @@ def clock() -> float:
 
 
 def _processor() -> str:
+    """Return the name of the host's processor."""
     match = re.search(r"^model name\s*:\s*(.+)", _system_text(), re.MULTILINE)
     return match[1].strip() if match else platform.processor() or platform.machine()
 
 
 def _system_text() -> str:
+    """Return what Linux reports of the processors; empty on other systems."""
     path = Path("/proc/cpuinfo")
     return path.read_text("utf-8", "replace") if path.exists() else ""

@@ -26,13 +26,13 @@ extending = import_module("numba.extending")
 cgutils = import_module("numba.core.cgutils")
 
 MOST_PARTIES = 64
-_APART = 16
+_WORDS_APART = 16
 """Words of 8 B from one shared word to the next."""
-LOCK, NEXT, SERVING, COUNT, SENSE, STOP, START = (_APART * number for number in range(7))
-_NODES = _APART * 8
-_FLAGS = _NODES + 2 * _APART * MOST_PARTIES
-_SLOTS = _FLAGS + 8 * _APART * MOST_PARTIES
-WORDS = _SLOTS + _APART * MOST_PARTIES
+LOCK, NEXT, SERVING, COUNT, SENSE, STOP, START = (_WORDS_APART * number for number in range(7))
+_NODES = _WORDS_APART * 8
+_FLAGS = _NODES + 2 * _WORDS_APART * MOST_PARTIES
+_SLOTS = _FLAGS + 8 * _WORDS_APART * MOST_PARTIES
+WORDS = _SLOTS + _WORDS_APART * MOST_PARTIES
 TAS, TTAS, TICKET, ARRAY, MCS = range(1, 6)
 CENTRAL = 1
 DISSEMINATION = 2
@@ -76,11 +76,13 @@ def _atomic(arguments: int, emit: Callable[..., Any]) -> Any:
 
 
 def _store(builder: Any, pointer: Any, value: Any) -> Any:
+    """Store a value in a word, with release semantics."""
     builder.store_atomic(value, pointer, "release", 8)
     return value
 
 
-def _swap_if(builder: Any, pointer: Any, old: Any, new: Any) -> Any:
+def _swap_if_equal(builder: Any, pointer: Any, old: Any, new: Any) -> Any:
+    """Replace a word by a new value if it has the old one; return what it had."""
     return builder.extract_value(builder.cmpxchg(pointer, old, new, "seq_cst", "seq_cst"), 0)
 
 
@@ -92,10 +94,10 @@ _swap = _atomic(
 _add = _atomic(
     1, lambda builder, pointer, value: builder.atomic_rmw("add", pointer, value, "seq_cst")
 )
-_compare = _atomic(2, _swap_if)
+_compare_and_swap = _atomic(2, _swap_if_equal)
 
 
-_now = numba.types.ExternalFunction(
+_read_clock = numba.types.ExternalFunction(
     "clock_gettime", numba.types.int32(numba.types.int32, numba.types.intp)
 )
 _ELAPSED = time.CLOCK_MONOTONIC
@@ -113,7 +115,7 @@ def _gauge(ticks: Array, at: int) -> None:
     four = first_ticks + 3
     five = first_ticks + 5
     six = first_ticks + 7
-    _now(_ELAPSED, ticks.ctypes.data + 8 * at)
+    _read_clock(_ELAPSED, ticks.ctypes.data + 8 * at)
     for turn in range(_GAUGE):
         first_ticks = first_ticks ^ (two + turn)
         two = two + (three ^ turn)
@@ -121,28 +123,28 @@ def _gauge(ticks: Array, at: int) -> None:
         four = four + (five ^ turn)
         five = five ^ (six + turn)
         six = six + (first_ticks ^ turn)
-    _now(_ELAPSED, ticks.ctypes.data + 8 * at + 16)
+    _read_clock(_ELAPSED, ticks.ctypes.data + 8 * at + 16)
     ticks[TICKS - 1] = (
         first_ticks + two + three + four + five + six
     )  # or no compiler would keep the chains
 
 
 @_compiled
-def _begin(words: Array, parties: int, ticks: Array) -> None:
+def _start_clock(words: Array, parties: int, ticks: Array) -> None:
     """Measure the speed of the core, wait for all threads, and read the clocks."""
     _gauge(ticks, 8)
     _add(words, START, 1)
     while _load(words, START) < parties:
         pass
-    _now(_ELAPSED, ticks.ctypes.data)
-    _now(_USED, ticks.ctypes.data + 16)
+    _read_clock(_ELAPSED, ticks.ctypes.data)
+    _read_clock(_USED, ticks.ctypes.data + 16)
 
 
 @_compiled
-def _end(ticks: Array) -> None:
+def _stop_clock(ticks: Array) -> None:
     """Read the clocks again, and gauge the core."""
-    _now(_USED, ticks.ctypes.data + 48)
-    _now(_ELAPSED, ticks.ctypes.data + 32)
+    _read_clock(_USED, ticks.ctypes.data + 48)
+    _read_clock(_ELAPSED, ticks.ctypes.data + 32)
     _gauge(ticks, 12)
 
 
@@ -152,7 +154,7 @@ def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
     bit unknown to the compiler, so that it cannot drop the read.
     """
     previous = np.int64(1)
-    mine = np.int64(0)
+    ticket_number = np.int64(0)
     if kind == TAS:
         while previous & 1:
             previous = _swap(words, LOCK + zero, 1)
@@ -162,19 +164,21 @@ def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
             if not previous & 1:
                 previous = _swap(words, LOCK + zero, 1)
     elif kind == MCS:
-        node = _NODES + 2 * _APART * rank
+        node = _NODES + 2 * _WORDS_APART * rank
         _put(words, node + zero, 0)
         previous = _swap(words, LOCK + zero, node)
         if previous >> 1:
-            _put(words, node + _APART, node)
+            _put(words, node + _WORDS_APART, node)
             _put(words, previous, node)
         while previous >> 1:
-            previous = _load(words, node + _APART)
+            previous = _load(words, node + _WORDS_APART)
     else:  # the lock is whose number is served; in the array each has a slot of its own to look at
-        mine = _add(words, NEXT + zero, 1)
-        previous = ~mine
-        flag_index = SERVING if kind == TICKET else _SLOTS + _APART * (mine % parties)
-        while (previous ^ mine) << 1:
+        ticket_number = _add(words, NEXT + zero, 1)
+        previous = ~ticket_number
+        flag_index = (
+            SERVING if kind == TICKET else _SLOTS + _WORDS_APART * (ticket_number % parties)
+        )
+        while (previous ^ ticket_number) << 1:
             previous = _load(words, flag_index)
     return previous
 
@@ -187,19 +191,20 @@ def release(words: Array, kind: int, rank: int, parties: int, mine: int) -> None
     elif kind == TICKET:
         _put(words, SERVING, _load(words, SERVING) + 1)
     elif kind == ARRAY:
-        _put(words, _SLOTS + _APART * ((mine + 1) % parties), mine + 1)
+        _put(words, _SLOTS + _WORDS_APART * ((mine + 1) % parties), mine + 1)
     elif kind == MCS:
-        node = _NODES + 2 * _APART * rank
+        node = _NODES + 2 * _WORDS_APART * rank
         if not _load(words, node):
-            if _compare(words, LOCK, node, 0) == node:
+            if _compare_and_swap(words, LOCK, node, 0) == node:
                 return
             while not _load(words, node):
                 pass
-        _put(words, _load(words, node) + _APART, 0)
+        _put(words, _load(words, node) + _WORDS_APART, 0)
 
 
 @_compiled
-def _arrive(words: Array, kind: int, rank: int, parties: int, turn: int) -> None:
+def _pass_barrier(words: Array, kind: int, rank: int, parties: int, turn: int) -> None:
+    """Arrive at a barrier, and wait until all parties have arrived."""
     if kind == CENTRAL:
         if _add(words, COUNT, 1) == parties - 1:
             _put(words, COUNT, 0)
@@ -211,8 +216,8 @@ def _arrive(words: Array, kind: int, rank: int, parties: int, turn: int) -> None
         distance = 1
         level = 0
         while distance < parties:
-            _put(words, _FLAGS + _APART * (8 * ((rank + distance) % parties) + level), turn)
-            while _load(words, _FLAGS + _APART * (8 * rank + level)) < turn:
+            _put(words, _FLAGS + _WORDS_APART * (8 * ((rank + distance) % parties) + level), turn)
+            while _load(words, _FLAGS + _WORDS_APART * (8 * rank + level)) < turn:
                 pass
             distance = 2 * distance
             level += 1
@@ -240,15 +245,19 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
     state = np.uint64(ticks[0])
     value = np.int64(0)
     completed = 0
-    many = np.uint64(elements)
+    element_count = np.uint64(elements)
     for _ in range(warm):  # what another program has put out of the caches comes back
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        value = memory[np.int64(((state >> np.uint64(32)) * many) >> np.uint64(32)) + value]
-    _begin(words, parties, ticks)
+        value = memory[
+            np.int64(((state >> np.uint64(32)) * element_count) >> np.uint64(32)) + value
+        ]
+    _start_clock(words, parties, ticks)
     while completed < turns or (rank and not barrier):
         for _ in range(accesses):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-            element_index = np.int64(((state >> np.uint64(32)) * many) >> np.uint64(32)) + value
+            element_index = (
+                np.int64(((state >> np.uint64(32)) * element_count) >> np.uint64(32)) + value
+            )
             value = memory[element_index]
             if write:
                 memory[element_index] = (
@@ -269,12 +278,12 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
             release(words, lock, rank, parties, mine)
         completed += 1
         if barrier:
-            _arrive(words, barrier, rank, parties, completed)
+            _pass_barrier(words, barrier, rank, parties, completed)
         elif rank == 0 and completed == turns:
             _put(words, STOP, 1)
         elif rank and completed % 16 == 0 and _load(words, STOP):
             break
-    _end(ticks)
+    _stop_clock(ticks)
     return value + completed
 
 
@@ -287,7 +296,7 @@ def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks
     value = np.int64(0)
     for turn in range(-warm, turns):
         if turn == 0:
-            _begin(words, 1, ticks)
+            _start_clock(words, 1, ticks)
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         first = np.int64(((state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)) * (
             PAGE // 8
@@ -300,7 +309,7 @@ def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks
             ) & _LAST_LINE  # each line once in 64, as 1229 = 1 modulo 4
             mixed = ((line ^ (line >> 3)) * 45 + start) & _LAST_LINE
             value = memory[first + 8 * (mixed ^ (mixed >> 4)) + value]
-    _end(ticks)
+    _stop_clock(ticks)
     return value
 
 
@@ -311,7 +320,7 @@ def pairs(
     """Read the first element of a random block, then the one `stride` elements further."""
     state = np.uint64(ticks[0])
     value = np.int64(0)
-    _begin(words, 1, ticks)
+    _start_clock(words, 1, ticks)
     for _ in range(turns):
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         element_index = (
@@ -319,7 +328,7 @@ def pairs(
         )
         value = memory[element_index + value]
         value = memory[element_index + stride + value]
-    _end(ticks)
+    _stop_clock(ticks)
     return value
 
 
@@ -336,32 +345,32 @@ def stream(
 ) -> Any:
     """Sum consecutive elements piece by piece; hardware may prefetch them."""
     value = np.int64(0)
-    _begin(words, parties, ticks)
+    _start_clock(words, parties, ticks)
     for turn in range(turns):
         start = first + turn % pieces * piece
         for element_index in range(start, start + piece):
             value += memory[element_index]
-    _end(ticks)
+    _stop_clock(ticks)
     return value
 
 
 @_compiled
 def ping(words: Array, rank: int, parties: int, turns: int, ticks: Array) -> None:
     """Pass a word around the threads: each waits for its turn and then increments the word."""
-    _begin(words, parties, ticks)
+    _start_clock(words, parties, ticks)
     for turn in range(turns):
         while _load(words, COUNT) != turn * parties + rank:
             pass
         _put(words, COUNT, turn * parties + rank + 1)
-    _end(ticks)
+    _stop_clock(ticks)
 
 
 @_compiled
 def swaps(words: Array, turns: int, ticks: Array) -> Any:
     """Exchange a word that no other core uses."""
     value = np.int64(0)
-    _begin(words, 1, ticks)
+    _start_clock(words, 1, ticks)
     for _ in range(turns):
         value += _swap(words, LOCK, value)
-    _end(ticks)
+    _stop_clock(ticks)
     return value

@@ -26,9 +26,9 @@ MOST_PACE = 1.15
 """Of the gauge's least time on a core, up to which the core's hardware is taken as free: a thread
 of another guest on the same core, which the system cannot see, makes the gauge take 1.4 to 1.7
 times as long, a free lock 1.9 times, and a chain 1.01 times."""
-LENGTH = 0.0015
+SHORTEST_REPETITION = 0.0015
 """Of a repetition, shorter than the slice of time that a scheduler gives [s]."""
-REST = 0.02
+LONGEST_REST = 0.02
 """At most, after a disturbed repetition: a scheduler runs a thread that has rested at once, and
 for longer [s].
 """
@@ -121,14 +121,14 @@ class Cores:
         self.threads = [
             ThreadPoolExecutor(1, initializer=_bind, initargs=(core,)) for core in cores
         ]
-        self.gauge = np.full(len(cores), np.inf)  # least time on each core [s]
+        self.least_gauge_times = np.full(len(cores), np.inf)  # least time on each core [s]
 
     def close(self) -> None:
         """End the threads."""
         for thread in self.threads:
             thread.shutdown()
 
-    def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
+    def run_once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
         """Run a kernel on some cores; return its time on the first core, the smallest share of time
         that a thread ran, and the gauge relative to its minimum.
         """
@@ -140,16 +140,18 @@ class Cores:
         ]
         for future in futures:
             future.result()
-        begin_times, processor_begin_times, ended, spent, *gauged = (
+        begin_times, processor_begin_times, end_times, processor_end_times, *gauge_times = (
             ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)
         ).T
-        elapsed = ended - begin_times
-        gauges = np.array([gauged[1] - gauged[0], gauged[3] - gauged[2]])
-        self.gauge[:parties] = np.minimum(self.gauge[:parties], gauges.min(axis=0))
+        elapsed = end_times - begin_times
+        gauges = np.array([gauge_times[1] - gauge_times[0], gauge_times[3] - gauge_times[2]])
+        self.least_gauge_times[:parties] = np.minimum(
+            self.least_gauge_times[:parties], gauges.min(axis=0)
+        )
         return (
             float(elapsed[0]),
-            float(min((spent - processor_begin_times) / elapsed)),
-            float(np.max(gauges / self.gauge[:parties])),
+            float(min((processor_end_times - processor_begin_times) / elapsed)),
+            float(np.max(gauges / self.least_gauge_times[:parties])),
         )
 
     def measure(self, run: TimedKernel, seconds: float) -> None:
@@ -162,7 +164,7 @@ class Cores:
         timing = run.timing
         if run.warm:
             run.warm()
-        self.once(run.kernel, run.parties, 1)  # which compiles it as well
+        self.run_once(run.kernel, run.parties, 1)  # which compiles it as well
         end = time.perf_counter() + seconds
         needed = len(timing.seconds) + MOST // PASSES
         while len(timing.seconds) < needed:
@@ -172,27 +174,29 @@ class Cores:
                 return
             if present_time > end + PATIENCE:
                 self._refuse(timing)
-            elapsed, share, pace = self.once(run.kernel, run.parties, timing.turns)
-            if elapsed < LENGTH / 2:  # too short for the clocks
+            elapsed, share, relative_gauge = self.run_once(run.kernel, run.parties, timing.turns)
+            if elapsed < SHORTEST_REPETITION / 2:  # too short for the clocks
                 timing.turns *= 2
             elif share < LEAST_SHARE:
                 timing.disturbed += 1
-                time.sleep(self.chance.uniform(0.1, 1.0) * REST)
+                time.sleep(self.chance.uniform(0.1, 1.0) * LONGEST_REST)
             else:
-                (timing.seconds if pace < MOST_PACE else timing.crowded).append(
+                (timing.seconds if relative_gauge < MOST_PACE else timing.crowded).append(
                     elapsed / timing.turns / timing.per
                 )
 
     @staticmethod
     def _refuse(timing: Timing) -> NoReturn:
-        many = timing.disturbed + len(timing.seconds)
+        """Refuse a kernel whose repetitions other programs disturbed."""
+        repetition_count = timing.disturbed + len(timing.seconds)
         raise NoAnswerError(
-            f"other programs use the cores: {timing.disturbed} of {many} repetitions of the kernel"
-            f" {timing.kernel} were disturbed, and {LEAST} undisturbed ones are needed; end them,"
-            " name other --cores, or give more --seconds"
+            f"other programs use the cores: {timing.disturbed} of {repetition_count} repetitions of"
+            f" the kernel {timing.kernel} were disturbed, and {LEAST} undisturbed ones are needed;"
+            " end them, name other --cores, or give more --seconds"
         )
 
 
 def _bind(core: int) -> None:
+    """Bind the calling thread to a core, where the system can."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})

@@ -85,7 +85,12 @@ def calibrate(
     from slipstick.report.formatting import terminal_blocks
     from slipstick.results.question import as_data
     from slipstick_measure.calibration.analysis import estimates
-    from slipstick_measure.calibration.host import Calibration, clock, compared, machine_spec
+    from slipstick_measure.calibration.host import (
+        Calibration,
+        clock,
+        compare_with_file,
+        machine_spec,
+    )
     from slipstick_measure.imports.imported import check_new
 
     numbers = _cores(cores)
@@ -93,7 +98,7 @@ def calibrate(
         refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
         check_new(out)
-    earlier_values = None if machine_file is None else compared(machine_file, {})
+    earlier_values = None if machine_file is None else compare_with_file(machine_file, {})
     calibration = Calibration(numbers, seconds)
     click.echo(
         f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s",
@@ -105,7 +110,7 @@ def calibrate(
     spec = machine_spec(host_values, timings, clock(), len(numbers), str(out or machine_file))
     if out is not None:
         spec.write(out)
-    changes = [] if machine_file is None else compared(machine_file, host_values)
+    changes = [] if machine_file is None else compare_with_file(machine_file, host_values)
     predicted = _predictions(grains, out or machine_file)
     if as_json:
         values = {path: host_value._asdict() for path, host_value in host_values.items()}

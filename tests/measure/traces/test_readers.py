@@ -353,15 +353,15 @@ def test_values_that_are_taken_together_are_those_of_the_whole_text(
     longer = (  # the list is over before what looks like the end of an event
         f'{text}, "more": [{{"a": 1}}, {{"b": 2}}]}}'
     )
-    found = chrome_module._JsonPieces(
+    found = chrome_module._JsonReader(
         iter([longer[at : at + size] for at in range(0, len(longer), size)])
     )
-    assert found.sign() == "["
+    assert found.next_character() == "["
     assert list(found.items()) == json.loads(text)
-    assert found.closed
-    assert found.sign() == ","
-    cut = chrome_module._JsonPieces(iter([text[:-4]]))
-    assert cut.sign() == "["
+    assert found.is_closed
+    assert found.next_character() == ","
+    cut = chrome_module._JsonReader(iter([text[:-4]]))
+    assert cut.next_character() == "["
     with pytest.raises(EOFError):
         list(cut.items())
 
