@@ -19,7 +19,7 @@ import numpy as np
 from slipstick.errors import NoAnswerError
 from slipstick_measure.fit.comparison import STEPS, compare, fits
 from slipstick_measure.fit.formula import Timings
-from slipstick_measure.report.fits import needed
+from slipstick_measure.report.fits import main_findings
 
 FAR_OFF = 0.15
 """Part by which a law may be beside the truth within the rows: a law that misses them by more than
@@ -66,7 +66,7 @@ def false_fit(chance: random.Random, folder: Path) -> str:
         fitting = fits(timings, p=ahead, efficiency=efficiency)
     except NoAnswerError:
         return ""
-    lines = needed(fitting)
+    lines = main_findings(fitting)
     found = _of_rows(lines[0], timings, efficiency)
     if (said := next(found, "")) or not fitting.has_law:
         return said

@@ -93,21 +93,21 @@ def calibrate(
     )
     from slipstick_measure.imports.imported import check_new
 
-    numbers = _cores(cores)
+    core_numbers = _cores(cores)
     if not math.isfinite(seconds):
         refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
         check_new(out)
     earlier_values = None if machine_file is None else compare_with_file(machine_file, {})
-    calibration = Calibration(numbers, seconds)
+    calibration = Calibration(core_numbers, seconds)
     click.echo(
-        f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s",
+        f"measuring on cores {', '.join(map(str, core_numbers))}, for at most about {seconds:g} s",
         err=True,
     )
     timings = calibration.timings()
     grains = calibration.grains()
     host_values = estimates(timings, clock())
-    spec = machine_spec(host_values, timings, clock(), len(numbers), str(out or machine_file))
+    spec = machine_spec(host_values, timings, clock(), len(core_numbers), str(out or machine_file))
     if out is not None:
         spec.write(out)
     changes = [] if machine_file is None else compare_with_file(machine_file, host_values)
@@ -123,13 +123,16 @@ def calibrate(
         )
     else:
         table = _values_table(host_values) if out is not None else _changes_table(changes)
-        words = spec.words + ([] if earlier_values is None else [_verdict(changes)])
-        words += [_verdict_of_predictions(predicted)] + (
+        sentences = spec.words + ([] if earlier_values is None else [_verdict(changes)])
+        sentences += [_verdict_of_predictions(predicted)] + (
             [] if out is None else [f"The machine is in {out}."]
         )
         grain_table = [_grains_table(predicted)] if predicted else []
         click.echo(
-            terminal_blocks([table, *grain_table, [word for word in words if word]]), nl=False
+            terminal_blocks(
+                [table, *grain_table, [sentence for sentence in sentences if sentence]]
+            ),
+            nl=False,
         )
     return NO_ANSWER if any(change.changed for change in changes) else DONE
 
@@ -158,17 +161,17 @@ def _measure_grain(
             " grain/unit, as slipstick show mad-random is"
         )
         refuse("--grain", message)
-    numbers = _cores(cores)
-    if len(numbers) < 2:
+    core_numbers = _cores(cores)
+    if len(core_numbers) < 2:
         refuse("--grain", "competitors need a core each: two cores at least; got 1")
     title, grain = read_grain(file)
     click.echo(
-        f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s",
+        f"measuring on cores {', '.join(map(str, core_numbers))}, for at most about {seconds:g} s",
         err=True,
     )
-    points = measure_grain(grain, Calibration(numbers, seconds))
+    points = measure_grain(grain, Calibration(core_numbers, seconds))
     if folder is not None:
-        for path in write_grain(points, title, len(numbers), folder):
+        for path in write_grain(points, title, len(core_numbers), folder):
             click.echo(f"wrote {path}", err=True)
     if as_json:
         print_json({"points": as_data([point._asdict() for point in points])})
@@ -178,6 +181,7 @@ def _measure_grain(
 
 
 def _cores(text: str | None) -> list[int]:
+    """Parse the cores to measure on; by default all that this process may use."""
     available = (
         sorted(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
@@ -198,7 +202,7 @@ def _cores(text: str | None) -> list[int]:
 
 
 def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[str, Any]]:
-    """Solve each grain on the machine, and give its time beside the measured one."""
+    """Solve each grain on the machine, and return its predicted and measured time."""
 
     from slipstick.api import solve
     from slipstick_measure.calibration.analysis import QUARTER
@@ -220,17 +224,19 @@ def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[st
 
 
 def _verdict_of_predictions(predicted: Sequence[dict[str, Any]]) -> str:
+    """Describe how well the machine predicts grains that were not used to estimate it."""
     if not predicted:
         return ""
     error = statistics.median(abs(prediction["error"]) for prediction in predicted)
-    verdict = "" if error <= GOAL else f", above the goal of {GOAL:.0%}: take its answers with care"
+    advice = "" if error <= GOAL else f", above the goal of {GOAL:.0%}: take its answers with care"
     return (
         f"{len(predicted)} grains that it is not made of are predicted with a median error of"
-        f" {error:.0%}{verdict}"
+        f" {error:.0%}{advice}"
     )
 
 
 def _verdict(changes: Sequence[HostChange]) -> str:
+    """Describe which values differ from those of the machine file."""
     changed_paths = [change.path for change in changes if change.changed]
     return (
         f"changed: {', '.join(changed_paths)}"
@@ -240,6 +246,7 @@ def _verdict(changes: Sequence[HostChange]) -> str:
 
 
 def _values_table(host_values: Mapping[str, HostValue]) -> TextTable:
+    """Build the table of measured values with their intervals."""
     from slipstick.report.formatting import TextTable
 
     rows = [
@@ -250,6 +257,7 @@ def _values_table(host_values: Mapping[str, HostValue]) -> TextTable:
 
 
 def _changes_table(changes: Sequence[HostChange]) -> TextTable:
+    """Build the table of values in the machine file and now."""
     from slipstick.report.formatting import TextTable
 
     rows = []
@@ -268,16 +276,17 @@ def _changes_table(changes: Sequence[HostChange]) -> TextTable:
 
 
 def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
+    """Build the table of measured and predicted times of grains."""
     from slipstick.report.formatting import TextTable
 
-    def words(grain: Mapping[str, Any]) -> str:
+    def inputs_in_words(grain: Mapping[str, Any]) -> str:
         return ", ".join(
             f"{key} {value}" for key, value in grain.items() if value not in (0, "random")
         )
 
     rows = [
         [
-            words(prediction["grain"]),
+            inputs_in_words(prediction["grain"]),
             *(_value_text("", prediction[key]) for key in ("measured", "predicted")),
             f"{prediction['error']:+.1%}",
         ]
@@ -287,6 +296,7 @@ def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
 
 
 def _value_text(path: str, value: float) -> str:
+    """Write a value with the unit of its path."""
     from slipstick.expression.nodes import Dimension
     from slipstick.units import show
     from slipstick_measure.calibration.host import unit_of

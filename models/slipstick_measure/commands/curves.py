@@ -60,15 +60,15 @@ def continue_curves(
         files[0], columns, measured_columns, curve_columns, sibling_columns
     )
     curves = curves_of(names, p, values)
-    ends = {name: max(curve) for name, curve in curves.items()}
+    last_processors = {name: max(curve) for name, curve in curves.items()}
     predictions: list[SiblingPrediction] = []
     checks: list[tuple[float, float, list[SiblingPrediction]]] = []
     for target in processors:
-        short = [name for name in curves if ends[name] < target]
+        ended_curves = [name for name in curves if last_processors[name] < target]
         predictions += [
             prediction
-            for name in short
-            if (prediction := predict(curves, sibling_keys, name, target, ends[name]))
+            for name in ended_curves
+            if (prediction := predict(curves, sibling_keys, name, target, last_processors[name]))
         ]
         last_points = sorted({last for curve in curves.values() for last in curve if last < target})
         checks += [
@@ -91,26 +91,28 @@ def _rows(
     curve_columns: str,
     sibling_columns: str,
 ) -> tuple[list[str], dict[str, str], list[float], list[float]]:
-    """Return the curve, the number of processors and the value of each row, and the key that
-    siblings share.
+    """Return the curve, the number of processors and the value of each row, and the group of
+    siblings of each curve.
     """
     from slipstick.schema.text import Mark
     from slipstick_measure.fit.columns import heading_and_unit, read_columns
     from slipstick_measure.readers.cells import is_missing
 
     table = read_columns(file)
-    mapped = dict(column.partition("=")[::2] for column in columns)
+    heading_by_role = dict(column.partition("=")[::2] for column in columns)
     measured_headings = [column.partition("=")[2] for column in measured_columns]
-    keys = [word.strip() for word in curve_columns.split(",") if word.strip()]
-    common = [word.strip() for word in sibling_columns.split(",") if word.strip()]
-    free = [heading for heading in table.headings if heading not in (*keys, *common)]
-    p_heading = mapped.get("p") or _heading_of_kind(free, ["p"], "p")
+    curve_headings = [word.strip() for word in curve_columns.split(",") if word.strip()]
+    sibling_headings = [word.strip() for word in sibling_columns.split(",") if word.strip()]
+    other_headings = [
+        heading for heading in table.headings if heading not in (*curve_headings, *sibling_headings)
+    ]
+    p_heading = heading_by_role.get("p") or _heading_of_kind(other_headings, ["p"], "p")
     value_heading = (
         heading_and_unit(measured_headings[0])[0]
         if measured_headings
-        else _heading_of_kind(free, ["rate", "time"], "value")
+        else _heading_of_kind(other_headings, ["rate", "time"], "value")
     )
-    for heading in (p_heading, value_heading, *keys, *common):
+    for heading in (p_heading, value_heading, *curve_headings, *sibling_headings):
         if heading not in table.headings:
             problem = (
                 f"there is no column {heading!r}; name the processors by --column p=COLUMN and the"
@@ -122,10 +124,10 @@ def _rows(
         raise Mark(table.file, 1, 1).error("all its cells are empty", value_heading)
     names, groups = (
         [" ".join(table.column(heading)[row] for heading in headings) for row in rows]
-        for headings in (keys, common)
+        for headings in (curve_headings, sibling_headings)
     )
     p, values = (
-        [_number(table.column(heading)[row], table.mark(row), heading) for row in rows]
+        [_positive_number(table.column(heading)[row], table.mark(row), heading) for row in rows]
         for heading in (p_heading, value_heading)
     )
     return names, dict(zip(names, groups, strict=True)), p, values
@@ -139,7 +141,8 @@ def _heading_of_kind(headings: Sequence[str], kinds: Sequence[str], usual: str) 
     return matching[0] if len(matching) == 1 and usual not in headings else usual
 
 
-def _number(cell: str, mark: Mark, heading: str) -> float:
+def _positive_number(cell: str, mark: Mark, heading: str) -> float:
+    """Parse the number in a cell; raise if it is not a finite number above 0."""
     try:
         value = float(cell)
     except ValueError:
@@ -163,22 +166,22 @@ def _text(
     from slipstick_measure.report.measured import INDENT
 
     lines = []
-    for target, last, errors_of_curves in checks:
-        if not errors_of_curves:
+    for target, last, curve_predictions in checks:
+        if not curve_predictions:
             continue
         errors = [
             abs(prediction.value / (prediction.measured or prediction.value) - 1)
-            for prediction in errors_of_curves
+            for prediction in curve_predictions
         ]
-        held = [
+        hits = [
             prediction.low <= (prediction.measured or 0.0) <= prediction.high
-            for prediction in errors_of_curves
+            for prediction in curve_predictions
         ]
         lines.append(
             f"Known up to {last:g} and predicted at {target:g} by their siblings,"
-            f" {len(errors_of_curves)} curves have a median error of {percent(median(errors), 2)};"
-            f" intervals of 90 % hold {percent(sum(held) / len(held), 2)}, high over low"
-            f" {median(prediction.high / prediction.low for prediction in errors_of_curves):.2f}."
+            f" {len(curve_predictions)} curves have a median error of {percent(median(errors), 2)};"
+            f" intervals of 90 % hold {percent(sum(hits) / len(hits), 2)}, high over low"
+            f" {median(prediction.high / prediction.low for prediction in curve_predictions):.2f}."
         )
     rows = [
         [

@@ -69,11 +69,11 @@ def wants_rows(
         tree = resolve({"model": text_node(models[0], "--model")}, Library()).tree
     except SpecError:
         return False
-    plain = {"p", "n"}
+    row_columns = {"p", "n"}
     return any(
         node_at(tree, name) is not None
         for heading in headings
-        if heading not in plain
+        if heading not in row_columns
         for name in (heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}")
         if "." in name
     )
@@ -136,14 +136,14 @@ def _uses(columns: Sequence[str], measured_columns: Sequence[str]) -> dict[str, 
     uses = {}
     for option, texts in (("--column", columns), ("--measured", measured_columns)):
         for text in texts:
-            ours, equals, theirs = text.partition("=")
-            if not (ours and equals and theirs):
+            model_name, equals, column_text = text.partition("=")
+            if not (model_name and equals and column_text):
                 refuse(option, f"write OURS=COLUMN, such as parameters.batch=clients; got {text!r}")
-            heading, unit = heading_and_unit(theirs.strip())
-            name = ours.strip()
+            heading, unit = heading_and_unit(column_text.strip())
+            model_name = model_name.strip()
             uses[heading] = (
-                ColumnUse(path=name, unit=unit)
+                ColumnUse(path=model_name, unit=unit)
                 if option == "--column"
-                else ColumnUse(measured=name, unit=unit)
+                else ColumnUse(measured=model_name, unit=unit)
             )
     return uses

@@ -216,6 +216,7 @@ def _kept_goal(word: str) -> tuple[str, float]:
 
 
 def _show_scalability(result: Measured, goals: Mapping[str, float], as_json: bool) -> int:
+    """Compute the scalability of measured runs, and print it as text or JSON."""
     from slipstick_measure.report.measured import notes_text
     from slipstick_measure.report.scalability import scalability_document, scalability_text
     from slipstick_measure.scalability import measured_scalability
@@ -249,12 +250,14 @@ def read_load_test(
 
 
 def _path(file: Path) -> Path:
+    """Return the path of the library's measurements of this name, else the file itself."""
     from slipstick_measure.formats import runs_called
 
     return runs_called(str(file)) or file
 
 
 def _show_load(test: LoadTest, as_json: bool) -> int:
+    """Print a load test as text or JSON, with its notes."""
     from slipstick_measure.report.loads import load_test_as_data, load_text
     from slipstick_measure.report.measured import notes_text
 
@@ -310,50 +313,53 @@ def _hints(
     scaling: str | None = None,
     waits: str | None = None,
 ) -> list[Hints]:
-    """Return the hints of the options for each file."""
+    """Return the hints for each file that the options give."""
     from slipstick_measure.measurements import Hints
 
-    mapped = dict(_parse_pairs(column) for column in columns)
+    heading_by_role = dict(_parse_column(column) for column in columns)
     counts = [_whole_number(word) for word in _broadcast("--processors", processors, count)]
     seconds = [_quantity("--time", word) for word in _broadcast("--time", times, count)]
     weak = None if scaling is None else scaling == "weak"
-    mean = None if waits is None else waits == "mean"
+    mean_waits = None if waits is None else waits == "mean"
     return [
         Hints(
             p,
             _quantity("--size", size, "COUNT"),
             time,
             unit,
-            mapped,
+            heading_by_role,
             weak=weak,
-            mean_waits=mean,
+            mean_waits=mean_waits,
         )
         for p, time in zip(counts, seconds, strict=True)
     ]
 
 
 def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:
-    words: list[str | None] = [None] if text is None else [word.strip() for word in text.split(",")]
-    if len(words) not in (1, count):
-        refuse(option, f"{len(words)} values for {count} files; give one for all, or one a file")
-    return words * count if len(words) == 1 else words
+    """Split an option with one value for all files or one for each; return a text for each file."""
+    texts: list[str | None] = [None] if text is None else [word.strip() for word in text.split(",")]
+    if len(texts) not in (1, count):
+        refuse(option, f"{len(texts)} values for {count} files; give one for all, or one a file")
+    return texts * count if len(texts) == 1 else texts
 
 
-def _parse_pairs(text: str) -> tuple[str, str]:
-    ours, equals, theirs = text.partition("=")
+def _parse_column(text: str) -> tuple[str, str]:
+    """Parse the role of a column and its heading in the file."""
+    role, equals, heading = text.partition("=")
     from slipstick_measure.measurements import METRICS
     from slipstick_measure.readers.reading import COLUMNS
 
-    names = (*COLUMNS, *METRICS)
-    if not (equals and theirs and ours.strip() in names):
+    roles = (*COLUMNS, *METRICS)
+    if not (equals and heading and role.strip() in roles):
         refuse(
             "--column",
-            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(names)}; got {text!r}",
+            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(roles)}; got {text!r}",
         )
-    return ours.strip(), theirs.strip()
+    return role.strip(), heading.strip()
 
 
 def _whole_number(word: str | None, option: str = "--processors") -> int | None:
+    """Parse a number of processors, servers or users from an option."""
     if word is None:
         return None
     if not (word.isascii() and word.isdigit() and 0 < int(word[:12]) <= 100_000_000):
@@ -705,21 +711,23 @@ def fit(
         refuse(
             "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
         )
-    p = [float(_whole_number(word, "--at") or 1) for word in _split_at_commas(predicted_at)]
+    predicted_numbers = [
+        float(_whole_number(word, "--at") or 1) for word in _split_at_commas(predicted_at)
+    ]
     family_options = {
         key: options.pop(key)
         for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")
     }
-    families = _families(**family_options)
+    families = _families_to_fit(**family_options)
     timings, notes = _timings_to_fit(files, region, options)
     timings = replace(timings, servers=servers, domain=domain)
     fitting = fits(
         timings,
         families,
-        p,
+        predicted_numbers,
         IntervalSettings(intervals or "profile", seed=seed),
         picture is not None,
-        _goal(efficiency),
+        _target_efficiency(efficiency),
     )
     _show_fits(fitting, notes, files, picture, as_json)
     return DONE
@@ -765,8 +773,8 @@ def _response_times(files: Sequence[Path], options: Mapping[str, Any]) -> LoadTe
     test = read_load_test(files, {}, **{key: options[key] for key in keys})
     if test is None or len(test.rows) < 2:
         return None
-    timed = any(row.response is not None or row.quantiles for row in test.rows)
-    return test if timed else None
+    has_times = any(row.response is not None or row.quantiles for row in test.rows)
+    return test if has_times else None
 
 
 def _fit_load(
@@ -798,24 +806,25 @@ def _fit_load(
 
 
 def _as_rate(word: str) -> str:
-    """Parse a number of users, or of requests a second."""
+    """Return a plain number as a rate per second; other texts are returned unchanged."""
     return f"{word} /s" if word.replace(".", "", 1).isdigit() else word
 
 
-def _goal(word: str) -> float:
+def _target_efficiency(word: str) -> float:
     """Read an efficiency, above 0 and at most 1."""
     goal = _quantity("--efficiency", word, "COUNT") or 0.0
     if goal > 1:
-        meant = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
-        refuse("--efficiency", f"an efficiency is at most 100 %; got {word}{meant}")
+        suggestion = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
+        refuse("--efficiency", f"an efficiency is at most 100 %; got {word}{suggestion}")
     return goal
 
 
 def _split_at_commas(text: str | None) -> list[str]:
+    """Return the parts of a text between commas, without empty ones."""
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
-def _families(
+def _families_to_fit(
     models: str | None,
     free: str | None,
     population: str | None,

@@ -30,7 +30,13 @@ from slipstick_measure.fit.formula import Family, Timings, observations_of, timi
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import runs_of
-from slipstick_measure.report.fits import draw_fits, fit_blocks, fit_head, fit_verdict, needed
+from slipstick_measure.report.fits import (
+    draw_fits,
+    fit_blocks,
+    fit_head,
+    fit_verdict,
+    main_findings,
+)
 from slipstick_measure.report.measured import amount, with_members
 from slipstick_measure.results import Fitting
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
@@ -78,7 +84,7 @@ class FitsResult(QuestionResult):
         """Return for each fit what limits it, the size that the largest number of processors needs,
         and the preferred model.
         """
-        sentences_by_fit = {name: needed(fit) for name, fit in self.fits.items()}
+        sentences_by_fit = {name: main_findings(fit) for name, fit in self.fits.items()}
         selected = {
             name: [
                 lines[0],
@@ -96,8 +102,12 @@ class FitsResult(QuestionResult):
 
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return the first warning."""
-        warned = next((fit for fit in self.fits.values() if fit.warnings), None)
-        return with_members(warned.warnings[0], _with_noun(words, warned.member)) if warned else ""
+        fit_with_warnings = next((fit for fit in self.fits.values() if fit.warnings), None)
+        return (
+            with_members(fit_with_warnings.warnings[0], _with_noun(words, fit_with_warnings.member))
+            if fit_with_warnings
+            else ""
+        )
 
     def parts(self) -> Iterator[str]:
         """Yield the table of all fits, then each fit."""
@@ -176,10 +186,12 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     ------
     SpecError : a file, a family, a case or a free path is wrong
     """
-    unnamed = [] if study.spec.pictures else [_picture(name) for name in [*specs][:1]]
-    drawn_fits = _drawn(specs, study) or [picture.fit for picture in unnamed]
+    default_pictures = (
+        [] if study.spec.pictures else [_default_picture(name) for name in [*specs][:1]]
+    )
+    drawn_fits = _fits_in_pictures(specs, study) or [picture.fit for picture in default_pictures]
     read_fits: list[_ReadFit] = []
-    odd: list[Problem] = []
+    notes: list[Problem] = []
     for name, spec in specs.items():
         place = ("fits", name)
         try:
@@ -192,7 +204,7 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
             runs = runs_of(spec.data, (*place, "data"), study)
             times = _measured_timings(runs, spec, place, study)
             source = spec.data.rpartition("/")[2]
-            odd += timing_notes(runs, spec.region)
+            notes += timing_notes(runs, spec.region)
         else:
             times = _generator_of_timings(spec.made, spec.at, place, study)
             source = f"timings made up from {spec.made.case}"
@@ -202,33 +214,33 @@ def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
         read_fits.append(_ReadFit(spec, name, times, source, families, base, name in drawn_fits))
 
     @cache
-    def fitted() -> dict[str, Fitting]:
+    def fittings() -> dict[str, Fitting]:
         return {read_fit.name: read_fit.fitted() for read_fit in read_fits}
 
-    def fitted_nodes() -> Settings:
+    def fitted_settings() -> Settings:
         free = (
             (read_fit.name, read_fit.base, read_fit.source)
             for read_fit in read_fits
             if read_fit.base is not None
         )
         return next(
-            (_base_with_fit(base, fitted()[name], source) for name, base, source in free), {}
+            (_base_with_fit(base, fittings()[name], source) for name, base, source in free), {}
         )
 
     return Question(
-        lambda answers: FitsResult(fitted()),
-        notes=lambda: odd,
-        fitted_settings=fitted_nodes,
-        pictures=unnamed,
+        lambda answers: FitsResult(fittings()),
+        notes=lambda: notes,
+        fitted_settings=fitted_settings,
+        pictures=default_pictures,
     )
 
 
-def _picture(name: str) -> FitsPictureSpec:
+def _default_picture(name: str) -> FitsPictureSpec:
     """Return the picture of a fit of a study that names no pictures."""
     return FitsPictureSpec(kind="fits", name="fits", title="Measured times and fits", fit=name)
 
 
-def _drawn(specs: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
+def _fits_in_pictures(specs: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
     """Return the names of the fits that pictures show; refuse pictures of other fits."""
     pictures = list(study.pictures(FitsPictureSpec))
     problems = [
@@ -262,22 +274,28 @@ def _with_base(fitting: Fitting, base: str) -> Fitting:
 
 
 def _base_with_fit(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]:
+    """Return the fitted values of a base's parameters as settings, with the source of the data."""
     answer = next(candidate for candidate in fitting.answers if candidate.model == base.built.name)
     mark = base.fit_settings.free[0].mark
-    nodes = {}
+    node_by_parameter = {}
     for parameter in base.parameters:
         text = f"{answer[parameter.name]:.{DIGITS}g}"
         value = text if parameter.unit == "1" else f"{text} {parameter.unit}"
-        nodes[parameter.name] = from_plain({"value": value, "source": f"fitted to {source}"}, mark)
-    return nodes
+        node_by_parameter[parameter.name] = from_plain(
+            {"value": value, "source": f"fitted to {source}"}, mark
+        )
+    return node_by_parameter
 
 
 def _measured_timings(
     runs: Measurements, spec: FitSpec, place: Place, study: StudyContext
 ) -> Callable[[], _Times]:
+    """Return a function that gives measured timings; raise for an unknown region and for unusable
+    data.
+    """
     try:
-        observed = observations_of(runs, spec.region, spec.of_size)
-        return lambda: (observed.timings(), {})
+        observations = observations_of(runs, spec.region, spec.of_size)
+        return lambda: (observations.timings(), {})
     except UnknownNameError as error:
         raise study.refusal((*place, "region"), str(error)) from None
     except ModelError as error:
@@ -285,6 +303,7 @@ def _measured_timings(
 
 
 def _prepared_model(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
+    """Return the base's model, with the free paths, population and size of a fit."""
     if not study.base.keys() & {"model", "workload"}:
         raise study.refusal(
             (*place, "free"), "free paths belong to the model of the base; name that model"
@@ -304,25 +323,27 @@ def _generator_of_timings(
     stream. Inputs are checked at once, times generated when they are fitted.
     """
     population = _scalar(study, (*place, "made", "population")) if spec.population else None
-    model = prepare_model(
+    prepared_model = prepare_model(
         FitSettings(study.cases[spec.case], [], population, None, None if spec.cycles else 1),
         study.library,
     )
     try:
-        model.check_quantity()
+        prepared_model.check_quantity()
     except NoAnswerError as error:
         raise study.refusal((*place, "made"), str(error)) from None
 
     def simulated_times() -> _Times:
-        p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
-        points = Timings(p, np.ones(len(p)), p, spec.cycles)
-        (formula,) = model.family().formulas(points)
+        processors_of_rows = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
+        points = Timings(
+            processors_of_rows, np.ones(len(processors_of_rows)), processors_of_rows, spec.cycles
+        )
+        (formula,) = prepared_model.family().formulas(points)
         random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
-        noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
+        noise = np.exp(spec.noise.value * random.standard_normal(len(processors_of_rows)))
         processor_numbers = np.array(processors, dtype=float)
         truth = (
             formula.times(
-                model.start[None],
+                prepared_model.start[None],
                 Timings(
                     processor_numbers,
                     np.ones(len(processor_numbers)),
@@ -333,7 +354,7 @@ def _generator_of_timings(
             if processors
             else processor_numbers
         )
-        times = formula.times(model.start[None], points)[0] * noise
+        times = formula.times(prepared_model.start[None], points)[0] * noise
         return points.with_time(times), dict(
             zip(processor_numbers.tolist(), truth.tolist(), strict=True)
         )
@@ -342,6 +363,7 @@ def _generator_of_timings(
 
 
 def _scalar(study: StudyContext, place: Place) -> Scalar:
+    """Return the text at a place of the study, which is a single value."""
     node = study.node_of(place)
     assert isinstance(node, Scalar)
     return node
@@ -363,9 +385,13 @@ def _overview(fittings: Mapping[str, Fitting]) -> str:
             if farthest_prediction
             else NOTHING
         )
-        true = fitting.truth.get(float(farthest_prediction[5:-1])) if farthest_prediction else None
-        missed = percent((best[farthest_prediction] or 0.0) / true - 1, 2) if true else NOTHING
-        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, time_text, missed])
+        true_time = (
+            fitting.truth.get(float(farthest_prediction[5:-1])) if farthest_prediction else None
+        )
+        error = (
+            percent((best[farthest_prediction] or 0.0) / true_time - 1, 2) if true_time else NOTHING
+        )
+        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, time_text, error])
     has_truth = any(fitting.truth for fitting in fittings.values())
     head = [
         "fit",

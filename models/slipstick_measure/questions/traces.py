@@ -70,7 +70,7 @@ class TracesResult(QuestionResult):
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the account and the views of each trace."""
         for name, trace in self.traces.items():
-            small = [
+            small_losses = [
                 value
                 for value in trace.answer.values
                 if value.startswith(LOST) and abs(trace.answer[value] or 0) < LITTLE
@@ -82,7 +82,8 @@ class TracesResult(QuestionResult):
             }
             account = replace(trace.answer, values=values)  # the matrix is a file of its own
             yield replace(
-                measured_table(f"trace/{name}", [account], small), title=f"### {escape(name)}"
+                measured_table(f"trace/{name}", [account], small_losses),
+                title=f"### {escape(name)}",
             )
             yield from trace_parts(trace)
 
@@ -97,10 +98,10 @@ class TracesResult(QuestionResult):
     def files(self) -> dict[str, list[dict[str, object]]]:
         """Return the access matrices without zeros."""
         rows = [
-            {"trace": name, "processor": processor, "object": place, "accesses": float(count)}
+            {"trace": name, "processor": processor, "object": object_name, "accesses": float(count)}
             for name, trace in self.traces.items()
             for processor, row in zip(trace.processors, trace.matrix, strict=True)
-            for place, count in zip(trace.objects, row, strict=True)
+            for object_name, count in zip(trace.objects, row, strict=True)
             if count
         ]
         return {ACCESSES_FILE: rows} if rows else {}
@@ -133,24 +134,28 @@ def read(specs: Mapping[str, TraceSpec], study: StudyContext) -> Question:
     ]
     if problems:
         raise SpecError(problems)
-    asked_traces = {
-        name: _AskedTrace(spec, ("traces", name), study) for name, spec in specs.items()
+    requested_traces = {
+        name: _RequestedTrace(spec, ("traces", name), study) for name, spec in specs.items()
     }
-    for asked_trace in asked_traces.values():
-        asked_trace.check()
+    for requested_trace in requested_traces.values():
+        requested_trace.check()
     return Question(
         lambda answers: TracesResult(
-            {name: asked_trace.views for name, asked_trace in asked_traces.items()}
+            {name: requested_trace.views for name, requested_trace in requested_traces.items()}
         ),
-        answer_names={name: _TraceNames(asked_trace) for name, asked_trace in asked_traces.items()},
+        answer_names={
+            name: _TraceNames(requested_trace) for name, requested_trace in requested_traces.items()
+        },
         notes=lambda: [
-            note for asked_trace in asked_traces.values() for note in asked_trace.views.notes
+            note
+            for requested_trace in requested_traces.values()
+            for note in requested_trace.views.notes
         ],
     )
 
 
 @dataclass
-class _AskedTrace:
+class _RequestedTrace:
     """A trace that a study requests, with its place; it is read or simulated when its views are
     first used.
     """
@@ -170,7 +175,7 @@ class _AskedTrace:
         spec = self.spec
         self.network()
         if spec.case is None:
-            self.parts = self._requested_part(self._read.outline, value_names)
+            self.parts = self._requested_part(self._checked_file.outline, value_names)
             return
         try:
             need_model(self._built_case(spec.case).sample.model, "a timeline")
@@ -182,7 +187,7 @@ class _AskedTrace:
     @cached_property
     def views(self) -> TraceViews:
         """The views of the trace."""
-        return self._requested_part(self._trace(), partial(views_of, nodes=self.spec.nodes))
+        return self._requested_part(self._booked_trace(), partial(views_of, nodes=self.spec.nodes))
 
     def _requested_part(
         self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]
@@ -216,11 +221,12 @@ class _AskedTrace:
         mark = self.study.node_of((*self.place, "machine")).mark
         return network_called(self.spec.machine, self.study.library, mark)
 
-    def _trace(self) -> ProgramTrace:
+    def _booked_trace(self) -> ProgramTrace:
+        """Return the trace: read from its file, or that of a simulated run of its case."""
         if self.spec.case is None:
-            read = self._read
-            del self._read  # its columns, which are booked in place
-            return replace(read.booked(), file=Path(read.outline.file).name)
+            checked_file = self._checked_file
+            del self._checked_file  # its columns, which are booked in place
+            return replace(checked_file.booked(), file=Path(checked_file.outline.file).name)
         try:
             return trace_of(
                 self._built_case(self.spec.case).timeline(self.spec.cycles, MOST_FOLLOWED),
@@ -230,7 +236,8 @@ class _AskedTrace:
             raise self.study.refusal((*self.place, "case"), str(error)) from None
 
     @cached_property
-    def _read(self) -> ReadTrace:
+    def _checked_file(self) -> ReadTrace:
+        """The file of the trace, read and checked but not booked."""
         mark = self.study.node_of((*self.place, "data")).mark
         path = self.study.library.measurement_file(
             table_called(self.spec.data) or self.spec.data, mark
@@ -240,13 +247,14 @@ class _AskedTrace:
         return trace
 
     def _built_case(self, case: str) -> BuiltModel:
+        """Return the model of a case."""
         return evaluator(case, self.study.cases[case], self.study.library).built
 
 
 class _TraceNames(Mapping[str, str]):
     """The names of a trace's values with their units, determined without booking or simulating."""
 
-    def __init__(self, trace: _AskedTrace) -> None:
+    def __init__(self, trace: _RequestedTrace) -> None:
         self.trace = trace
 
     def __getitem__(self, name: str) -> str:

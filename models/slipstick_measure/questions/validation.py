@@ -41,31 +41,31 @@ class ValidationSet:
     split: str
     peers: tuple[tuple[str, float, str, str], ...]
     most: float | None
-    found: Estimation
+    estimation: Estimation
 
     @property
     def errors(self) -> list[float]:
         """The median error of each predicted group."""
-        return [group.median for group in self.found.groups]
+        return [group.median for group in self.estimation.groups]
 
     @property
     def mean(self) -> float:
         """The mean absolute relative error of all predicted rows."""
-        groups = self.found.groups
+        groups = self.estimation.groups
         return sum(group.mean * group.rows for group in groups) / sum(
             group.rows for group in groups
         )
 
     @property
-    def held(self) -> float:
+    def coverage(self) -> float:
         """The fraction of predicted rows within their intervals."""
-        count = sum(group.rows for group in self.found.groups)
-        return sum(group.coverage * group.rows for group in self.found.groups) / count
+        count = sum(group.rows for group in self.estimation.groups)
+        return sum(group.coverage * group.rows for group in self.estimation.groups) / count
 
 
-def rows_of(found: ValidationSet) -> int:
+def rows_in_set(validation_set: ValidationSet) -> int:
     """Return the number of predicted rows in a set."""
-    return sum(group.rows for group in found.found.groups)
+    return sum(group.rows for group in validation_set.estimation.groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class ValidationResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return the errors of the first sets."""
         return [
-            f"{as_words(name)}: {with_noun(rows_of(validation_set), 'published value')} predicted"
-            f" with a median error of {percent(median(validation_set.errors), 2)} (worst of"
+            f"{as_words(name)}: {with_noun(rows_in_set(validation_set), 'published value')}"
+            f" predicted with a median error of {percent(median(validation_set.errors), 2)} (worst of"
             f" {with_noun(len(validation_set.errors), 'group')}:"
             f" {percent(max(validation_set.errors), 2)})"
             for name, validation_set in [*self.sets.items()][:2]
@@ -118,18 +118,19 @@ class ValidationResult(QuestionResult):
         return [self._sentence(name, validation_set) for name, validation_set in self.sets.items()]
 
     def _sentence(self, name: str, validation_set: ValidationSet) -> str:
+        """Return the errors of a set, beside the published errors of other models."""
         peers = "".join(
             f"; {peer} {percent(error)} ({subject})"
             for peer, error, subject, _ in validation_set.peers
         )
         errors = validation_set.errors
-        words = (
+        sentence = (
             f"{name}: median error {percent(median(errors), 2)}, mean"
             f" {percent(validation_set.mean, 2)}, over {with_noun(len(errors), 'group')},"
             f" {percent(min(errors), 2)} to {percent(max(errors), 2)}, {validation_set.split};"
-            f" intervals hold {percent(validation_set.held, 2)}"
+            f" intervals hold {percent(validation_set.coverage, 2)}"
         )
-        return words + peers
+        return sentence + peers
 
     def parts(self) -> Iterator[str]:
         """Yield all sets beside one another, then each with its groups and parameters."""
@@ -142,25 +143,29 @@ class ValidationResult(QuestionResult):
             yield f"### {escape(name)}"
             yield "\n".join(self._notes_on_set(validation_set))
             yield from markdown_blocks(
-                estimation_blocks(validation_set.found, validation_set.split)
+                estimation_blocks(validation_set.estimation, validation_set.split)
             )
 
     def _row(self, name: str, validation_set: ValidationSet) -> list[str]:
+        """Return the row of a set in the table of all sets."""
         return [
             escape(name),
-            str(rows_of(validation_set)),
-            str(len(validation_set.found.groups)),
+            str(rows_in_set(validation_set)),
+            str(len(validation_set.estimation.groups)),
             percent(median(validation_set.errors), 2),
             percent(validation_set.mean, 2),
             percent(max(validation_set.errors), 2),
-            percent(validation_set.held, 2),
-            f"{median(group.width for group in validation_set.found.groups):.2f}",
+            percent(validation_set.coverage, 2),
+            f"{median(group.width for group in validation_set.estimation.groups):.2f}",
             "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in validation_set.peers)
             or NOTHING,
         ]
 
     def _notes_on_set(self, validation_set: ValidationSet) -> Iterator[str]:
-        about = {
+        """Yield what is known about a set as a list in Markdown: source, inputs, split, and
+        published errors.
+        """
+        notes = {
             "source": validation_set.source,
             "known": validation_set.known,
             "not known": validation_set.unknown,
@@ -169,10 +174,10 @@ class ValidationResult(QuestionResult):
                 f"{column} {', '.join(values)}" for column, values in validation_set.rows.items()
             ),
         }
-        yield from (f"- {name}: {escape(words)}" for name, words in about.items() if words)
+        yield from (f"- {name}: {escape(note)}" for name, note in notes.items() if note)
         for peer, error, subject, source in validation_set.peers:
-            words = f"{peer} {percent(error)} of {subject}{f' ({source})' if source else ''}"
-            yield f"- published: {escape(words)}"
+            note = f"{peer} {percent(error)} of {subject}{f' ({source})' if source else ''}"
+            yield f"- published: {escape(note)}"
 
     def files(self) -> dict[str, list[dict[str, Any]]]:
         """Return every group of every set with its errors."""
@@ -189,7 +194,7 @@ class ValidationResult(QuestionResult):
                 "high_over_low": group.width,
             }
             for name, validation_set in self.sets.items()
-            for group in validation_set.found.groups
+            for group in validation_set.estimation.groups
         ]
         return {"validation.csv": rows}
 
@@ -204,13 +209,14 @@ def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
     tasks = {name: _task(name, spec, study) for name, spec in specs.items()}
 
     @cache
-    def answered() -> dict[str, ValidationSet]:
+    def validation_sets() -> dict[str, ValidationSet]:
         return {name: _validation_set(specs[name], task) for name, task in tasks.items()}
 
-    return Question(lambda answers: ValidationResult(answered()))
+    return Question(lambda answers: ValidationResult(validation_sets()))
 
 
 def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
+    """Return the estimation that a set requests, checked but not run."""
     place = ("validation", name)
     path = study.library.measurement_file(
         table_called(spec.data) or spec.data, study.node_of((*place, "data")).mark
@@ -262,6 +268,9 @@ def _check_split(
 def _uses(
     spec: ValidationSpec, place: Place, study: StudyContext
 ) -> Iterator[tuple[str, ColumnUse]]:
+    """Yield the use of each column that the set describes: a path, a measured value, or settings by
+    name.
+    """
     for heading, path in spec.paths.items():
         name, unit = heading_and_unit(path)
         yield heading, ColumnUse(path=name, unit=unit)
@@ -279,6 +288,7 @@ def _uses(
 
 
 def _scalar(study: StudyContext, place: Place) -> Scalar:
+    """Return the text at a place of the study; raise if it is not a single value."""
     node = study.node_of(place)
     if not isinstance(node, Scalar):
         raise node.mark.error("write a single value", place)
@@ -286,6 +296,7 @@ def _scalar(study: StudyContext, place: Place) -> Scalar:
 
 
 def _validation_set(spec: ValidationSpec, task: EstimationTask) -> ValidationSet:
+    """Run the estimation of a set, and return it with the set's description."""
     split = "each group predicted by the others"
     if spec.nothing_fitted:
         split = "nothing fitted: ranges of the parameters alone"

@@ -71,7 +71,7 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     lines = [first]
     errors = [group.median for group in estimation.groups]
     count = sum(group.rows for group in estimation.groups)
-    held = sum(group.coverage * group.rows for group in estimation.groups) / count
+    coverage = sum(group.coverage * group.rows for group in estimation.groups) / count
     width = median(group.width for group in estimation.groups)
     groups = with_noun(len(errors), "group")
     predicted = f"Each of {groups} left out whole and predicted by the others"
@@ -84,7 +84,7 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         f" {percent(max(errors), 2)}."
     )
     lines.append(
-        f"Intervals of 90 % hold {percent(held, 2)} of the {rows}; in the median their high"
+        f"Intervals of 90 % hold {percent(coverage, 2)} of the {rows}; in the median their high"
         f" end is {width:.2f} times the low one."
     )
     if estimation.widened >= MOST_WIDENED:
@@ -98,14 +98,15 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
             f"That is too few, so the spread of parameters is taken {estimation.widened:.2g} times"
             f" as large from here on; {worst.name} fell outside most often."
         )
-    weak = [group for group in estimation.groups if group.coverage < 0.6]
-    if weak and estimation.widened <= 1:
-        names = ", ".join(group.name for group in weak)
+    weak_groups = [group for group in estimation.groups if group.coverage < 0.6]
+    if weak_groups and estimation.widened <= 1:
+        names = ", ".join(group.name for group in weak_groups)
         lines.append(f"Of {names} fewer than 6 of 10 rows are held: do not trust it there.")
     return lines
 
 
 def _coverage(group: GroupError) -> float:
+    """Return the part of a group's rows that lie in their intervals."""
     return group.coverage
 
 
@@ -145,22 +146,31 @@ def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
 
 
 def _range_text(low: float, high: float, unit: str) -> str:
+    """Write the ends of a range."""
     return f"{amount(Value(low, unit))} to {amount(Value(high, unit))}"
 
 
 def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
     """Build the table of the owners' factors, with a column for each parameter."""
-    owned = [parameter for parameter in parameters if parameter.owners]
-    names = list(dict.fromkeys(owner.owner for parameter in owned for owner in parameter.owners))
+    owned_parameters = [parameter for parameter in parameters if parameter.owners]
+    names = list(
+        dict.fromkeys(owner.owner for parameter in owned_parameters for owner in parameter.owners)
+    )
     if not names:
         return ""
     rows = []
     for name in names:
-        factors = [{owner.owner: owner.factor for owner in parameter.owners} for parameter in owned]
+        factors = [
+            {owner.owner: owner.factor for owner in parameter.owners}
+            for parameter in owned_parameters
+        ]
         rows.append(
             [name, *(f"{factor[name]:.2f}" if name in factor else "" for factor in factors)]
         )
-    head = ["times the value", *(parameter.path.rpartition(".")[2] for parameter in owned)]
+    head = [
+        "times the value",
+        *(parameter.path.rpartition(".")[2] for parameter in owned_parameters),
+    ]
     return TextTable(head, rows, range(1, len(head)))
 
 
@@ -168,9 +178,11 @@ def _notes(estimation: Estimation) -> Iterator[str]:
     """Yield which parameters the rows do not determine, what is assumed, and which columns are
     unused.
     """
-    weak = [parameter.path for parameter in estimation.parameters if parameter.kept > IDENTIFIED]
-    if weak:
-        yield f"the rows do not tell {', '.join(weak)}: what was known before stays"
+    undetermined = [
+        parameter.path for parameter in estimation.parameters if parameter.kept > IDENTIFIED
+    ]
+    if undetermined:
+        yield f"the rows do not tell {', '.join(undetermined)}: what was known before stays"
     parameters_outside = [
         parameter.path
         for parameter in estimation.parameters
@@ -196,7 +208,7 @@ def _notes(estimation: Estimation) -> Iterator[str]:
         f"{name} {percent(deviation, 2)}"
         for name, deviation in zip(estimation.measured, estimation.noise, strict=True)
     )
-    assumed = "; partly assumed, as hardly a row is left over the parameters"
-    yield f"noise of the rows: {noise}{assumed if estimation.noise_assumed else ''}"
+    assumption = "; partly assumed, as hardly a row is left over the parameters"
+    yield f"noise of the rows: {noise}{assumption if estimation.noise_assumed else ''}"
     if estimation.ignored:
         yield f"not used: {', '.join(estimation.ignored)}"

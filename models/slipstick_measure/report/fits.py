@@ -61,9 +61,9 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
     words = Words(member=fitting.member)
     fitted_answers = [answer for answer in fitting.answers if not answer.failed]
     yield f"Fitted to {fitting.source}." if fitting.source else ""
-    yield needed(fitting)
+    yield main_findings(fitting)
     yield [f"warning: {with_members(warning, words)}" for warning in fitting.warnings]
-    yield _families(fitting, fitted_answers)
+    yield _families_table(fitting, fitted_answers)
     yield [
         f"{answer.model}: no fit: {answer.failed}" for answer in fitting.answers if answer.failed
     ]
@@ -86,7 +86,7 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
             yield [f"note: {note}" for note in answer.notes[1:]]
 
 
-def needed(fitting: Fitting) -> list[str]:
+def main_findings(fitting: Fitting) -> list[str]:
     """Return the main findings: those of the rows; for the preferred model how far it scales, what
     limits it, and what is lost; or that no law describes the rows.
 
@@ -100,7 +100,7 @@ def needed(fitting: Fitting) -> list[str]:
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
     limits = _limits_sentence(best, fitting.efficiency)
     rows = [with_members(row, words) for row in fitting.findings]
-    bounds = [with_members(line, words) for line in _bounds(fitting)]
+    bounds = [with_members(line, words) for line in _bound_sentences(fitting)]
     if not fitting.has_law:
         return [*rows, *bounds, with_members(verdict, words)]
     lines = [*rows, *([f"By {_name_with_title(best)}: {limits}"] if limits else [])]
@@ -113,8 +113,8 @@ def needed(fitting: Fitting) -> list[str]:
         )
     for name, value in best.values.items():
         if name.startswith(_TIME) and float(name[5:-1]) not in fitting.bounded:
-            middle, ends = _amount_and_ends(fitting, name, value, "and")
-            lines.append(f"On p = {name[5:-1]}: {middle}{ends and f', between {ends}'}.")
+            amount_text, ends = _amount_and_ends(fitting, name, value, "and")
+            lines.append(f"On p = {name[5:-1]}: {amount_text}{ends and f', between {ends}'}.")
         if name.startswith(_SIZE_PREFIX):
             lines.append(
                 _size_text(
@@ -126,7 +126,7 @@ def needed(fitting: Fitting) -> list[str]:
     return [*(with_members(line, words) for line in lines), *bounds, with_members(verdict, words)]
 
 
-def _bounds(fitting: Fitting) -> list[str]:
+def _bound_sentences(fitting: Fitting) -> list[str]:
     """Return sentences on the intervals that need no law, their assumptions, and the numbers of
     processors to measure next.
     """
@@ -252,19 +252,20 @@ def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
     sentence = _prediction_text(best, numbers[0])
     if is_undecided:
         sentence += f"; {percent(fitting.efficiency)} lies within the interval"
-    word = with_members(f"{verdict_word([truth])}, on p = {numbers[0]:g}", words)
-    return TitleAnswer(word, sentence, replaces_headline=False)
+    word_and_place = with_members(f"{verdict_word([truth])}, on p = {numbers[0]:g}", words)
+    return TitleAnswer(word_and_place, sentence, replaces_headline=False)
 
 
-def _size_text(needed: Value, goal: str) -> str:
-    if not needed.value:
+def _size_text(main_findings: Value, goal: str) -> str:
+    """Describe the size that a goal needs, with its interval."""
+    if not main_findings.value:
         return f"No size has an {goal}."
-    words = f"An {goal} needs n = {_grouped(needed.value)}"
-    if needed.low is None:
+    words = f"An {goal} needs n = {_grouped(main_findings.value)}"
+    if main_findings.low is None:
         return f"{words}."
-    if needed.high is None:
-        return f"{words}, at least {_grouped(needed.low)}; the data give no upper limit."
-    return f"{words}, between {_grouped(needed.low)} and {_grouped(needed.high)}."
+    if main_findings.high is None:
+        return f"{words}, at least {_grouped(main_findings.low)}; the data give no upper limit."
+    return f"{words}, between {_grouped(main_findings.low)} and {_grouped(main_findings.high)}."
 
 
 def _grouped(number: float) -> str:
@@ -273,7 +274,7 @@ def _grouped(number: float) -> str:
     return f"{int(text):,}" if text.isdigit() else text
 
 
-def _families(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
+def _families_table(fitting: Fitting, answers: Sequence[Answer]) -> TextTable:
     """Build the table of all families that have a fit; for generated data with their errors against
     the known truth.
     """
@@ -318,7 +319,7 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
 
 
 def between(value: Value, word: str = "to") -> str:
-    """Write the ends of an interval."""
+    """Return the ends of an interval in words."""
     return f"{amount(Value(value.low, value.unit))} {word} {amount(Value(value.high, value.unit))}"
 
 
@@ -326,32 +327,34 @@ NO_PLACE = Value(None, "1")
 
 
 def _limits_sentence(answer: Answer, efficient: float) -> str:
+    """Describe up to where a fit is efficient, its largest speed-up, and its least time."""
+
     def number(name: str) -> float:
         return answer[name] or 0.0
 
-    def place(processors: float) -> str:
+    def place_text(processors: float) -> str:
         largest = processors == number("most_processors")
         return f"p = {processors:g}{', the largest number examined' if largest else ''}"
 
-    words = ""
+    sentence = ""
     if "efficient_processors" in answer.values:
-        up_to = place(number("efficient_processors"))
-        words = f"Efficiency is at least {percent(efficient)} up to {up_to}."
+        up_to = place_text(number("efficient_processors"))
+        sentence = f"Efficiency is at least {percent(efficient)} up to {up_to}."
     if "largest_speedup" in answer.values:
         speedup_processors = number("largest_speedup_processors")
         rises = (
             "still rises, to" if speedup_processors == number("most_processors") else "is at most"
         )
         largest = plain_decimal(number("largest_speedup"), 3)
-        words += f" Speed-up {rises} {largest}, at {place(speedup_processors)}."
-    words = words.strip()
+        sentence += f" Speed-up {rises} {largest}, at {place_text(speedup_processors)}."
+    sentence = sentence.strip()
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])
         fastest = number("fastest_processors")
         if fastest == answer.values.get("largest_speedup_processors", NO_PLACE).value:
-            return f"{words.removesuffix('.')}, in {time}, the least time."
-        words = f"{words} Fastest at p = {fastest:g}, in {time}.".strip()
-    return words
+            return f"{sentence.removesuffix('.')}, in {time}, the least time."
+        sentence = f"{sentence} Fastest at p = {fastest:g}, in {time}.".strip()
+    return sentence
 
 
 def has_interval(answer: Answer) -> bool:

@@ -36,6 +36,7 @@ def load_text(test: LoadTest) -> str:
 
 
 def _table_text(test: LoadTest) -> str:
+    """Write the rows of a load test, without columns that have no values."""
     headings = [
         "users" if test.rows[0].users is not None else "rate",
         "throughput",
@@ -64,6 +65,9 @@ def _table_text(test: LoadTest) -> str:
 
 
 def _demands_table(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
+    """Write the demand of each tier, its largest residual, and the throughput at which it
+    saturates.
+    """
     head = ["tier", "servers", "demand", "largest residual", "saturates at"]
     rows = [
         [
@@ -82,51 +86,51 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     """Return sentences on what limits the throughput, on the think time, and on unexplained
     response time.
     """
-    words = []
+    lines = []
     if tier_demands:
         first = min(tier_demands, key=lambda demand: demand.saturation_rate)
-        words.append(
+        lines.append(
             f"{first.tier} saturates first, at {quantity(first.saturation_rate, '1/s')}, if its"
             " demand stays the same."
         )
-    thinking = think_time(test)
-    if thinking is not None:
-        words.append(_think_words(test, thinking))
+    mean_think_time = think_time(test)
+    if mean_think_time is not None:
+        lines.append(_think_sentence(test, mean_think_time))
     reasons = dict.fromkeys(row.unsteady for row in test.rows if row.unsteady)
-    words += [f"There is no think time by Little's law where {reason}." for reason in reasons]
+    lines += [f"There is no think time by Little's law where {reason}." for reason in reasons]
     time_beside = beside_tiers(test, tier_demands)
     if tier_demands and time_beside:
-        words.append(
+        lines.append(
             f"At the lowest load, {quantity(time_beside, 's')} of the response time are outside the"
             " measured tiers."
         )
     tiers_alone = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
     if tiers_alone:
-        words.append(
+        lines.append(
             f"Each of these tiers counts as one server: {', '.join(tiers_alone)}. If"
             f" {tiers_alone[0]} has four, write --servers {tiers_alone[0]}=4."
         )
     if tier_demands:
-        words.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
-    return words
+        lines.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
+    return lines
 
 
 _NO_THINKING = 0.05
 """Part of a response time below which a think time is as good as none."""
 
 
-def _think_words(test: LoadTest, thinking: float) -> str:
+def _think_sentence(test: LoadTest, mean_think_time: float) -> str:
     """Describe the think time; one near zero or below it has a sentence of its own."""
     times = [row.response for row in test.rows if row.think_time is not None and row.response]
     least = min(times, default=0.0)
-    if thinking < -_NO_THINKING * least:
+    if mean_think_time < -_NO_THINKING * least:
         return (
             "Users / throughput is below the mean response time, so one of the three was not"
             " measured over the same time as the others (Little's law)."
         )
-    if thinking < _NO_THINKING * least:
+    if mean_think_time < _NO_THINKING * least:
         return "Users do not think between requests, by Little's law."
-    return f"Users think {quantity(thinking, 's')} on average, by Little's law."
+    return f"Users think {quantity(mean_think_time, 's')} on average, by Little's law."
 
 
 def load_test_as_data(test: LoadTest) -> dict[str, Any]:
@@ -170,7 +174,7 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     best, *rivals = load_fitting.stations
     first = load_fitting.points[0]
     last = load_fitting.points[-1]
-    words = [
+    lines = [
         (
             f"Measured: the {_statistic_text(load_fitting)} response time goes from"
             f" {quantity(first.measured, 's')} at {_load_text(load_fitting, first.load)} to"
@@ -179,34 +183,36 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     ]
     if load_fitting.misfit:
         return [
-            *words,
+            *lines,
             f"No station describes these rows: {load_fitting.misfit}.",
-            *_left_out(load_fitting),
+            *_overload_sentences(load_fitting),
         ]
     service = f"{quantity(best.service, 's')}{_interval_text(load_fitting, 'service')}"
     time_beside = f"{quantity(best.time_elsewhere, 's')}{_interval_text(load_fitting, 'beside')}"
-    words.append(
+    lines.append(
         f"By a station of {best.words}: a request needs {service} there and {time_beside} beside"
         f" it; the station saturates at {quantity(best.saturates, '1/s')}."
     )
     if load_fitting.think is not None:
-        words.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")
-    words += [_prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions]
+        lines.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")
+    lines += [_prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions]
     if rivals:
         saturation = sorted(station.saturates for station in load_fitting.stations)
-        words.append(
+        lines.append(
             f"The rows cannot distinguish it from: {'; '.join(rival.words for rival in rivals)}."
             f" They saturate between {quantity(saturation[0], '1/s')} and"
             f" {quantity(saturation[-1], '1/s')}."
         )
-    return [*words, *_left_out(load_fitting)]
+    return [*lines, *_overload_sentences(load_fitting)]
 
 
 def _statistic_text(fitting: LoadFitting) -> str:
+    """Return the name of the fitted statistic of response times."""
     return "mean" if fitting.quantile is None else f"{100 * fitting.quantile:g} %"
 
 
-def _left_out(fitting: LoadFitting) -> list[str]:
+def _overload_sentences(fitting: LoadFitting) -> list[str]:
+    """Describe the rows left out because less was completed than offered; empty if none are."""
     if not fitting.overloaded:
         return []
     rates = ", ".join(quantity(rate, "1/s") for rate in fitting.overloaded)
@@ -215,15 +221,18 @@ def _left_out(fitting: LoadFitting) -> list[str]:
 
 
 def _load_text(fitting: LoadFitting, load: float) -> str:
+    """Write a load: a number of users, or a rate."""
     return quantity(load, "1/s") if fitting.think is None else f"{load:g} users"
 
 
 def _interval_text(fitting: LoadFitting, name: str) -> str:
+    """Write the interval of a fitted time in brackets; empty if it has none."""
     ends = fitting.between.get(name)
     return f" ({quantity(ends[0], 's')} to {quantity(ends[1], 's')})" if ends else ""
 
 
 def _prediction_text(fitting: LoadFitting, prediction: PredictedResponse) -> str:
+    """Describe a predicted response time with its interval, or why there is none."""
     load = _load_text(fitting, prediction.load)
     if prediction.value is None:
         return f"At {load} there is no prediction: {prediction.reason}."
@@ -259,6 +268,7 @@ def _fitted_rows(fitting: LoadFitting) -> str:
 
 
 def _stations_table(fitting: LoadFitting) -> str:
+    """Write the stations that the rows do not tell apart, with their errors."""
     head = ["station", "scatter", "error at the largest load", "service", "beside", "saturates at"]
     rows = [
         [
@@ -317,12 +327,12 @@ def draw_load_fit(
         zorder=5,
     )
     if predicted:
-        middle = np.array([prediction.value for prediction in predicted])
+        predicted_times = np.array([prediction.value for prediction in predicted])
         ends = np.array([[prediction.low, prediction.high] for prediction in predicted]).T
         axes.errorbar(
             [prediction.load for prediction in predicted],
-            middle,
-            yerr=np.abs(ends - middle),
+            predicted_times,
+            yerr=np.abs(ends - predicted_times),
             fmt="s",
             color=STROKES[1][0],
             markersize=4,

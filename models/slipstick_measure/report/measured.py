@@ -161,7 +161,7 @@ def measured_text(
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     blocks = [
         "\n".join(head),
-        _times(answers, statistic, rate, words),
+        _times_table(answers, statistic, rate, words),
         _losses_table(answers, words),
         wrapped(most_lost(answers, words)),
         _comparison_with_one_processor(answers),
@@ -176,7 +176,7 @@ def notes_text(notes: Iterable[Problem]) -> str:
     return "".join(f"note: {note}\n" for note in notes)
 
 
-def _times(
+def _times_table(
     answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None, words: Words
 ) -> str:
     """Write times and derived values; the range of repetitions is in brackets."""
@@ -206,16 +206,17 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     as fit.
     """
     accounted = [answer for answer in answers if _loss_by_cause(answer)]
-    most: dict[str, float] = {}
+    largest_loss: dict[str, float] = {}
     for answer in accounted:
         for cause, lost_processors in _loss_by_cause(answer).items():
-            most[cause] = max(most.get(cause, 0.0), abs(lost_processors))
+            largest_loss[cause] = max(largest_loss.get(cause, 0.0), abs(lost_processors))
     causes_by_loss = sorted(
-        (cause for cause in most if most[cause] > _NOTHING), key=lambda cause: -most[cause]
+        (cause for cause in largest_loss if largest_loss[cause] > _NOTHING),
+        key=lambda cause: -largest_loss[cause],
     )
     if not causes_by_loss:
         return ""
-    shown_causes = [cause for cause in causes_by_loss if most[cause] > _LITTLE][
+    shown_causes = [cause for cause in causes_by_loss if largest_loss[cause] > _LITTLE][
         :_MOST_CAUSES
     ] or causes_by_loss[:1]
     other_causes = [cause for cause in causes_by_loss if cause not in shown_causes]
@@ -241,14 +242,14 @@ def _lost_block(
     words: Words,
 ) -> str:
     """Write the useful and the lost processors of several points, with a column for each."""
-    books = [_loss_by_cause(answer) for answer in accounted]
+    losses_of_points = [_loss_by_cause(answer) for answer in accounted]
     useful = [
-        float(answer.point["p"]) - sum(book.values())
-        for answer, book in zip(accounted, books, strict=True)
+        float(answer.point["p"]) - sum(losses.values())
+        for answer, losses in zip(accounted, losses_of_points, strict=True)
     ]
     rows = [["useful", *(f"{value:.4g}" for value in useful)]]
     rows += [
-        [_shortened_cause(cause), *(three_digits(book.get(cause)) for book in books)]
+        [_shortened_cause(cause), *(three_digits(losses.get(cause)) for losses in losses_of_points)]
         for cause in shown_causes
     ]
     if other_causes:
@@ -256,8 +257,8 @@ def _lost_block(
             [
                 "others",
                 *(
-                    three_digits(sum(book.get(cause, 0.0) for cause in other_causes))
-                    for book in books
+                    three_digits(sum(losses.get(cause, 0.0) for cause in other_causes))
+                    for losses in losses_of_points
                 ),
             ]
         )
@@ -266,6 +267,7 @@ def _lost_block(
 
 
 def _shortened_cause(name: str) -> str:
+    """Shorten the name of a cause for a table."""
     return name if len(name) <= _LONGEST_CAUSE else f"{name[: _LONGEST_CAUSE - 3]}..."
 
 
@@ -388,11 +390,13 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
 
 
 def _loss_by_cause(answer: Answer) -> dict[str, float]:
+    """Return the processors lost in an answer, by cause."""
     values = {name: value.value for name, value in answer.values.items() if name.startswith(LOST)}
     return {name[len(LOST) : -1]: value for name, value in values.items() if value is not None}
 
 
 def _place_text(answer: Answer) -> str:
+    """Write the number of processors of an answer, and its size if it has one."""
     words = plain_decimal(float(answer.point["p"]), _ALL_DIGITS)
     size = plain_decimal(float(answer.point["n"]), _ALL_DIGITS) if "n" in answer.point else ""
     return f"{words}, n = {size}" if size else words

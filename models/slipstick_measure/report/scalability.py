@@ -25,13 +25,14 @@ from slipstick_measure.scalability import (
 def scalability_text(scalability: MeasuredScalability) -> str:
     """Write the sizes that keep each goal, the matrix L / L', and the sources of latency."""
     parts = [_sizes_table(scalability, way) for way in WAYS]
-    parts.append(_matrix(scalability))
+    parts.append(_ratio_matrix_text(scalability))
     if scalability.sources:
         parts.append(_sources_text(scalability))
     return "\n\n".join(parts) + "\n"
 
 
 def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
+    """Describe the goal that a way keeps."""
     goal = _kept_text(way, scalability.goals[way])
     return {
         TIME: f"time-bound: {goal} each",
@@ -48,6 +49,7 @@ def _kept_text(way: str, value: float) -> str:
 
 
 def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
+    """Write the run that keeps a goal for each number of processors."""
     rows = [
         [
             str(count),
@@ -62,6 +64,7 @@ def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
 
 
 def _run_texts(run: MeasuredRun | None) -> list[str]:
+    """Return the cells of a run: its size, time, efficiency and latency."""
     if run is None:
         return [NOTHING] * 4
     return [
@@ -72,7 +75,7 @@ def _run_texts(run: MeasuredRun | None) -> list[str]:
     ]
 
 
-def _matrix(scalability: MeasuredScalability) -> str:
+def _ratio_matrix_text(scalability: MeasuredScalability) -> str:
     """Write the triangle of the matrix; each cell has the three ways, like Figure 14 of
     Scale-Graph.
     """
@@ -92,18 +95,20 @@ def _matrix(scalability: MeasuredScalability) -> str:
         for fewer in counts[:-1]
     ]
     head = ["from", *(f"to {count}" for count in counts[1:])]
-    words = (
+    explanation = (
         "scalability L / L' from fewer processors to more, at equal time / efficiency / memory; 1"
         " is scalable,\nand - is where no measured size reaches the goal"
     )
-    return f"{words}\n\n{plain_table(head, rows, range(len(head)))}"
+    return f"{explanation}\n\n{plain_table(head, rows, range(len(head)))}"
 
 
 def _ratio_text(value: float | None) -> str:
+    """Write a ratio; a missing one as a dash."""
     return NOTHING if value is None else f"{value:.2f}"
 
 
 def _sources_text(scalability: MeasuredScalability) -> str:
+    """Write the average latency of a processor by source."""
     names = list(dict.fromkeys(name for causes in scalability.sources.values() for name in causes))
     rows = [
         [

@@ -75,27 +75,27 @@ def trace_sentence(views: TraceViews) -> str:
     views : of the trace
     """
     answer = views.answer
-    words = f"{answer.point['p']:g} processors for {amount(answer.values['time'])}"
+    sentence = f"{answer.point['p']:g} processors for {amount(answer.values['time'])}"
     if not answer.account:
-        return words
+        return sentence
     lost_by_cause = {
         name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
     }
-    most = sorted(
+    largest_losses = sorted(
         ((loss, name) for name, loss in lost_by_cause.items() if loss > LITTLE), reverse=True
     )
     losses = ", ".join(
-        f"{plain_decimal(loss, 3)} to {_short(name)}" for loss, name in most[:_MOST_LOST]
+        f"{plain_decimal(loss, 3)} to {_shortened_name(name)}"
+        for loss, name in largest_losses[:_MOST_LOST]
     )
     losses += (
         f", {plain_decimal(other_loss, 3)} to others"
-        if (other_loss := sum(loss for loss, _ in most[_MOST_LOST:]))
+        if (other_loss := sum(loss for loss, _ in largest_losses[_MOST_LOST:]))
         else ""
     )
     return (
-        f"{words}, on average {plain_decimal(answer['concurrency'] or 0.0)} of them at"
-        f" useful work, at most {answer['largest_concurrency']:g}; processors lost:"
-        f" {losses or 'none'}"
+        f"{sentence}, on average {plain_decimal(answer['concurrency'] or 0.0)} of them at"
+        f" useful work, at most {answer['largest_concurrency']:g}; processors lost: {losses or 'none'}"
     )
 
 
@@ -115,15 +115,18 @@ def trace_head(views: TraceViews, words: Words) -> str:
     lost_by_cause = {
         name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
     }
-    most = sorted(
+    largest_losses = sorted(
         ((loss, name) for name, loss in lost_by_cause.items() if loss > LITTLE), reverse=True
     )
     useful = plain_decimal(answer["concurrency"] or 0.0, 3)
     losses = join_phrases(
-        [f"{plain_decimal(loss, 3)} to {_cause(name, words)}" for loss, name in most[:_MOST_NAMED]]
+        [
+            f"{plain_decimal(loss, 3)} to {_cause(name, words)}"
+            for loss, name in largest_losses[:_MOST_NAMED]
+        ]
     )
-    lost_words = f", and lose {losses}" if losses else ""
-    return f"of {count}, {useful} do useful work on average over {time}{lost_words}"
+    loss_text = f", and lose {losses}" if losses else ""
+    return f"of {count}, {useful} do useful work on average over {time}{loss_text}"
 
 
 def _cause(name: str, words: Words) -> str:
@@ -143,6 +146,7 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
 
 
 def _tables(views: TraceViews) -> Iterator[TextBlock]:
+    """Yield the titles and tables of a trace: accesses, concurrency, and values by window."""
     remote = views.answer.find("remote_accesses")
     access_count = views.matrix.sum()
     remote_in_words = (
@@ -157,7 +161,7 @@ def _tables(views: TraceViews) -> Iterator[TextBlock]:
     tables = {f"{title}{remote_in_words}": _matrix_table(views)}
     if views.answer.account:
         tables["Processors at useful work at a time"] = _concurrency_table(views)
-    for title, (head, rows) in {**tables, "By window": _windows(views)}.items():
+    for title, (head, rows) in {**tables, "By window": _windows_table(views)}.items():
         yield from (f"{title}:", TextTable(head, rows, range(1, len(head))))
     if remote is not None:
         yield (
@@ -182,17 +186,17 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     rows = _indices_of_largest(views.matrix.sum(axis=1))
     columns = _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_COLUMNS)
     counts = _rows_and_rest(views.matrix[:, used_columns], rows)
-    right = [_short(views.objects[used_columns[column]]) for column in columns]
+    column_names = [_shortened_name(views.objects[used_columns[column]]) for column in columns]
     counts = _rows_and_rest(counts.T, columns).T
-    down = [views.processors[row] for row in rows]
-    down += [_OTHERS] * (len(counts) - len(down))
-    right += [_OTHERS] * (counts.shape[1] - len(right))
+    row_names = [views.processors[row] for row in rows]
+    row_names += [_OTHERS] * (len(counts) - len(row_names))
+    column_names += [_OTHERS] * (counts.shape[1] - len(column_names))
     table = [
         [name, *map(_count_text, row), _count_text(row.sum())]
-        for name, row in zip(down, counts, strict=True)
+        for name, row in zip(row_names, counts, strict=True)
     ]
     table.append(["all", *map(_count_text, counts.sum(axis=0)), _count_text(counts.sum())])
-    return ["processor", *right, "all"], table
+    return ["processor", *column_names, "all"], table
 
 
 def _indices_of_largest(sums: Array, most: int = _MOST) -> list[int]:
@@ -208,13 +212,14 @@ def _rows_and_rest(counts: Array, indices: Sequence[int]) -> Array:
     return np.vstack([counts[indices], rest.sum(axis=0)]) if len(rest) else counts[indices]
 
 
-def _short(name: str) -> str:
+def _shortened_name(name: str) -> str:
     """Shorten a name, first by removing folders of a file in it."""
     name = _without_folders(name)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def _without_folders(name: str) -> str:
+    """Remove the folders of a file from the end of a name."""
     return re.sub(r"\((?:[^()]*/)?([^()/]*:[0-9]+)\)$", r"(\1)", name)
 
 
@@ -225,10 +230,12 @@ def _name_in_lines(name: str) -> str:
 
 
 def _count_text(value: float) -> str:
+    """Write a count; zero is empty."""
     return f"{value:.10g}" if value else ""
 
 
 def _concurrency_table(views: TraceViews) -> _HeadAndRows:
+    """Build the table of the time at each number of processors at useful work."""
     times = views.concurrency
     total = views.concurrency.sum()
     levels = [level for level in range(len(times)) if times[level] > 1e-9 * total]
@@ -237,12 +244,12 @@ def _concurrency_table(views: TraceViews) -> _HeadAndRows:
     for start in range(0, len(levels), step):
         group = levels[start : start + step]
         time = float(times[group].sum())
-        words = f"{group[0]}" if len(group) == 1 else f"{group[0]} to {group[-1]}"
-        rows.append([words, quantity(time, "s"), percent(time / total)])
+        levels_text = f"{group[0]}" if len(group) == 1 else f"{group[0]} to {group[-1]}"
+        rows.append([levels_text, quantity(time, "s"), percent(time / total)])
     return ["at useful work", "time", "part"], rows
 
 
-def _windows(views: TraceViews) -> _HeadAndRows:
+def _windows_table(views: TraceViews) -> _HeadAndRows:
     """Build the table of utilization, work by activity and contention by window; if there are many,
     windows are merged.
     """
@@ -271,7 +278,7 @@ def _windows(views: TraceViews) -> _HeadAndRows:
         for index, start in enumerate(starts)
     ]
     head = ["from"] if useful is None else ["from", "useful"]
-    return [*head, *map(_short, columns), *contended], rows
+    return [*head, *map(_shortened_name, columns), *contended], rows
 
 
 def draw_traces(
@@ -291,11 +298,11 @@ def draw_traces(
     order : the fill of each component in the pictures of a study
     words : titles of the cases, which traces may be of
     """
-    rows = max(len(trace.processors) for trace in traces.values())
-    tall = min(5.0, 1.6 + 0.14 * rows) if view in ("matrix", "utilization") else 2.1
+    most_processors = max(len(trace.processors) for trace in traces.values())
+    height = min(5.0, 1.6 + 0.14 * most_processors) if view in ("matrix", "utilization") else 2.1
     lines = _lines_of(traces) if view == "matrix" else [[name] for name in traces]
     width = _width_of(traces, lines) if view == "matrix" else _WIDTH
-    figure = sheet(width, 0.6 + tall * len(lines))
+    figure = sheet(width, 0.6 + height * len(lines))
     drawers = {
         "matrix": _draw_matrix,
         "utilization": _draw_utilization,
@@ -309,7 +316,7 @@ def draw_traces(
             )
     shown_labels = sorted(shares, key=lambda label: -shares[label])[:_MOST_BANDS]
     titles = _titles_of(traces, words)
-    for (name, views), axes in zip(traces.items(), _places(figure, lines), strict=True):
+    for (name, views), axes in zip(traces.items(), _axes_of_traces(figure, lines), strict=True):
         if view in drawers:
             drawers[view](axes, views)
         elif view == "work":
@@ -360,7 +367,7 @@ def _width_of(traces: Mapping[str, TraceViews], lines: Sequence[Sequence[str]]) 
     return min(_WIDTH, 0.7 * columns + 2.8 * most_in_line)
 
 
-def _places(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[Axes]:
+def _axes_of_traces(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[Axes]:
     """Yield the axes of each trace, line by line."""
     if max(map(len, lines)) == 1:
         yield from figure.subplots(len(lines), 1, squeeze=False)[:, 0]
@@ -384,7 +391,8 @@ def _titles_of(traces: Mapping[str, TraceViews], words: Words) -> dict[str, str]
     return titles
 
 
-def _time_axis(axes: Axes, views: TraceViews) -> float:
+def _label_time_axis(axes: Axes, views: TraceViews) -> float:
+    """Label the axis of time; return the size of its unit [s]."""
     unit, factor = choose_unit([float(views.edges[-1])], TIME)
     axes.set_xlabel(axis_title("time", unit))
     return factor
@@ -398,6 +406,7 @@ def _draw_shaded(
     label: str,
     **style: Any,
 ) -> None:
+    """Draw values by processor as shaded rows, with a scale."""
     shown_rows = values[:_MOST_DRAWN]
     axes.grid(visible=False)
     image = axes.pcolormesh(
@@ -413,12 +422,13 @@ def _draw_shaded(
     label_step = -(-len(shown_rows) // 16)
     axes.set_yticks(
         range(0, len(shown_rows), label_step),
-        [_short(name) for name in names[: len(shown_rows) : label_step]],
+        [_shortened_name(name) for name in names[: len(shown_rows) : label_step]],
     )
     axes.set_ylabel("processor")
 
 
 def _draw_matrix(axes: Axes, views: TraceViews) -> None:
+    """Draw the accesses of each processor to each object."""
     used_columns = np.flatnonzero(views.matrix.any(axis=0))
     columns = used_columns[
         _indices_of_largest(views.matrix[:, used_columns].sum(axis=0), _MOST_DRAWN)
@@ -431,7 +441,7 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     )
     _write_figures(axes, counts)
     label_step = -(-counts.shape[1] // 24)
-    names = [_short(views.objects[column]) for column in columns]
+    names = [_shortened_name(views.objects[column]) for column in columns]
     write_names_along(axes, names[::label_step] if label_step > 1 else names)
     if label_step > 1:
         axes.set_xticks(range(0, len(names), label_step), names[::label_step])
@@ -459,17 +469,18 @@ def _write_figures(axes: Axes, counts: Array) -> None:
     """Write the accesses into the cells of a matrix that is not large."""
     if max(counts.shape) > _MOST_FIGURES:
         return
-    dark = counts.max(initial=0.0) / 2
+    middle_count = counts.max(initial=0.0) / 2
     for row, column in zip(*np.nonzero(counts), strict=True):
         number = counts[row, column]
-        colour = "white" if number < dark else "black"
+        colour = "white" if number < middle_count else "black"
         axes.text(
             column, row, _count_text(number), color=colour, fontsize=6, ha="center", va="center"
         )
 
 
 def _draw_utilization(axes: Axes, views: TraceViews) -> None:
-    factor = _time_axis(axes, views)
+    """Draw the useful part of each window by processor."""
+    factor = _label_time_axis(axes, views)
     _draw_shaded(
         axes,
         views.edges / factor,
@@ -482,7 +493,8 @@ def _draw_utilization(axes: Axes, views: TraceViews) -> None:
 
 
 def _draw_concurrency(axes: Axes, views: TraceViews) -> None:
-    factor = _time_axis(axes, views)
+    """Draw the number of processors at useful work over time."""
+    factor = _label_time_axis(axes, views)
     axes.stairs(
         views.utilization.sum(axis=0), views.edges / factor, color=STROKES[0][0], baseline=None
     )
@@ -504,13 +516,13 @@ def _draw_work(
     """Draw stacked bands of activities, in the same colours for every trace; activities that are
     not shown are merged.
     """
-    factor = _time_axis(axes, views)
-    none = np.zeros(len(views.edges) - 1)
-    bands = {name: views.work.get(name, none) for name in shown_labels}
+    factor = _label_time_axis(axes, views)
+    zeros = np.zeros(len(views.edges) - 1)
+    bands = {name: views.work.get(name, zeros) for name in shown_labels}
     bands[_OTHERS] = np.sum(
-        [none, *(work for name, work in views.work.items() if name not in shown_labels)], axis=0
+        [zeros, *(work for name, work in views.work.items() if name not in shown_labels)], axis=0
     )
-    base = none
+    base = zeros
     fills = {**fills_of([*order, *bands]), **order}
     for name, work in bands.items():
         top = base + work / np.diff(views.edges)
@@ -531,11 +543,14 @@ def _draw_work(
 
 
 def _draw_contention(axes: Axes, views: TraceViews) -> None:
-    factor = _time_axis(axes, views)
+    """Draw the conflicts or waiting requests of each resource over time; equal lines are named in
+    the legend.
+    """
+    factor = _label_time_axis(axes, views)
     conflicts_drawn: dict[str, Array] = {}
     for (colour, _, dashes), (name, waits) in zip(STROKES, views.contention.items(), strict=False):
         waits_shown = waits if views.conflicts else waits / np.diff(views.edges)
-        same = next(
+        equal_label = next(
             (label for label, line in conflicts_drawn.items() if np.allclose(line, waits_shown)), ""
         )
         conflicts_drawn[name] = waits_shown
@@ -544,12 +559,12 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
             views.edges / factor,
             color=colour,
             linestyle=dashes,
-            label=_name_in_lines(name) + (f" (as {same})" if same else ""),
+            label=_name_in_lines(name) + (f" (as {equal_label})" if equal_label else ""),
             baseline=None,
         )
     if conflicts_drawn and not any(line.any() for line in conflicts_drawn.values()):
-        none = "no request conflicts with another" if views.conflicts else "nothing waits"
-        axes.text(0.5, 0.5, none, transform=axes.transAxes, ha="center")
+        message = "no request conflicts with another" if views.conflicts else "nothing waits"
+        axes.text(0.5, 0.5, message, transform=axes.transAxes, ha="center")
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
     axes.set_ylabel("conflicts" if views.conflicts else "waiting")
     if views.contention:

@@ -18,7 +18,7 @@ from slipstick_measure.fit.families import (
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.least_squares import fit
 from slipstick_measure.fit.rows import MeasuredRows
-from slipstick_measure.report.fits import fits_text, needed
+from slipstick_measure.report.fits import fits_text, main_findings
 
 
 def timings(p: Array, time: Array, **more: int) -> Timings:
@@ -68,7 +68,7 @@ def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
     truth = np.maximum(700 / POWERS, 70) + 300 / POWERS
     found = fits(noisy(POWERS, truth, seed), p=[32.0, 64.0])
     assert not found.has_law
-    lines = needed(found)
+    lines = main_findings(found)
     assert lines[0].startswith("Measured: ")
     assert lines[1].startswith("No law describes these rows: of the nearest, ")
     assert all("beyond the rows, as no law describes them" in each for each in found.warnings)

@@ -21,7 +21,7 @@ from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_measure.questions.fits import FitsResult
 from slipstick_measure.questions.measured import MeasuredResult
-from slipstick_measure.report.fits import needed
+from slipstick_measure.report.fits import main_findings
 from slipstick_papers.compare import CompareResult
 from slipstick_pictures.pictures import stacks
 from tests.questions import result_of
@@ -301,7 +301,7 @@ def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> 
     path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
     assert (
         "Efficiency is at least 60 % up to "
-        in needed(result_of(answered(path), FitsResult).fits["runs"])[1]
+        in main_findings(result_of(answered(path), FitsResult).fits["runs"])[1]
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from slipstick.answer import Value
 from slipstick.report.formatting import WIDTH
 from slipstick_measure.fit.comparison import IntervalSettings, fits
-from slipstick_measure.report.fits import fits_text, needed
+from slipstick_measure.report.fits import fits_text, main_findings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
@@ -43,7 +43,7 @@ def test_the_size_needed_is_said_with_its_interval_as_far_as_it_has_one() -> Non
         answer = replace(
             found.answers[0], values={**found.answers[0].values, "size_needed[64]": value}
         )
-        return needed(replace(found, answers=(answer,), efficiency=0.6))[-2]
+        return main_findings(replace(found, answers=(answer,), efficiency=0.6))[-2]
 
     found = fits(noisy(TRUTHS["coherency"], 0), ["usl"], intervals=IntervalSettings(draws=10))
     goal = "efficiency of 60 % at 64 processors"
