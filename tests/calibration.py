@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from slipstick_measure.calibration import host
-from slipstick_measure.calibration.analysis import HANDED, SPEC_LOCKS
+from slipstick_measure.calibration.analysis import ACCESSES_PER_CYCLE, SPEC_LOCKS
 from slipstick_measure.calibration.timing import Timing
 
 NOISE, REPETITIONS, CLOCK = 0.01, 21, 2e9
@@ -66,7 +66,7 @@ def times_of(known: Mapping[str, Any], seed: int = 1, cores: int = 2) -> list[Ti
             *(("lock", {"lock": name}, known["latency"]) for name in SPEC_LOCKS),
         ]
         for name, parties in product(SPEC_LOCKS, (1, 2)):
-            extra = (parties - 1) * HANDED[name] * (known["handed"] - known["own"])
+            extra = (parties - 1) * ACCESSES_PER_CYCLE[name] * (known["handed"] - known["own"])
             made.append(("turns", {"lock": name, "processors": parties}, 200e-9 + extra))
         made.append(("barrier", {"barrier": "central", "processors": 2}, known["central"]))
     chance = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError
 from slipstick_measure.calibration import host, timing
 from slipstick_measure.calibration.analysis import (
-    HANDED,
+    ACCESSES_PER_CYCLE,
     SPEC_LOCKS,
     HostValue,
     caches_of,
@@ -290,7 +290,7 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(
     assert "reads show 3 caches, the system reports 1" in words
 
 
-@pytest.mark.parametrize("lock", HANDED)
+@pytest.mark.parametrize("lock", ACCESSES_PER_CYCLE)
 def test_two_processors_that_use_a_lock_in_turn_hand_over_as_many_accesses(lock: str) -> None:
     given = {"kind": SPEC_LOCKS[lock], "latency": "12 ns", "access": "40 ns", "own": "3 ns"}
     machine = {"machine": 1, "extends": "two-socket-server", "locks": {lock: given}}
@@ -303,7 +303,9 @@ def test_two_processors_that_use_a_lock_in_turn_hand_over_as_many_accesses(lock:
     }
     found = solve("grain/unit", shape, machine=machine).values
     extra = float(found["time"].value or 0.0) - float(found["time_alone"].value or 0.0)
-    assert extra == pytest.approx(HANDED[lock] * 37e-9, rel=0.01)  # both want it at once at first
+    assert extra == pytest.approx(
+        ACCESSES_PER_CYCLE[lock] * 37e-9, rel=0.01
+    )  # both want it at once at first
 
 
 def test_repetitions_on_a_core_that_others_use_count_only_where_too_few_are_without(
