@@ -303,9 +303,8 @@ def test_two_processors_that_use_a_lock_in_turn_hand_over_as_many_accesses(lock:
     }
     found = solve("grain/unit", shape, machine=machine).values
     extra = float(found["time"].value or 0.0) - float(found["time_alone"].value or 0.0)
-    assert extra == pytest.approx(
-        ACCESSES_PER_CYCLE[lock] * 37e-9, rel=0.01
-    )  # both want it at once at first
+    handovers = ACCESSES_PER_CYCLE[lock]  # both want it at once at first
+    assert extra == pytest.approx(handovers * 37e-9, rel=0.01)
 
 
 def test_repetitions_on_a_core_that_others_use_count_only_where_too_few_are_without(
