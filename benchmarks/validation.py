@@ -116,7 +116,7 @@ def _groups(
             np.array(group.halves),
             (times or {}).get(group.name, 1.0),
         )
-        for group in found.found.groups
+        for group in found.estimation.groups
     ]
 
 
@@ -171,7 +171,7 @@ def left_out_sets(path: Path, kind: str = "") -> list[Group]:
     sets = found.sets
     for name, each in sets.items():
         print(f"\n{name}: {each.split}")
-        for group in each.found.groups:
+        for group in each.estimation.groups:
             print(
                 f"  {group.name:<45} {group.rows:>4} rows: median {group.median:6.1%}, with sign"
                 f" {group.bias:+6.1%}, 90 % below {group.ninth:6.1%}, held {group.coverage:4.0%},"
@@ -180,9 +180,9 @@ def left_out_sets(path: Path, kind: str = "") -> list[Group]:
         for peer, error, of, _ in each.peers:
             print(f"  published: {peer} {error:.1%} ({of})")
         print(
-            f"  median of groups {median(each.errors):.1%}, held {each.held:.0%}, interval score"
-            f" {each.found.score or np.nan:.3f}, by other groups' errors"
-            f" {each.found.simple_score or np.nan:.3f}"
+            f"  median of groups {median(each.errors):.1%}, held {each.coverage:.0%}, interval score"
+            f" {each.estimation.score or np.nan:.3f}, by other groups' errors"
+            f" {each.estimation.simple_score or np.nan:.3f}"
         )
     return [group for name, each in sets.items() for group in _groups(f"{kind}{name}", each)]
 

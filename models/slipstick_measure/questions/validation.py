@@ -93,8 +93,8 @@ class ValidationResult(QuestionResult):
         """Return the errors of the first sets."""
         return [
             f"{as_words(name)}: {with_noun(rows_in_set(validation_set), 'published value')}"
-            f" predicted with a median error of {percent(median(validation_set.errors), 2)} (worst of"
-            f" {with_noun(len(validation_set.errors), 'group')}:"
+            f" predicted with a median error of {percent(median(validation_set.errors), 2)} (worst"
+            f" of {with_noun(len(validation_set.errors), 'group')}:"
             f" {percent(max(validation_set.errors), 2)})"
             for name, validation_set in [*self.sets.items()][:2]
         ]

@@ -95,7 +95,8 @@ def trace_sentence(views: TraceViews) -> str:
     )
     return (
         f"{sentence}, on average {plain_decimal(answer['concurrency'] or 0.0)} of them at"
-        f" useful work, at most {answer['largest_concurrency']:g}; processors lost: {losses or 'none'}"
+        f" useful work, at most {answer['largest_concurrency']:g};"
+        f" processors lost: {losses or 'none'}"
     )
 
 
