@@ -180,8 +180,8 @@ def left_out_sets(path: Path, kind: str = "") -> list[Group]:
         for peer, error, of, _ in each.peers:
             print(f"  published: {peer} {error:.1%} ({of})")
         print(
-            f"  median of groups {median(each.errors):.1%}, held {each.coverage:.0%}, interval score"
-            f" {each.estimation.score or np.nan:.3f}, by other groups' errors"
+            f"  median of groups {median(each.errors):.1%}, held {each.coverage:.0%},"
+            f" interval score {each.estimation.score or np.nan:.3f}, by other groups' errors"
             f" {each.estimation.simple_score or np.nan:.3f}"
         )
     return [group for name, each in sets.items() for group in _groups(f"{kind}{name}", each)]
