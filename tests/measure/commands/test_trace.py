@@ -270,7 +270,7 @@ def test_a_check_finds_what_is_wrong_with_a_trace_and_books_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "slipstick_measure.traces.trace.TraceColumns._booked_trace",
+        "slipstick_measure.traces.trace.TraceColumns._book_trace",
         lambda *_: pytest.fail("booked"),
     )
     head = "time [s],processor,event"
