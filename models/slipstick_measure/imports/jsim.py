@@ -542,7 +542,7 @@ class _JsimReader:
         )
 
     def split_stream(self, stream: str, members: list[str], shared: list[str]) -> None:
-        """Give the customers of a stream classes of their own in the place of classes that they
+        """Add classes for the customers of a stream, in the place of classes that they
         share with other streams.
         """
         new_names = {name: f"{name} of {stream}" for name in shared}
