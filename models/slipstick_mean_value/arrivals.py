@@ -283,13 +283,21 @@ class ArrivalState:
                     time,
                     RandomTime(time / nonzero(number_ahead), mean_variance),
                 )
-        waits = {}
+        if queue.sharing:
+            return {
+                visit.index: self._wait(
+                    queue, visit, [replace(delay, time=delay.time * mean_services[visit.index])]
+                )
+                for visit in queue.visits
+                for delay in [delay_by_queue[visit.queue]]
+            }
+        # Every visit of one queue has the same wait, which is computed at the first of them.
+        wait_by_queue: dict[str, RandomTime] = {}
         for visit in queue.visits:
-            delay = delay_by_queue[visit.queue]
-            if queue.sharing:
-                delay = replace(delay, time=delay.time * mean_services[visit.index])
-            waits[visit.index] = self._wait(queue, visit, [delay])
-        return waits
+            if visit.queue not in wait_by_queue:
+                delay = delay_by_queue[visit.queue]
+                wait_by_queue[visit.queue] = self._wait(queue, visit, [delay])
+        return {visit.index: wait_by_queue[visit.queue] for visit in queue.visits}
 
     def _delays_at_visit(self, queue: Queue, visit: Visit, own_service: Array | None) -> _Delays:
         """Return how long an arriving processor waits at a visit, by the visits whose processors

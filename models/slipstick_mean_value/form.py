@@ -72,7 +72,7 @@ from slipstick_mean_value.product_form import (
 from slipstick_mean_value.programs import solve_phases, solve_supersteps
 from slipstick_mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
 
-_FEW_PROCESSORS = 4.0
+_FEW_PROCESSORS = 2.0
 """Processors with which a model is tried, to see whether it is refused."""
 
 

@@ -184,3 +184,54 @@ def test_a_saturated_last_come_station_of_one_group_leaves_the_others_their_inte
         assert time.low is not None
         assert time.high is not None
         assert time.low < known < time.high
+
+
+def test_groups_of_which_the_oldest_wait_for_longer_than_a_run_have_no_interval() -> None:
+    """The slowest change among 209 states takes 65 days in the mean: whichever customers are at the
+    bottom stay there for a run of 15 million events, which is 31 hours. The chain is exact.
+    """
+    counts, thinks, services = (5, 3), (0.001, 0.002), (0.01, 0.02)
+    rates: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
+    # A state lists the groups of those present, the oldest first and the one in service last.
+    states: list[tuple[int, ...]] = [()]
+    for state in states:
+        targets = [(state[:-1], 1 / services[state[-1]])] if state else []
+        for group in (0, 1):
+            joined = (*state[:-1], group, *state[-1:])
+            targets.append((joined, (counts[group] - state.count(group)) / thinks[group]))
+        for target, rate in targets:
+            if rate and target not in states:
+                states.append(target)
+            rates[state, target] = rate
+    generator = np.zeros((len(states), len(states)))
+    for (state, target), rate in rates.items():
+        if rate:
+            generator[states.index(state), states.index(target)] = rate
+    generator -= np.diag(generator.sum(axis=1))
+    relaxation_rate = np.sort(-np.linalg.eigvals(generator).real)[1]
+    assert len(states) == 209
+    assert 1 / relaxation_rate == pytest.approx(5.65e6, rel=0.01)
+    balance = generator.T.copy()
+    balance[-1] = 1
+    probabilities = np.linalg.solve(balance, np.eye(len(states))[-1])
+    times = [
+        count
+        * service_time
+        / sum(p for s, p in zip(states, probabilities, strict=True) if s and s[-1] == group)
+        for group, (count, service_time) in enumerate(zip(counts, services, strict=True))
+    ]
+    cycles = {
+        name: delay(think, name=f"think-{name}", scv=1.0)
+        >> service("disk", service_time, name=f"read-{name}", scv=1.0)
+        for name, think, service_time in zip("ab", thinks, services, strict=True)
+    }
+    model = grouped_model(
+        {name: (count, cycle) for (name, cycle), count in zip(cycles.items(), counts, strict=True)},
+        resources={"disk": Station(1, "lcfs")},
+    )
+    exact_answer = solve(model)
+    assert exact_answer.exact
+    assert [exact_answer[f"time[{name}]"] for name in "ab"] == pytest.approx(times, rel=1e-6)
+    simulated = solve(model, method="simulation", simulation=Simulation(events=300_000))
+    assert simulated.converged is False
+    assert simulated.values["time[a]"].low is None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 
 from slipstick.answer import Answer
+from slipstick.errors import SlipstickError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import barrier, choose, delay, hold, repeat, service, then
@@ -34,9 +36,11 @@ from slipstick.random_times import (
 )
 from slipstick.sim.settings import Simulation
 from slipstick.structure import lumping
-from slipstick_mean_value import arrivals, closed
+from slipstick.vocabulary import KNOWN
+from slipstick_mean_value import arrivals, closed, form
 from slipstick_mean_value.closed import Recursion
 from slipstick_mean_value.form import MeanValue
+from tests.every_step import every_model
 from tests.simulation import solve
 from tests.strategies import RESOURCES, activities, quick
 
@@ -376,3 +380,41 @@ def test_what_would_take_hours_is_left_to_simulation() -> None:
         == "mean-value would follow 2001 visits to resources; the limit is 2,000: simulate it, or"
         " allow more with --limit visits=2100 (limits: in a study, limits= in Python)"
     )
+
+
+def test_the_wait_of_visits_to_one_queue_is_computed_once_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The wait at a queue in order of arrival depends on no visit of its own: with 12 steps at one
+    station it was computed 12 times.
+    """
+    computed_visits = []
+    original_wait = arrivals.ArrivalState._wait
+
+    def counted_wait(state, queue, visit, delays):  # type: ignore[no-untyped-def]
+        computed_visits.append(visit.index)
+        return original_wait(state, queue, visit, delays)
+
+    monkeypatch.setattr(arrivals.ArrivalState, "_wait", counted_wait)
+    services = [service("disk", 0.01 * (i + 1), name=f"s{i}", scv=i % 3) for i in range(12)]
+    model = closed_model(
+        then(delay(1.0, name="think", scv=1.0), *services), 3, resources={"disk": Station()}
+    )
+    MeanValue(model).points({}).answer(0)
+    assert set(computed_visits) == {computed_visits[0]}
+
+
+def test_which_parts_are_refused_depends_on_no_number_of_processors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A model is tried with two processors; with more of them the same models are refused."""
+    models: list[Model] = []
+    for title, build in every_model():
+        if title.endswith("alone, 3 processors, scv 1"):
+            with suppress(SlipstickError):
+                models.append(build())
+    models = [model for model in models if model.constructs <= KNOWN["mean-value"]]
+    assert len(models) > 10
+    refused_models = [MeanValue(model).refuses() for model in models]
+    monkeypatch.setattr(form, "_FEW_PROCESSORS", 4.0)
+    assert refused_models == [MeanValue(model).refuses() for model in models]
