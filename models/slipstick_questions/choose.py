@@ -758,14 +758,26 @@ def _first_headline(choice: ChosenPoints, words: Words, lead: str, case: str) ->
     if not choice.found:
         return _headline_without_choice(choice, words, case)
     best = choice.found[0]
-    point = _point_text(choice, best, words, True)
+    point = _point_sentence(choice, best, words, lead)
     values = _limited_value_texts(choice, best, words)
     values_in_words = f"; then {join_phrases(values)}" if values else ""
-    mark = ":" if len(choice.units) == 1 and not point[:1].isdigit() else ","
     return (
-        f"{lead} {point}{_objective_text(choice, words, mark)}{values_in_words}"
+        f"{point}{_objective_text(choice, words, ',')}{values_in_words}"
         f"{_rival_clause(choice, words)}"
     )
+
+
+def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, lead: str) -> str:
+    """Return the beginning of a sentence and the chosen point. The amount of a single quantity
+    follows the verb, since its meaning may itself end with a noun that seems to have the amount.
+    """
+    phrase = _point_text(choice, answer, words, True)
+    amount = _point_text(choice, answer, words, False)
+    verb = " is"
+    if len(choice.units) > 1 or not lead.endswith(verb) or not phrase.endswith(f" of {amount}"):
+        return f"{lead} {phrase}"
+    (path,) = choice.units
+    return f"{lead.removesuffix(verb)} {words.quantity(path)}{verb} {amount}"
 
 
 def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:

@@ -385,7 +385,7 @@ choose:
         (
             "Can a cycle end within 8 ms?",
             CHOSEN,
-            "Yes: the best is a work of a step of 5 ms:",
+            "Yes: the best work of a step is 5 ms,",
         ),
     ],
     ids=["sought", "sought in vain", "methods", "opposite", "statement", "choice"],
