@@ -761,10 +761,7 @@ def _first_headline(choice: ChosenPoints, words: Words, lead: str, case: str) ->
     point = _point_sentence(choice, best, words, lead)
     values = _limited_value_texts(choice, best, words)
     values_in_words = f"; then {join_phrases(values)}" if values else ""
-    return (
-        f"{point}{_objective_text(choice, words, ',')}{values_in_words}"
-        f"{_rival_clause(choice, words)}"
-    )
+    return f"{point}{_objective_text(choice, words)}{values_in_words}{_rival_clause(choice, words)}"
 
 
 def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, lead: str) -> str:
@@ -785,7 +782,7 @@ def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
     if not choice.found:
         return _headline_without_choice(choice, words, case)
     point = _point_text(choice, choice.found[0], words, False)
-    return f"{case}: {point}{_objective_text(choice, words, ',')}{_rival_clause(choice, words)}"
+    return f"{case}: {point}{_objective_text(choice, words)}{_rival_clause(choice, words)}"
 
 
 def _headline_without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
@@ -793,8 +790,8 @@ def _headline_without_choice(choice: ChosenPoints, words: Words, case: str) -> s
     return f"{case}: {reason}" if case else reason
 
 
-def _objective_text(choice: ChosenPoints, words: Words, mark: str) -> str:
-    """Return the objective with its least value, after a punctuation mark; empty if the objective
+def _objective_text(choice: ChosenPoints, words: Words) -> str:
+    """Return the objective with its least value, after a comma; empty if the objective
     is one of the chosen quantities, since the sentence has its value already.
     """
     if choice.objective in choice.units:
@@ -805,7 +802,7 @@ def _objective_text(choice: ChosenPoints, words: Words, mark: str) -> str:
     amount = _quantity_text(choice.found[0], OBJECTIVE)
     if choice.currency and amount.isdigit():
         amount = f"{int(amount):,}"
-    return f"{mark} {objective} {amount} {choice.currency}".rstrip()
+    return f", {objective} {amount} {choice.currency}".rstrip()
 
 
 def _is_cost(objective: str) -> bool:
