@@ -106,7 +106,8 @@ def test_the_rest_of_the_table_is_one_of_its_own_kind() -> None:
 def test_the_table_holds_what_is_documented() -> None:
     assert (
         spelt(TIME)
-        == "day h min month ms ns ps s us week year \N{MICRO SIGN}s \N{GREEK SMALL LETTER MU}s"
+        == "day days h min month months ms ns ps s us week weeks year years \N{MICRO SIGN}s"
+        " \N{GREEK SMALL LETTER MU}s"
     )
     assert (
         spelt(BYTES)
@@ -120,6 +121,12 @@ def test_the_table_holds_what_is_documented() -> None:
 def test_a_year_is_365_and_a_quarter_days_and_a_month_a_twelfth_of_it() -> None:
     assert parse_unit("year")[0] == Fraction("365.25") * parse_unit("day")[0]
     assert parse_unit("month")[0] * 12 == parse_unit("year")[0]
+
+
+@pytest.mark.parametrize("span", ["day", "week", "month", "year"])
+def test_long_times_may_be_plural(span: str) -> None:
+    assert parse(f"3 {span}s") == parse(f"3 {span}")
+    assert parse(f"2 /{span}s") == parse(f"2 /{span}")
 
 
 # --- reading ---
@@ -251,10 +258,10 @@ def test_a_thousand_quantities() -> None:
         ("usec", "did you mean 'us'?"),
         ("msec", "did you mean 'ms'?"),
         ("nanoseconds", "write 'ns'"),
-        ("minutes", "did you mean 'min'?"),
+        ("minutes", "write 'min'"),
         ("hr", "write 'h'"),
-        ("d", "write 'day'"),
-        ("yr", "write 'year'"),
+        ("d", "write 'days'"),
+        ("yr", "write 'years'"),
         ("bits", "did you mean 'bit'?"),
         ("bytes", "write 'B'"),
         ("percent", "write '%'"),
@@ -420,9 +427,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         (6050, "s", "100.8 min"),
         (7200, "s", "2 h"),
         (100_000, "s", "27.78 h"),
-        (172_800, "s", "2 day"),
-        (1e7, "s", "115.7 day"),
-        (1e8, "s", "3.169 year"),
+        (172_800, "s", "2 days"),
+        (1e7, "s", "115.7 days"),
+        (1e8, "s", "3.169 years"),
         (0, "B", "0 B"),
         (0.3, "B", "0.3 B"),
         (1000, "B", "1000 B"),

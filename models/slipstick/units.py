@@ -3,8 +3,8 @@
 A quantity is a number, an optional space and a unit expression: units joined by a space or ``*``,
 divided by ``/``, raised by ``^``: ``0.08 us/B``, ``0.3 /s``, ``2 B*op/s^2``. A space binds closer
 than ``/``, as in the text of a `Dimension`: ``s/B op`` is s/(B op). A ``*`` after ``/`` could be
-read in two ways and is refused. A year is 365.25 days, a month a twelfth of it; 8 bit are 1 B; 1 Hz
-is 1 cycle/s.
+read in two ways and is refused. A year is 365.25 days, a month a twelfth of it; days, weeks, months
+and years may be plural; 8 bit are 1 B; 1 Hz is 1 cycle/s.
 
 Why this shape: this is the only place where a prefix is spelt. Factors are exact and the product is
 rounded once, so a text has one value wherever it is read. Whatever two people could read
@@ -49,6 +49,7 @@ _SECONDS_BY_SPAN = {
     "month": 2_629_800,
     "year": 31_557_600,
 }
+_SPANS_WITH_PLURAL = ("day", "week", "month", "year")
 _UNIT_ROWS = (  # unit, its size in base units, their dimension, the prefixes it takes
     *((base, Fraction(1), base, "") for base in BASES),
     ("s", Fraction(1), "s", " ".join(f"m{_MICRO}np")),
@@ -58,6 +59,7 @@ _UNIT_ROWS = (  # unit, its size in base units, their dimension, the prefixes it
     ("op", Fraction(1), "op", "k M G T P E"),
     ("%", Fraction(1, 100), "1", ""),
     *((span, Fraction(size), "s", "") for span, size in _SECONDS_BY_SPAN.items()),
+    *((f"{span}s", Fraction(_SECONDS_BY_SPAN[span]), "s", "") for span in _SPANS_WITH_PLURAL),
     ("1", Fraction(1), "1", ""),
     *((counted, Fraction(1), "1", "") for counted in ("req", "reqs", "requests")),
     *((rate, Fraction(1), "1/s", "") for rate in ("rps", "qps")),
@@ -291,8 +293,8 @@ def _unit_power(unit_word: str) -> tuple[Fraction, Dimension]:
 
 _SYNONYMS = (  # a unit, then what else people call it that `did_you_mean` would not find
     "s sec secs second seconds, ms millisecond milliseconds, us microsecond microseconds, ns"
-    " nanosecond nanoseconds, h hr hrs hour hours, day d, week w wk, year y yr yrs, B byte bytes,"
-    " message msg, % percent, / per"
+    " nanosecond nanoseconds, h hr hrs hour hours, min mins minute minutes, days d, weeks w wk,"
+    " years y yr yrs, B byte bytes, message msg, % percent, / per"
 )
 
 
@@ -335,7 +337,7 @@ def _spelling_hint(unit_name: str) -> str:
     )
 
 
-_LONG_TIMES = ("min", "h", "day", "year")
+_LONG_TIMES = ("min", "h", "days", "years")
 _TIME_UNITS = "ns us ms s"
 _BYTE_UNITS = "B kB MB GB TB PB EB"
 _OPERATION_UNITS = "op kop Mop Gop Top Pop Eop"
@@ -433,7 +435,7 @@ def _suitable_unit(
     largest_value = (
         float(f"{max(absolute_values, default=0.0):.{digits - 1}e}") or 1.0
     )  # 999.99 us are 1 ms, nothing is 0 s
-    # From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 day.
+    # From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 days.
     fitting_units = [
         unit_and_factor
         for unit_and_factor in units_and_factors
