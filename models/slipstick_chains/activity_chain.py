@@ -111,7 +111,6 @@ Outcomes = Iterable[tuple[Any, Any]]
 Happening = tuple[tuple[Any, ...], Sequence[int], Outcomes]
 """Names of what happens at an instant, the units of each counter after it, and what may follow."""
 
-_OTHER_METHODS = f"{MEAN_VALUE} or {SIMULATION}"
 """Methods for what a chain does not take."""
 
 _PartOfServer = tuple[str, bool, float]
@@ -140,10 +139,6 @@ abandoned or turned away, and as an attempt is given up; no resource has a blank
 
 BURST = "burst of "
 """Begins the name of a counter that is 1 while a stream is in a burst."""
-
-MOST_CALLS_KEPT = 12
-"""Tries of which a state holds how each has ended: 2^12 ways. Of failures in a row their number is
-enough."""
 
 MOST_BY_DEFAULT = 300
 """States of a Markov chain up to which it answers where no method is named: 0.03 s in the mean,
@@ -271,6 +266,12 @@ class ChainFromStart(ActivityChain):
     added_constructs = frozenset({STREAMS, SEVERAL_STREAMS, BURSTS})
 
 
+def _other_methods(model: Model) -> str:
+    """Return the other methods that may solve a model, in words."""
+    knows_constructs = model.constructs <= KNOWN[MEAN_VALUE]
+    return f"{MEAN_VALUE} or {SIMULATION}" if knows_constructs else SIMULATION
+
+
 class _Unfit(NamedTuple):
     """The reason why a Markov chain cannot represent a part of a model.
 
@@ -324,7 +325,7 @@ def _unfit_parts(
     for node in each_once(model.bodies):
         resource = model.resources.get(node.uses[0]) if node.uses else None
         if is_parallel(node) or node.use == ASKED:
-            methods = "simulation" if node.use == ASKED else _OTHER_METHODS
+            methods = "simulation" if node.use == ASKED else _other_methods(model)
             yield _Unfit(f"one thing at a time of a processor, so no {node.kind}", "", methods)
         elif isinstance(node, act.Hold) and node.permits is not None:
             capacity = model.resources[node.resource].capacity
@@ -351,7 +352,7 @@ def _unfit_parts(
             yield _Unfit(f"no steps of the kind {node.kind}, for which it has no rule")
         elif node.uses and resource is None:
             accepted = f"no processor as a resource, as {node!r:.80} needs"
-            yield _Unfit(accepted, "", _OTHER_METHODS)
+            yield _Unfit(accepted, "", _other_methods(model))
         elif (
             isinstance(node, act.Step)
             and node.scv < LEAST_SCV
@@ -377,11 +378,6 @@ def _unfit_breaker(name: str, breaker: Breaker) -> _Unfit | None:
     if breaker.scv != 1:
         accepted = f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
         return _Unfit(accepted, "write scv: 1")
-    if breaker.calls > MOST_CALLS_KEPT and breaker.calls != breaker.failures:
-        accepted = (
-            f"circuit breakers that look back at up to {MOST_CALLS_KEPT} calls, and {name} at"
-        )
-        return _Unfit(f"{accepted} {breaker.calls}")
     return None
 
 
@@ -818,12 +814,12 @@ class _States:
         value_by_expr: Mapping[Expr, Array],
         cycles: Sequence[tuple[Any, int]],
         rounds: Expr | None,
-        alternatives: str = f"ask for {_OTHER_METHODS}",
+        alternatives: str = "",
         streams: Mapping[int, _FollowedArrivals] | None = None,
     ) -> None:
         self.model = model
         self._streams = streams or {}
-        self.alternatives = alternatives
+        self.alternatives = alternatives or f"ask for {_other_methods(model)}"
         self._value_by_expr = value_by_expr
         self.rounds = rounds
         self._resources: Mapping[str, Any] = model.resources
@@ -850,6 +846,9 @@ class _States:
         bursts = [BURST + str(kind) for kind, stream in self._streams.items() if stream.bursts]
         self.first_units = [*model.counters.values(), *(0 for _ in (*self.breakers, *bursts))]
         self._unit_names = [*model.counters, *self.breakers, *bursts]
+        # Failures that a closed breaker remembers, and the number of each such window.
+        self._windows = [0]
+        self._number_by_window = {0: 0}
         self.event_names: list[int | str] = [*range(len(cycles)), *model.resources, *model.counters]
         self.event_names += [REFUSED + name for name in self.breakers]
         attempted_resources = dict.fromkeys(
@@ -909,8 +908,16 @@ class _States:
 
     def least_state_count(self) -> int:
         """Return a lower bound of the number of states: the number of ways to spread the processors
-        of each kind over the phases of delays.
+        of each kind over the phases of delays, or of windows of outcomes of a circuit breaker.
         """
+        most_windows = max(
+            (math.comb(breaker.calls, breaker.failures - 1) for breaker in self.breakers.values()),
+            default=1,
+        )
+        return max(most_windows, self._least_spread_count())
+
+    def _least_spread_count(self) -> int:
+        """Return the number of ways to spread the processors over the phases of delays."""
         # Barriers and counters keep some combinations of phases from occurring, and how many is not
         # known before the exploration.
         if any(node.use in (MET, TAKEN) for node in self._nodes):
@@ -1569,13 +1576,33 @@ class _States:
         outcomes = _with_replaced_position(positions, processor, onward)
         if not is_counted:
             return names, units, outcomes
-        state = _after_outcome(self.breakers[name], units[self._unit_names.index(name)], has_failed)
+        state = self._breaker_state_after_try(
+            self.breakers[name], units[self._unit_names.index(name)], has_failed
+        )
         if state == OPEN:
             outcomes = [
                 (probability, self._with_uncounted_tries(positions_after, name))
                 for probability, positions_after in outcomes
             ]
         return names, self._with_breaker_state(units, name, state), outcomes
+
+    def _breaker_state_after_try(self, breaker: Breaker, state: int, has_failed: bool) -> int:
+        """Return the state of a circuit breaker after a try: open, half-open, or closed with the
+        number of its window of outcomes.
+        """
+        if state < OPEN:
+            begun, passed = _trials(breaker, state)
+            if has_failed:
+                return OPEN
+            return 0 if passed + 1 == breaker.trials else _half_open(breaker, begun, passed + 1)
+        outcomes = 2 * self._windows[state] + has_failed
+        if outcomes.bit_count() == breaker.failures:
+            return OPEN
+        window = _remembered(breaker, outcomes)
+        if window not in self._number_by_window:
+            self._number_by_window[window] = len(self._windows)
+            self._windows.append(window)
+        return self._number_by_window[window]
 
     def _giving_up_names(self, number: int, tries: int) -> tuple[str, ...]:
         """Name what happens as an attempt is given up after its last try has failed."""
@@ -2064,22 +2091,27 @@ def _trials(breaker: Breaker, state: int) -> tuple[int, int]:
     return divmod(OPEN - 1 - state, breaker.trials + 1) if state < OPEN else (-1, 0)
 
 
-def _after_outcome(breaker: Breaker, state: int, has_failed: bool) -> int:
-    """Return the state of a circuit breaker after a try: closed with its failures in a row, or with
-    how each of the last tries has ended as a number of base 2; open, or half-open.
+def _remembered(breaker: Breaker, outcomes: int) -> int:
+    """Return the outcomes of the last tries without the failures that are too old to open a circuit
+    breaker together with later ones.
+
+    The oldest failure counts only if a row of failures, as many as are missing, would still open
+    the breaker because of it. The windows that remain are as few as the meaning of the breaker
+    allows: of failures in a row only their number, and of 5 among 20 calls 4,845 in place of 2^20.
+
+    Parameters
+    ----------
+    breaker : whose rule decides
+    outcomes : a number of base 2 with a 1 for each failure; the latest try is the last digit
+
+    >>> bin(_remembered(Breaker(3, 30.0, of=4), 0b101)), bin(_remembered(Breaker(3, 30.0), 0b101))
+    ('0b101', '0b1')
     """
-    if state < OPEN:
-        begun, passed = _trials(breaker, state)
-        if has_failed:
-            return OPEN
-        return 0 if passed + 1 == breaker.trials else _half_open(breaker, begun, passed + 1)
-    if breaker.calls == breaker.failures:
-        in_a_row = state + 1 if has_failed else 0
-        return OPEN if in_a_row == breaker.failures else in_a_row
-    outcomes = 2 * state + has_failed
-    # The oldest of them is forgotten with the next.
-    forgotten = outcomes % 2 ** (breaker.calls - 1)
-    return OPEN if outcomes.bit_count() >= breaker.failures else forgotten
+    while (
+        outcomes and outcomes.bit_length() + breaker.failures - outcomes.bit_count() > breaker.calls
+    ):
+        outcomes -= 1 << outcomes.bit_length() - 1
+    return outcomes
 
 
 def _with_moved_processor(

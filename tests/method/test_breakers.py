@@ -5,7 +5,7 @@ and by sums over renewals, birth and death, and sequences of outcomes that share
 from __future__ import annotations
 
 from itertools import product
-from math import exp, prod
+from math import comb, exp, prod
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,7 @@ from slipstick.model.system import (
     grouped_model,
     open_model,
 )
+from slipstick_chains.activity_chain import _remembered
 from tests.sim.test_same import check_same
 
 SETTINGS = Simulation(seed=11, events=250_000, precision=1e-9)
@@ -94,11 +95,13 @@ def shares_by_renewal(failures: int, of: int, trials: int) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("failures", "of", "trials"), [(1, 1, 1), (3, 3, 1), (2, 4, 2), (3, 5, 1), (2, 2, 4)]
+    ("failures", "of", "trials"),
+    [(1, 1, 1), (3, 3, 1), (2, 4, 2), (3, 5, 1), (2, 2, 4), (3, 16, 1)],
 )
 def test_one_customer_has_the_shares_of_a_renewal(failures: int, of: int, trials: int) -> None:
     model = alone(guard(failures, of, trials))
-    chain, simulated = solve(model), solve(model, method="simulation", simulation=SETTINGS)
+    chain = solve(model) if of < 16 else solve(model, method="markov-chain")
+    simulated = solve(model, method="simulation", simulation=SETTINGS)
     assert chain.method == "markov-chain"
     assert chain.exact
     for name, share in shares_by_renewal(failures, of, trials).items():
@@ -368,10 +371,37 @@ def test_both_kernels_cut_services_alike(discipline: str) -> None:
     check_same(flatten(model).plan, 4000)
 
 
+@pytest.mark.parametrize(("failures", "of"), [(5, 5), (2, 100), (3, 16), (4, 9)])
+def test_a_chain_tells_as_few_windows_as_there_are(failures: int, of: int) -> None:
+    """A window with j failures counts if the oldest can still open the breaker: C(n, k - 1) do."""
+    seen, new = {0}, [0]
+    while new:
+        window = new.pop()
+        for outcomes in (2 * window, 2 * window + 1):
+            after = _remembered(guard(failures, of), outcomes)
+            if outcomes.bit_count() < failures and after not in seen:
+                seen.add(after)
+                new.append(after)
+    assert len(seen) == comb(of, failures - 1)
+
+
+def test_a_breaker_that_looks_back_at_many_calls_is_solved_by_its_windows() -> None:
+    chain = solve(crowded(guard(2, 60), "wait"), method="markov-chain")
+    simulated = solve(crowded(guard(2, 60), "wait"), method="simulation", simulation=SETTINGS)
+    for name in ("time", "open_share[guard]", "refused_share[guard]", "goodput[disk]"):
+        assert_near(simulated, name, chain[name] or 0.0)
+
+
 def test_methods_refuse_what_they_cannot_follow() -> None:
     for breaker, message in (
         (guard(2, scv=0.0), "exponential open times of circuit breakers, and guard has scv 0"),
-        (guard(2, 13), "circuit breakers that look back at up to 12 calls, and guard at 13"),
+        (
+            guard(10, 20),
+            (
+                "the chain of model has at least 1.68e+05 states; the limit is 30,000: ask for"
+                " simulation, or"
+            ),
+        ),
     ):
         with pytest.raises(NoAnswerError) as raised:
             solve(alone(breaker), method="markov-chain")
