@@ -768,13 +768,21 @@ def _point_sentence(choice: ChosenPoints, answer: Answer, words: Words, lead: st
     """Return the beginning of a sentence and the chosen point. The amount of a single quantity
     follows the verb, since its meaning may itself end with a noun that seems to have the amount.
     """
-    phrase = _point_text(choice, answer, words, True)
-    amount = _point_text(choice, answer, words, False)
     verb = " is"
-    if len(choice.units) > 1 or not lead.endswith(verb) or not phrase.endswith(f" of {amount}"):
-        return f"{lead} {phrase}"
+    if not lead.endswith(verb) or not _has_amount_last(choice, answer, words):
+        return f"{lead} {_point_text(choice, answer, words, True)}"
     (path,) = choice.units
+    amount = _point_text(choice, answer, words, False)
     return f"{lead.removesuffix(verb)} {words.quantity(path)}{verb} {amount}"
+
+
+def _has_amount_last(choice: ChosenPoints, answer: Answer, words: Words) -> bool:
+    """Return whether a single quantity is chosen, in whose phrase the amount follows the meaning:
+    "a wait before each flush of 1 ms", but "3 servers".
+    """
+    amount = _point_text(choice, answer, words, False)
+    phrase = _point_text(choice, answer, words, True)
+    return len(choice.units) == 1 and phrase.endswith(f" of {amount}")
 
 
 def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
@@ -862,7 +870,9 @@ def _rival_clause(choice: ChosenPoints, words: Words) -> str:
     undecided_points = [*choice.undecided, *choice.rivals][:1]
     if not undecided_points:
         return ""
-    point = _point_text(choice, undecided_points[0], words, True)
+    # The sentence has the meaning of a single quantity already.
+    has_meaning = not _has_amount_last(choice, undecided_points[0], words)
+    point = _point_text(choice, undecided_points[0], words, has_meaning)
     range_in_words = " within the ranges" if choice.ranges else ""
     return f"; it is undecided{range_in_words} whether {point} would be better"
 

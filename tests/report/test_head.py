@@ -162,6 +162,26 @@ def test_a_choice_has_a_sentence_in_every_state(
     assert not paths_in(expected)
 
 
+def test_the_meaning_of_a_single_quantity_is_written_once() -> None:
+    words = Words(meanings={"parameters.delay": "wait before each flush"})
+    best = replace(POINT, point={"parameters.delay": 1e-3})
+    later = replace(POINT, point={"parameters.delay": 2e-3})
+    choice = replace(
+        CHOICE,
+        units={"parameters.delay": "s"},
+        objective="time",
+        conditions=(),
+        found=(best,),
+        undecided=(later,),
+    )
+    assert ChooseResult((choice,)).headline(words) == [
+        (
+            "The best wait before each flush is 1 ms, time 27; it is undecided whether 2 ms would"
+            " be better"
+        )
+    ]
+
+
 ACTIVITY = """\
 activity: 1
 title: A program
