@@ -309,17 +309,48 @@ def drawn_crossings(
     )
 
 
-def crossing_words(low: float | None, high: float | None, part: float | None) -> str:
-    """Return in brackets the band of years in which the draws cross, and the part of the draws that
-    cross at all.
+def crossing_year(
+    stated_year: float, low: float | None, high: float | None, part: float | None
+) -> str:
+    """Return the year of a crossing: to the nearest whole year if the draws of the rates move it,
+    because its decimals then say nothing.
+
+    >>> crossing_year(2033.7, 2028.1, None, 0.7), crossing_year(2006.1, None, None, None)
+    ('2034', '2006.1')
     """
-    years_text = (
-        "" if low is None else f"{year(low)} {'or later' if high is None else f'to {year(high)}'}"
-    )
-    is_certain = part is None or part > 0.999
-    share_text = "" if is_certain else f"in {percent(part) if part else 'none'} of the draws"
-    remark = ", ".join(words for words in (years_text, share_text) if words)
-    return f" ({remark})" if remark else ""
+    return year(round(stated_year) if _is_uncertain(low, high, part) else stated_year)
+
+
+def _is_uncertain(low: float | None, high: float | None, part: float | None) -> bool:
+    """Return whether draws of the rates move the year of a crossing by a tenth of a year or more,
+    or some of them do not cross.
+    """
+    is_moved = low is not None and (high is None or high - low >= _SHORTEST_BAND)
+    return is_moved or (part is not None and part < _ALL_DRAWS)
+
+
+_SHORTEST_BAND = 0.1  # years; a shorter band has the same end twice
+_ALL_DRAWS = 0.999  # a larger part of the draws is all of them
+
+
+def crossing_words(
+    low: float | None, high: float | None, part: float | None, last_year: float
+) -> str:
+    """Return in brackets the band of whole years in which the draws cross, and the part of the
+    draws that cross by the last year; empty if all draws cross in the same year.
+
+    >>> crossing_words(2028.1, None, 0.715, 2046.0)
+    ' (2028 or later; by 2046 in 71.5 % of the draws)'
+    """
+    if not _is_uncertain(low, high, part):
+        return ""
+    first, last = (None if end is None else year(round(end)) for end in (low, high))
+    band = "" if first is None else f"{first} or later" if last is None else f"{first} to {last}"
+    band = f"in {first}" if first is not None and first == last else band
+    share = ""
+    if part is not None and part < _ALL_DRAWS:
+        share = f"by {year(last_year)} in {percent(part) if part else 'none'} of the draws"
+    return f" ({'; '.join(words for words in (band, share) if words)})"
 
 
 def find_overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[Overtaking]:
@@ -501,13 +532,14 @@ def share_words(
     yield words
 
 
-def overtaking_words(overtaking: Overtaking, words: Words = NO_WORDS) -> str:
+def overtaking_words(overtaking: Overtaking, last_year: float, words: Words = NO_WORDS) -> str:
     """Return a sentence on the year in which one case overtakes another."""
     first = words.case(overtaking.case)
     second = words.case(overtaking.overtaken)
-    text = f"{first} takes less time than {second} from {year(overtaking.year)}"
+    band = overtaking.low, overtaking.high, overtaking.part
+    text = f"{first} takes less time than {second} from {crossing_year(overtaking.year, *band)}"
     text += " on" if overtaking.until is None else f" to {year(overtaking.until)}"
-    return text + crossing_words(overtaking.low, overtaking.high, overtaking.part)
+    return text + crossing_words(*band, last_year)
 
 
 def arrival_words(

@@ -4,7 +4,7 @@ later points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -119,7 +119,7 @@ def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: boo
     table: Callable[..., str] = markdown_table if markdown else plain_table
     blocks = [
         _coverage_sentence(tests),
-        table(_HEAD, [*map(_start_row, tests), _pooled_row(tests)], range(1, 6)),
+        table(_HEAD, [*map(_start_row, tests), *_pooled_rows(tests, series)], range(1, 6)),
         _resampled_words(tests),
         table(_HORIZON_HEAD, list(_horizon_rows(tests)), range(1, 4)),
         table(_MISS_HEAD, list(_miss_rows(tests)), [2]),
@@ -192,8 +192,7 @@ def bootstrap_ends(
     for test in tests:
         for prediction in test.predictions:
             held_by_series.setdefault(prediction.series, []).append(prediction.held)
-        names = dict.fromkeys(prediction.series for prediction in test.predictions)
-        for name, width in zip(names, test.widths, strict=True):
+        for name, width in _series_widths(test).items():
             widths_by_series.setdefault(name, []).append(width)
     rng = random_stream(0, "resampled series")
     drawn_names = [
@@ -222,6 +221,12 @@ def bootstrap_ends(
 _DRAWS = range(1000)
 
 
+def _series_widths(test: BackTest) -> dict[str, float]:
+    """Return the width of the band at ten years by series, in the order of the predictions."""
+    names = dict.fromkeys(prediction.series for prediction in test.predictions)
+    return dict(zip(names, test.widths, strict=True))
+
+
 def _resampled_words(tests: Sequence[BackTest]) -> str:
     (low, high), (narrow, wide) = bootstrap_ends(tests)
     return (
@@ -246,12 +251,32 @@ def _start_row(test: BackTest) -> list[str]:
     ]
 
 
-def _pooled_row(tests: Sequence[BackTest]) -> list[str]:
+def _pooled_rows(tests: Sequence[BackTest], series: Sequence[PointSeries]) -> list[list[str]]:
+    """Return a table row for all series, and one without the weak ones if there are any."""
+    weak_names = {point_series.name for point_series in series if point_series.weak}
+    strong_tests = [_without_series(test, weak_names) for test in tests]
+    rows = [_pooled_row("all", tests)]
+    if any(
+        len(test.widths) < len(whole.widths)
+        for test, whole in zip(strong_tests, tests, strict=True)
+    ):
+        rows.append(_pooled_row("without weak", strong_tests))
+    return rows
+
+
+def _without_series(test: BackTest, names: Collection[str]) -> BackTest:
+    """Return a back-test without the predictions and widths of some series."""
+    predictions = [point for point in test.predictions if point.series not in names]
+    widths = [width for name, width in _series_widths(test).items() if name not in names]
+    return BackTest(test.start, tuple(predictions), tuple(widths))
+
+
+def _pooled_row(label: str, tests: Sequence[BackTest]) -> list[str]:
     points = _all_predictions(tests)
     widths = [width for test in tests for width in test.widths]
     held = float(np.mean([prediction.held for prediction in points]))
     width = f"{np.median(widths):.2f}"
-    return ["all", str(len(widths)), str(len(points)), percent(held), _median_error(points), width]
+    return [label, str(len(widths)), str(len(points)), percent(held), _median_error(points), width]
 
 
 def _worst_prediction(points: Sequence[Prediction]) -> Prediction:
@@ -319,7 +344,7 @@ def _cross_check_table(series: Sequence[PointSeries], table: Callable[..., str])
                 *_start_row(test),
             ]
         )
-    rows.append(["", "", "", *_pooled_row(tests)])
+    rows += [["", "", "", *row] for row in _pooled_rows(tests, series)]
     head = ("chosen on", "damping", "walk", "judged as of", *_HEAD[1:])
     return f"{table(head, rows, range(1, 9))}\n\n{_resampled_words(tests)}"
 

@@ -26,6 +26,7 @@ from slipstick_trends.ahead import (
     class_with_verb,
     class_words,
     crossing_words,
+    crossing_year,
     overtaking_words,
     share_words,
 )
@@ -195,7 +196,7 @@ def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
     if projection.factors is None:
         yield from _share_sentences(projection, words)
     for overtaking in projection.overtakings:
-        yield overtaking_words(overtaking, words)
+        yield overtaking_words(overtaking, float(projection.years[-1]), words)
     yield from arrival_words(projection.arrivals, projection.titles, words)
     for track in projection.tracks:
         for history in track.conditions:
@@ -292,7 +293,9 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     ]
     unanswered_in_words = _unanswered_words(history, track)
     if history.crossings or undecided:
-        changes_in_words = ", ".join([*map(_change_clause, history.crossings), *undecided])
+        last_year = float(track.sweep.points[YEAR][-1])
+        changes = [_change_clause(change, last_year) for change in history.crossings]
+        changes_in_words = ", ".join([*changes, *undecided])
         return f"{changes_in_words}{unanswered_in_words}"
     if history.holds_first is None:
         return f"has no answer {track.span}"
@@ -306,10 +309,12 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     )
 
 
-def _change_clause(change: Change) -> str:
+def _change_clause(change: Change, last_year: float) -> str:
     """Return a clause on the year in which a condition starts or stops holding, with its band."""
-    when = f"from {year(change.value)} on" if change.starts else f"until {year(change.value)}"
-    when += crossing_words(change.low, change.high, change.part)
+    band = change.low, change.high, change.part
+    place = crossing_year(change.value, *band)
+    when = f"from {place} on" if change.starts else f"until {place}"
+    when += crossing_words(*band, last_year)
     return when + (", by a jump" if change.jump else "")
 
 
@@ -339,15 +344,21 @@ def _dominant_words(track: ProjectedCase) -> str:
     if not later_classes:
         answered_in_words = " with an answer" if track.sweep.failed else ""
         return f"{class_with_verb(first.name)} the most time in all years{answered_in_words}"
-    further = "".join(f", {_largest_from(dominant)}" for dominant in later_classes)
+    last_year = float(track.sweep.points[YEAR][-1])
+    further = "".join(f", {_largest_from(dominant, last_year)}" for dominant in later_classes)
     return (
-        f"{class_with_verb(first.name)} the most time until {year(later_classes[0].first)}{further}"
+        f"{class_with_verb(first.name)} the most time until {_first_year(later_classes[0])}"
+        f"{further}"
     )
 
 
-def _largest_from(dominant: DominantClass) -> str:
-    band = crossing_words(dominant.low, dominant.high, dominant.part)
-    return f"{class_words(dominant.name)} from {year(dominant.first)}{band}"
+def _first_year(dominant: DominantClass) -> str:
+    return crossing_year(dominant.first, dominant.low, dominant.high, dominant.part)
+
+
+def _largest_from(dominant: DominantClass, last_year: float) -> str:
+    band = crossing_words(dominant.low, dominant.high, dominant.part, last_year)
+    return f"{class_words(dominant.name)} from {_first_year(dominant)}{band}"
 
 
 def sentences_without_rate(projection: Projection) -> Iterator[str]:
