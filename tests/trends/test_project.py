@@ -203,7 +203,7 @@ def test_the_page_the_table_and_json_have_it(
     )
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + PROJECT + picture)
     printed, page, rows, document = reported("project", capsys)
-    assert "Computation takes the most time until 2007, memory traffic from 2007 (" in printed
+    assert "Computation takes the most time until 2007.1, memory traffic from 2007.1" in printed
     assert (
         "these rates are guesses: processors 2010 to 2020; used beyond the years of their data:"
         " processors, adapter" in " ".join(printed.split())
