@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slipstick.late import np
 from slipstick.model.activity import MODES, READ, WRITE
@@ -387,211 +387,134 @@ def reader_writer_chain(order: str, customers: int, most_readers: int) -> Markov
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
         """Yield the transitions from some states: their rows, the states after, and the kinds."""
-        for (
-            is_source,
-            target_columns,
-            rate_count,
-            transition_kind,
-            writes_drawn,
-            reads_drawn,
-        ) in changes_of_states(rows.T, customers, most_readers, order == "reader-first"):
-            source_rows = np.flatnonzero(is_source)
-            if len(source_rows):
-                columns = np.broadcast_arrays(*target_columns, is_source)[:-1]
-                targets = np.stack([column[source_rows] for column in columns], axis=1).astype(
-                    rows.dtype
-                )
-                rate_counts = np.broadcast_to(rate_count, is_source.shape)[source_rows].astype(
-                    float
-                )
-                # One number holds the kind and how many writes and reads were drawn, so that the
-                # same chain serves any probability of a write.
-                yield (
-                    source_rows,
-                    targets,
-                    rate_counts,
-                    transition_kind + 4 * writes_drawn + 8 * reads_drawn,
-                )
+        changes = changes_of_states(rows.T, customers, most_readers, order == "reader-first")
+        for change in changes:
+            source_rows = np.flatnonzero(change.is_source)
+            if not len(source_rows):
+                continue
+            columns = np.broadcast_arrays(*change.target, change.is_source)[:-1]
+            targets = np.stack([column[source_rows] for column in columns], axis=1)
+            rate_counts = np.broadcast_to(change.rate_count, change.is_source.shape)
+            # One number holds the kind and how many writes and reads were drawn, so that the
+            # same chain serves any probability of a write.
+            event = change.kind + 4 * change.writes_drawn + 8 * change.reads_drawn
+            yield (
+                source_rows,
+                targets.astype(rows.dtype),
+                rate_counts[source_rows].astype(float),
+                event,
+            )
 
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
 
 
-_CountedChange = tuple[Array, tuple[Array | int, ...], Array | int, int, int, int]
-"""The states that a transition leaves, the state after it, the count that its rate is proportional
-to, its kind, and the number of requests drawn by it: to write, and to read."""
+class _Change(NamedTuple):
+    """Transitions of one kind.
+
+    Attributes
+    ----------
+    is_source : the states that they leave [states]
+    target : the columns of the state after them [states]
+    rate_count : the count that their rate is proportional to [states]
+    kind : their kind
+    writes_drawn, reads_drawn : requests that are drawn to write, and to read [1]
+    """
+
+    is_source: Array
+    target: tuple[Array | int, ...]
+    rate_count: Array | int
+    kind: int
+    writes_drawn: int = 0
+    reads_drawn: int = 0
 
 
 def _fair_transitions(
     state: Array, customers: int, most_readers: int, _: bool
-) -> Iterator[_CountedChange]:
-    """Yield the transitions of a fair lock."""
-    readers_inside, writers_inside, _none, requests_waiting = state
-    processors_thinking = customers - readers_inside - writers_inside - requests_waiting
-    can_arrive = processors_thinking > 0
-    is_free = (writers_inside == 0) & (requests_waiting == 0) & (readers_inside < most_readers)
-    yield can_arrive & is_free, (readers_inside + 1, 0, 0, 0), processors_thinking, _ARRIVAL, 0, 1
-    yield (
-        can_arrive & is_free & (readers_inside == 0),
-        (0, 1, 0, 0),
-        processors_thinking,
-        _ARRIVAL,
-        1,
-        0,
-    )
-    yield (
-        can_arrive & is_free & (readers_inside > 0),
-        (readers_inside, 0, 0, 1),
-        processors_thinking,
-        _ARRIVAL,
-        1,
-        0,
-    )
-    # Whether a request that waits is to read or to write is drawn when it comes to the front.
-    yield (
-        can_arrive & ~is_free,
-        (readers_inside, writers_inside, 0, requests_waiting + 1),
-        processors_thinking,
-        _ARRIVAL,
-        0,
-        0,
-    )
-    is_writing = writers_inside == 1
-    yield is_writing & (requests_waiting > 0), (0, 1, 0, requests_waiting - 1), 1, _WRITER, 1, 0
-    for readers_entering in range(min(customers, most_readers) + 1):
-        if readers_entering == most_readers:
-            yield (
-                is_writing & (requests_waiting >= readers_entering),
-                (readers_entering, 0, 0, requests_waiting - readers_entering),
-                1,
-                _WRITER,
-                0,
-                readers_entering,
-            )
-        else:
-            yield (
-                is_writing & (requests_waiting == readers_entering),
-                (readers_entering, 0, 0, 0),
-                1,
-                _WRITER,
-                0,
-                readers_entering,
-            )
-            if readers_entering:
-                yield (
-                    is_writing & (requests_waiting > readers_entering),
-                    (readers_entering, 0, 0, requests_waiting - readers_entering),
-                    1,
-                    _WRITER,
-                    1,
-                    readers_entering,
-                )
-    is_reading = readers_inside > 0
-    is_full = (readers_inside == most_readers) & (requests_waiting > 0)
-    yield (
-        is_reading & (requests_waiting == 0),
-        (readers_inside - 1, 0, 0, 0),
-        readers_inside,
-        _READER,
-        0,
-        0,
-    )
-    can_admit = is_reading & (requests_waiting > 0) & ~is_full
-    yield (
-        can_admit & (readers_inside == 1),
-        (0, 1, 0, requests_waiting - 1),
-        readers_inside,
-        _LAST_READERS,
-        0,
-        0,
-    )
-    yield (
-        can_admit & (readers_inside > 1),
-        (readers_inside - 1, 0, 0, requests_waiting),
-        readers_inside,
-        _LAST_READERS,
-        0,
-        0,
-    )
-    yield is_full, (readers_inside, 0, 0, requests_waiting - 1), readers_inside, _READER, 0, 1
-    yield (
-        is_full & (readers_inside == 1),
-        (0, 1, 0, requests_waiting - 1),
-        readers_inside,
-        _READER,
-        1,
-        0,
-    )
-    yield (
-        is_full & (readers_inside > 1),
-        (readers_inside - 1, 0, 0, requests_waiting),
-        readers_inside,
-        _READER,
-        1,
-        0,
-    )
+) -> Iterator[_Change]:
+    """Yield the transitions of a fair lock. Whether a request that waits is to read or to write is
+    drawn when it comes to the front.
+    """
+    yield from _arrivals_at_fair_lock(state, customers, most_readers)
+    yield from _ends_of_fair_writes(state, customers, most_readers)
+    yield from _ends_of_fair_reads(state, most_readers)
+
+
+def _arrivals_at_fair_lock(state: Array, customers: int, most_readers: int) -> Iterator[_Change]:
+    readers, writers, _none, waiting = state
+    thinking = customers - readers - writers - waiting
+    can_arrive = thinking > 0
+    is_free = (writers == 0) & (waiting == 0) & (readers < most_readers)
+    can_enter = can_arrive & is_free
+    yield _Change(can_enter, (readers + 1, 0, 0, 0), thinking, _ARRIVAL, reads_drawn=1)
+    yield _Change(can_enter & (readers == 0), (0, 1, 0, 0), thinking, _ARRIVAL, writes_drawn=1)
+    yield _Change(can_enter & (readers > 0), (readers, 0, 0, 1), thinking, _ARRIVAL, writes_drawn=1)
+    yield _Change(can_arrive & ~is_free, (readers, writers, 0, waiting + 1), thinking, _ARRIVAL)
+
+
+def _ends_of_fair_writes(state: Array, customers: int, most_readers: int) -> Iterator[_Change]:
+    _readers, writers, _none, waiting = state
+    is_writing = writers == 1
+    yield _Change(is_writing & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, writes_drawn=1)
+    for entering in range(min(customers, most_readers) + 1):
+        if entering == most_readers:
+            target = (entering, 0, 0, waiting - entering)
+            yield _Change(is_writing & (waiting >= entering), target, 1, _WRITER, 0, entering)
+            continue
+        all_enter = is_writing & (waiting == entering)
+        yield _Change(all_enter, (entering, 0, 0, 0), 1, _WRITER, 0, entering)
+        if entering:
+            # The next request is to write, so that no reader enters behind it.
+            target = (entering, 0, 0, waiting - entering)
+            yield _Change(is_writing & (waiting > entering), target, 1, _WRITER, 1, entering)
+
+
+def _ends_of_fair_reads(state: Array, most_readers: int) -> Iterator[_Change]:
+    readers, _writers, _none, waiting = state
+    is_reading = readers > 0
+    has_waiting = waiting > 0
+    is_last = readers == 1
+    writer_enters = (0, 1, 0, waiting - 1)
+    reader_leaves = (readers - 1, 0, 0, waiting)
+    yield _Change(is_reading & ~has_waiting, (readers - 1, 0, 0, 0), readers, _READER)
+    is_full = (readers == most_readers) & has_waiting
+    # A reader that leaves a lock which is not full leaves one at whose front a writer waits.
+    writer_waits = is_reading & has_waiting & ~is_full
+    yield _Change(writer_waits & is_last, writer_enters, readers, _LAST_READERS)
+    yield _Change(writer_waits & (readers > 1), reader_leaves, readers, _LAST_READERS)
+    yield _Change(is_full, (readers, 0, 0, waiting - 1), readers, _READER, reads_drawn=1)
+    yield _Change(is_full & is_last, writer_enters, readers, _READER, writes_drawn=1)
+    yield _Change(is_full & (readers > 1), reader_leaves, readers, _READER, writes_drawn=1)
 
 
 def _ranked_transitions(
     state: Array, customers: int, most_readers: int, readers_first: bool
-) -> Iterator[_CountedChange]:
+) -> Iterator[_Change]:
     """Yield the transitions of a lock that serves readers first, or writers first."""
-    readers_inside, writers_inside, readers_waiting, writers_waiting = state
-    processors_thinking = customers - state.sum(axis=0)
-    can_arrive = processors_thinking > 0
-    can_enter = (
-        (writers_inside == 0)
-        & (readers_inside < most_readers)
-        & (readers_first | (writers_waiting == 0))
-    )
-    yield (
-        can_arrive & can_enter,
-        (readers_inside + 1, 0, readers_waiting, writers_waiting),
-        processors_thinking,
-        _ARRIVAL,
-        0,
-        1,
-    )
-    yield (
-        can_arrive & ~can_enter,
-        (readers_inside, writers_inside, readers_waiting + 1, writers_waiting),
-        processors_thinking,
-        _ARRIVAL,
-        0,
-        1,
-    )
-    is_empty = (readers_inside == 0) & (writers_inside == 0)
-    yield (
-        can_arrive & is_empty,
-        (0, 1, readers_waiting, writers_waiting),
-        processors_thinking,
-        _ARRIVAL,
-        1,
-        0,
-    )
-    yield (
-        can_arrive & ~is_empty,
-        (readers_inside, writers_inside, readers_waiting, writers_waiting + 1),
-        processors_thinking,
-        _ARRIVAL,
-        1,
-        0,
-    )
-    remaining_readers = np.maximum(readers_inside - 1, 0)
-    readers_entering = (
-        np.minimum(readers_waiting, most_readers - remaining_readers)
-        if readers_first
-        else np.where(
-            writers_waiting == 0, np.minimum(readers_waiting, most_readers - remaining_readers), 0
-        )
-    )
-    writer_enters = (remaining_readers + readers_entering == 0) & (writers_waiting > 0)
+    readers, writers, readers_waiting, writers_waiting = state
+    thinking = customers - state.sum(axis=0)
+    can_arrive = thinking > 0
+    can_enter = (writers == 0) & (readers < most_readers) & (readers_first | (writers_waiting == 0))
+    is_empty = (readers == 0) & (writers == 0)
+    waiting = (readers_waiting, writers_waiting)
+    with_reader = (readers, writers, readers_waiting + 1, writers_waiting)
+    with_writer = (readers, writers, readers_waiting, writers_waiting + 1)
+    reader_enters = (readers + 1, 0, *waiting)
+    yield _Change(can_arrive & can_enter, reader_enters, thinking, _ARRIVAL, reads_drawn=1)
+    yield _Change(can_arrive & ~can_enter, with_reader, thinking, _ARRIVAL, reads_drawn=1)
+    yield _Change(can_arrive & is_empty, (0, 1, *waiting), thinking, _ARRIVAL, writes_drawn=1)
+    yield _Change(can_arrive & ~is_empty, with_writer, thinking, _ARRIVAL, writes_drawn=1)
+    remaining_readers = np.maximum(readers - 1, 0)
+    entering = np.minimum(readers_waiting, most_readers - remaining_readers)
+    if not readers_first:
+        entering = np.where(writers_waiting == 0, entering, 0)
+    writer_enters = (remaining_readers + entering == 0) & (writers_waiting > 0)
     next_state = (
-        remaining_readers + readers_entering,
+        remaining_readers + entering,
         1 * writer_enters,
-        readers_waiting - readers_entering,
+        readers_waiting - entering,
         writers_waiting - writer_enters,
     )
-    yield writers_inside == 1, next_state, 1, _WRITER, 0, 0
-    is_last_read = (readers_inside > 0) & (writers_waiting > 0) & (not readers_first)
-    yield is_last_read, next_state, readers_inside, _LAST_READERS, 0, 0
-    yield (readers_inside > 0) & ~is_last_read, next_state, readers_inside, _READER, 0, 0
+    yield _Change(writers == 1, next_state, 1, _WRITER)
+    is_last_read = (readers > 0) & (writers_waiting > 0) & (not readers_first)
+    yield _Change(is_last_read, next_state, readers, _LAST_READERS)
+    yield _Change((readers > 0) & ~is_last_read, next_state, readers, _READER)
