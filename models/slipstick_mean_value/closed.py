@@ -511,19 +511,9 @@ class Recursion:
             if not len(point_indexes):
                 return
         largest_population: Population = tuple(map(int, processor_counts.max(axis=0)))
-        counts_in_words = " x ".join(str(members + 1) for members in largest_population)
-        count_in_words = (
-            "mean-value goes through every population of groups up to the one asked for,"
-            f" {counts_in_words} of {self.model.name}"
-        )
+        count_in_words = self._check_populations(largest_population)
         population_count = math.prod(members + 1 for members in largest_population)
         pace = WorkPace()
-        # Each group is solved in the presence of each other one: 12 groups took from 40 to 100
-        # times as long as two (51-replication of benchmarks/layered.py, 29 November 2026).
-        pair_weight = max(1.0, (len(largest_population) / 2) ** 2)
-        if pair_weight > 1:
-            count_in_words += f", each in the time of {pair_weight:.3g} of two groups"
-        check_cost("populations", pair_weight * population_count, count_in_words, "simulate it")
         distinct_values, row_by_point = self._without_duplicates(
             values_at_points, len(point_indexes), count_exprs
         )
@@ -535,21 +525,19 @@ class Recursion:
         omitted_processors = (
             MOST_FOLLOWED if not every_population and self._starts_together() else 0
         )
-        for population_index, population in enumerate(
-            product(*(range(processors + 1) for processors in largest_population))
-        ):
-            pace.check(
-                population_index**2, population_count**2, count_in_words
-            )  # larger populations take longer
-            if population[0] < omitted_processors and population not in wanted_populations:
+        populations = product(*(range(processors + 1) for processors in largest_population))
+        for population_index, population in enumerate(populations):
+            # Larger populations take longer.
+            pace.check(population_index**2, population_count**2, count_in_words)
+            is_wanted = population in wanted_populations
+            if population[0] < omitted_processors and not is_wanted:
                 state_by_population[population] = empty_state
             elif any(population):
-                state_by_population[population] = state = recursion_step.state(
-                    population, state_by_population
-                )
+                state = recursion_step.state(population, state_by_population)
+                state_by_population[population] = state
                 if len(largest_population) == 1:
                     cycle_times.append(state.first_cycle.time.mean)
-                if population in wanted_populations:
+                if is_wanted:
                     positions = np.flatnonzero(np.all(processor_counts == population, axis=1))
                     yield SolvedPopulation(
                         state,
@@ -562,6 +550,22 @@ class Recursion:
                 # A population is computed from those with one processor fewer; all earlier ones are
                 # no longer needed.
                 state_by_population.pop((population[0] - 2, *population[1:]), None)
+
+    def _check_populations(self, largest_population: Population) -> str:
+        """Refuse more populations than may be solved, and return in words what is counted."""
+        counts_in_words = " x ".join(str(members + 1) for members in largest_population)
+        count_in_words = (
+            "mean-value goes through every population of groups up to the one asked for,"
+            f" {counts_in_words} of {self.model.name}"
+        )
+        population_count = math.prod(members + 1 for members in largest_population)
+        # Each group is solved in the presence of each other one: 12 groups took from 40 to 100
+        # times as long as two (51-replication of benchmarks/layered.py, 29 November 2026).
+        pair_weight = max(1.0, (len(largest_population) / 2) ** 2)
+        if pair_weight > 1:
+            count_in_words += f", each in the time of {pair_weight:.3g} of two groups"
+        check_cost("populations", pair_weight * population_count, count_in_words, "simulate it")
+        return count_in_words
 
     def _without_duplicates(
         self, values_at_points: Numbers, point_count: int, count_exprs: Sequence[Expr]
@@ -1231,77 +1235,68 @@ class _RecursionStep:
     ) -> ArrivalState:
         """Return the mean state that one more processor finds on arrival."""
         mean_numbers, service_by_visit = self._means_and_services(cycles)
+        others = sum(population)
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
         holder_probabilities = {
-            permit_name: permit_server.holder_probabilities(sum(population), mean_numbers)
+            permit_name: permit_server.holder_probabilities(others, mean_numbers)
             for permit_name, permit_server in self._permit_servers.items()
         }
-        for permit_server in (
-            permit_server
-            for permit_server in self._permit_servers.values()
-            if permit_server.can_hold_all_permits(sum(population))
-        ):
-            service_by_visit.update(
-                dict.fromkeys(
-                    (visit.index for visit in permit_server.queue.visits),
-                    permit_server.time_held_by_all(),
-                )
-            )
         probability_all_busy = {
-            queue.name: _probability_all_busy(queue, sum(population), mean_numbers)
-            for queue in self._queues
+            queue.name: _probability_all_busy(queue, others, mean_numbers) for queue in self._queues
         }
-        for permit_name, probabilities in holder_probabilities.items():
-            if self._permit_servers[permit_name].can_hold_all_permits(sum(population)):
-                probability_all_busy[permit_name] = probabilities[..., -1]
-        members_by_queue = {}
-        for queue in self._queues:
-            groups_of_queue = {self._group_of_visit[visit.index] for visit in queue.visits}
-            members_by_queue[queue.name] = sum(
-                population[group_index] for group_index in groups_of_queue
-            )
-        other_holder_fractions = {
-            queue.name: 1
-            - probability_all_busy[queue.name] / nonzero(mean_numbers.of_queue(queue)[0])
-            for queue in self._queues
-            if queue.lock and queue.servers > 1
+        for permit_name, permit_server in self._permit_servers.items():
+            if permit_server.can_hold_all_permits(others):
+                probability_all_busy[permit_name] = holder_probabilities[permit_name][..., -1]
+                time_held = permit_server.time_held_by_all()
+                for visit in permit_server.queue.visits:
+                    service_by_visit[visit.index] = time_held
+        members_by_queue = {
+            queue.name: self._members_of_queue(queue, population) for queue in self._queues
         }
-        whole_service_weights: dict[str, Array] = {}
-        for queue in self._queues:
-            weight_without_repair = self._weight_of_whole_service(
-                queue, sum(population), cycles, mean_numbers
-            )
-            whole_service_weights[queue.name] = _weight_by_machine_repair(
-                queue,
-                members_by_queue[queue.name],
-                mean_numbers,
-                service_by_visit,
-                weight_without_repair,
-            )
-        times_since_acquisition: dict[tuple[str, int], RandomTime] = {}
-        for cycle in cycles:
-            if cycle:
-                times_since_acquisition |= cycle.visit_times.since_acquisition
         # Little's law: flow at one visit times its wait for processors at another.
         numbers_waiting = {
             (waiting_visit, served_visit): mean_numbers.flows[waiting_visit] * pair_wait
             for (waiting_visit, served_visit), pair_wait in wait_by_pair.items()
         }
         return ArrivalState(
-            other_processors=sum(population),
+            other_processors=others,
             present=mean_numbers.present,
             in_service=mean_numbers.in_service,
             services=service_by_visit,
             all_busy=probability_all_busy,
-            other_holders=other_holder_fractions,
-            whole_service=whole_service_weights,
+            other_holders={
+                queue.name: 1
+                - probability_all_busy[queue.name] / nonzero(mean_numbers.of_queue(queue)[0])
+                for queue in self._queues
+                if queue.lock and queue.servers > 1
+            },
+            whole_service={
+                queue.name: _weight_by_machine_repair(
+                    queue,
+                    members_by_queue[queue.name],
+                    mean_numbers,
+                    service_by_visit,
+                    self._weight_of_whole_service(queue, others, cycles, mean_numbers),
+                )
+                for queue in self._queues
+            },
             members=members_by_queue,
-            since_acquisition=times_since_acquisition,
+            since_acquisition={
+                place: time
+                for cycle in cycles
+                if cycle
+                for place, time in cycle.visit_times.since_acquisition.items()
+            },
             waiting_for=numbers_waiting,
             holder_probabilities=holder_probabilities,
             by_place=share_by_place,
         )
+
+    def _members_of_queue(self, queue: Queue, population: Population) -> int:
+        """Return the processors of the groups that visit a queue."""
+        groups = {self._group_of_visit[visit.index] for visit in queue.visits}
+        return sum(population[group_index] for group_index in groups)
 
     def _means_and_services(
         self, cycles: Sequence[CycleState | None]
