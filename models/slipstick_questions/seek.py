@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
@@ -627,51 +627,19 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     differ.
     """
     condition = case_search.condition
-    case = case_search.case
-    places = case_search.places_of_first_look()
-    table = case_search.solved(places)
-    longest_run = 1.0
-    first_places = (places.tolist(), table.provenance)
-    columns = table.columns
-    margins, _ = condition.look(columns)
-    has_answer = np.isfinite(margins[0])
-    if (
-        case.form.estimated
-        or case_search.is_whole
-        or np.any(np.diff(margins[1:], axis=0) > 0)
-        or (not case_search.has_only_places and has_answer.any() and not has_answer.all())
-    ):
-        refinement = _SearchRefinement(case_search, places, columns)
-        refinement.decide()
-        refinement.bisect()
-        if case_search.is_whole:
-            refinement.decide()
-        places = refinement.places
-        longest_run = float(refinement.longer.max())
-        columns = refinement.columns
+    searched = _searched_places(case_search)
+    places, columns = searched.places, searched.columns
     margins, holds = condition.look(columns)
-    changes, undecided = condition.changes(
-        columns, places, None if case_search.has_only_places else case_search.columns
-    )
-    if case.built.uncertain.paths and case_search.model_at is None:
-        drawn_margins = _drawn_margins(case_search, places)
-        changes = [_with_band(drawn_margins, places, change) for change in changes]
-        if not changes:
-            undecided = [*undecided, *_open_stretches(drawn_margins, places)]
+    changes, undecided = _changes_and_undecided(case_search, searched)
     has_answers = np.isfinite(margins[0])
-    nearest = (
-        int(np.nanargmin(np.abs(np.where(has_answers, margins[0], np.nan))))
-        if has_answers.any()
-        else None
-    )
-    ends = (
-        np.flatnonzero(has_answers)[[0, -1]].tolist() if has_answers.any() else [0, len(places) - 1]
-    )
-    sides = condition.sides(columns)
-    part_index = _part_of_smallest_margin(sides, nearest or 0)
+    nearest = None
+    ends = [0, len(places) - 1]
+    if has_answers.any():
+        nearest = int(np.nanargmin(np.abs(np.where(has_answers, margins[0], np.nan))))
+        ends = np.flatnonzero(has_answers)[[0, -1]].tolist()
     return ConditionSearch(
         name=case_search.name,
-        case=case.case,
+        case=case_search.case.case,
         of=case_search.path,
         unit=case_search.unit,
         trend=case_search.spec.trend,
@@ -689,19 +657,88 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         doubts=case_search.doubts,
         undecided=tuple(undecided),
         unanswered=tuple(_unanswered_stretches(places, has_answers, holds)),
-        longer=longest_run,
+        longer=searched.longest_run,
         means=case_search.spec.title,
-        first_places=first_places,
-        curves=SearchCurves(
-            case_search.path,
-            case_search.unit,
-            condition.left_sides[part_index],
-            str(condition.parts[part_index].left.dimension),
-            places,
-            sides[part_index].left,
-            sides[part_index].right,
-            is_logarithmic=case_search.spec.spacing == "geometric",
-        ),
+        first_places=searched.first_places,
+        curves=_curves(case_search, searched, nearest or 0),
+    )
+
+
+class _SearchedPlaces(NamedTuple):
+    """All places of a search, and the answers there.
+
+    Attributes
+    ----------
+    places : in ascending order
+    columns : of the answers at them
+    longest_run : of a simulation, as a multiple of a first run [1]
+    first_places : those of the first look, and how their answers were computed
+    """
+
+    places: Array
+    columns: Mapping[str, Array]
+    longest_run: float
+    first_places: tuple[list[float], Provenance]
+
+
+def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
+    """Solve the places of the first look, and refine between neighbours that differ."""
+    places = case_search.places_of_first_look()
+    table = case_search.solved(places)
+    columns = table.columns
+    first_places = (places.tolist(), table.provenance)
+    margins, _ = case_search.condition.look(columns)
+    has_answer = np.isfinite(margins[0])
+    if not (
+        case_search.case.form.estimated
+        or case_search.is_whole
+        or np.any(np.diff(margins[1:], axis=0) > 0)
+        or (not case_search.has_only_places and has_answer.any() and not has_answer.all())
+    ):
+        return _SearchedPlaces(places, columns, 1.0, first_places)
+    refinement = _SearchRefinement(case_search, places, columns)
+    refinement.decide()
+    refinement.bisect()
+    if case_search.is_whole:
+        refinement.decide()
+    longest_run = float(refinement.longer.max())
+    return _SearchedPlaces(refinement.places, refinement.columns, longest_run, first_places)
+
+
+def _changes_and_undecided(
+    case_search: _CaseSearch, searched: _SearchedPlaces
+) -> tuple[list[Change], list[tuple[float, float]]]:
+    """Return where a condition begins or ceases to hold, and the stretches where neither is known;
+    where settings are uncertain each change has a band.
+    """
+    changes, undecided = case_search.condition.changes(
+        searched.columns,
+        searched.places,
+        None if case_search.has_only_places else case_search.columns,
+    )
+    if not case_search.case.built.uncertain.paths or case_search.model_at is not None:
+        return changes, undecided
+    drawn_margins = _drawn_margins(case_search, searched.places)
+    if not changes:
+        return [], [*undecided, *_open_stretches(drawn_margins, searched.places)]
+    banded_changes = [_with_band(drawn_margins, searched.places, change) for change in changes]
+    return banded_changes, undecided
+
+
+def _curves(case_search: _CaseSearch, searched: _SearchedPlaces, nearest: int) -> SearchCurves:
+    """Return both sides of the part of a condition that is nearest to its limit."""
+    condition = case_search.condition
+    sides = condition.sides(searched.columns)
+    part_index = _part_of_smallest_margin(sides, nearest)
+    return SearchCurves(
+        case_search.path,
+        case_search.unit,
+        condition.left_sides[part_index],
+        str(condition.parts[part_index].left.dimension),
+        searched.places,
+        sides[part_index].left,
+        sides[part_index].right,
+        is_logarithmic=case_search.spec.spacing == "geometric",
     )
 
 
