@@ -11,9 +11,7 @@ from slipstick.errors import Problem, SpecError, did_you_mean, short
 from slipstick.extensions import Registry
 from slipstick.limits import limited
 from slipstick.results.words import asks_yes_or_no, may_ask_for_opposite
-from slipstick.schema.kinds.activity import StepSpec
 from slipstick.schema.kinds.quantity import Spec, validate
-from slipstick.schema.kinds.queueing import QueueSpec
 from slipstick.schema.library import (
     Library,
     find,
@@ -189,9 +187,8 @@ def _default_variations(spec_part: object) -> Iterator[str]:
     """Yield the default variation of each time in a spec; nothing for a time that has a
     distribution of its own.
     """
-    if isinstance(spec_part, StepSpec | QueueSpec):
-        yield from spec_part.spreads
     if isinstance(spec_part, Spec):
+        yield from spec_part.default_variations
         yield from (
             description
             for name in type(spec_part).model_fields

@@ -221,7 +221,7 @@ class StepSpec(ItemSpec):
     node = activities.Step
 
     @property
-    def spreads(self) -> list[str]:
+    def default_variations(self) -> list[str]:
         """List how the time of the step varies by default; an empty text where the file states a
         distribution or scv.
         """

@@ -491,6 +491,13 @@ class Spec(BaseModel):
         each other.
         """
 
+    @property
+    def default_variations(self) -> list[str]:
+        """List how the times of this part vary by default, without those of the parts inside it; an
+        empty text for a time whose distribution or scv is stated.
+        """
+        return []
+
 
 class ReadInPlace(Spec):
     """Base of the parts of a file that may stand in place of a quantity."""

@@ -200,7 +200,7 @@ class QueueSpec(Spec):
         }
 
     @property
-    def spreads(self) -> list[str]:
+    def default_variations(self) -> list[str]:
         """List how the service time of each class varies by default; an empty text for a class
         whose distribution or scv is stated.
         """
