@@ -502,6 +502,7 @@ def _solve_object(
 ) -> Answer | Sweep | StreamedSweep:
     """Solve a model that is built already, at one point or at many."""
     from slipstick.method.methods import form_of, note_on_groups
+    from slipstick.method.names import group_names
     from slipstick.model.system import Model
 
     parameters = _parameters_of_model(model)
@@ -528,9 +529,9 @@ def _solve_object(
         if answer.failed:
             raise NoAnswerError(answer.failed, answer.other_method)
         notes = answer.notes
-        group_names = model.population.group_names if isinstance(model, Model) else ()
-        if len(group_names) > 1:
-            notes += (note_on_groups(group_names, "time, throughput, "),)
+        names_of_groups = group_names(model)
+        if len(names_of_groups) > 1:
+            notes += (note_on_groups(names_of_groups, "time, throughput, "),)
         return replace(answer, subject=model, notes=notes)
     _check_lengths(numbers_by_axis, isinstance(values_given, Axes))
     from slipstick.sim.settings import Simulation

@@ -421,7 +421,8 @@ def chain_from_start(
     model: Model, values: Mapping[str, float], most: int = 0, backlog: int = 0
 ) -> tuple[MarkovChain, dict[str, Array]]:
     """Explore the states of an activity whose processors all begin a cycle; return the chain, and
-    by resource the number of processors that are there, waiting included [1] [states].
+    by resource the number of processors that are there, waiting included [1] [states]. Servers that
+    are away are not counted.
 
     Parameters
     ----------
@@ -461,9 +462,27 @@ def chain_from_start(
     start = np.bincount(chain.targets[is_start], weights=rates[is_start], minlength=chain.size)
     positions = np.asarray(chain.states)[:, : states.width]
     present = {
-        name: count for (kind, name), count in _counts(states, positions) if kind == "present"
+        name: count - _servers_away(states, positions, name)
+        for (kind, name), count in _counts(states, positions)
+        if kind == "present"
     }
     return replace(chain, rates=rates, start=start / start.sum()), present
+
+
+def _servers_away(states: _States, positions: Array, resource_name: str) -> Array:
+    """Return the number of servers of a resource that are away in each state [1] [states]."""
+    model = states.model
+    absent_groups = {
+        number
+        for number, group in enumerate(model.population.groups)
+        if group.name in model.absences
+    }
+    is_away = np.zeros(len(states.positions))
+    for number, position in enumerate(states.positions[1:] if absent_groups else (), 1):
+        keys = states.counted_at(position)
+        is_present = any(key[:2] == ("present", resource_name) for key in keys)
+        is_away[number] = is_present and position[1][0][1] in absent_groups
+    return np.asarray(is_away[positions].sum(axis=1))
 
 
 def _cycles_and_streams(

@@ -12,18 +12,20 @@ time, exactly. At one server with Poisson arrivals the response time is the law
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr, Number
+from slipstick.model.absences import Absence
 from slipstick.model.activity import Step, delay, map_steps, service
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.steps import Activity
 from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.vocabulary import ROUTES_BY_STATE
 
+BREAKDOWN, SCHEDULE = "breakdown", "schedule"
 INTERRUPTED = "priority-preemptive"
 RESUMED = ("fcfs", INTERRUPTED)
 
@@ -44,6 +46,11 @@ class Breakdown(NamedTuple):
     def availability(self) -> Expr:
         """The share of the time at which a server is there [1]."""
         return self.every / (self.every + self.repair)
+
+    def absence(self, station: str, servers: int) -> Absence:
+        """Return what the failures of some servers of a station are."""
+        rate = servers / (self.every + self.repair)
+        return Absence(station, rate, rate * self.repair, BREAKDOWN, self.every, self.repair)
 
 
 def network_with_breakdowns(
@@ -70,19 +77,21 @@ def network_with_breakdowns(
     ('jobs', 'breakdowns_disk')
     """
     classes, stations = dict(network.classes), dict(network.stations)
+    absences = dict(network.absences)
     for name, times in breakdowns.items():
         breakdown, station, failure_class = Breakdown(*times), stations[name], _label(name)
         is_counted = {
             "rates": bool(station.rates),
             "a capacity": station.capacity is not None,
             "a region": bool(network.region_of(name)),
-            f"a class {failure_class}": failure_class in network.class_names,
         }
         _check_may_break_down(name, station.discipline, is_counted)
+        check_label_of_absence(failure_class, name, (*network.names, *stations))
+        absences[failure_class] = breakdown.absence(name, station.servers)
         classes[failure_class] = ClosedClass(Number(float(station.servers)), breakdown.every)
         stations[name] = _station_with_failures(station, failure_class, breakdown.repair)
     amounts = {**network.amounts, **_availabilities(breakdowns)}
-    return replace(network, classes=classes, stations=stations, amounts=amounts)
+    return replace(network, classes=classes, stations=stations, amounts=amounts, absences=absences)
 
 
 def _station_with_failures(station: NetworkStation, label: str, repair: Expr) -> NetworkStation:
@@ -128,6 +137,7 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
         )
     ranked_stations = []
     failures = []
+    absences = dict(model.absences)
     for name, times in breakdowns.items():
         breakdown, station = Breakdown(*times), resources[name]
         assert isinstance(station, Station)
@@ -135,9 +145,10 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
         is_counted = {
             "rates": bool(station.rates),
             "a pick by the number present": picks_by_state,
-            f"a group {_label(name)}": _label(name) in population.group_names,
         }
         _check_may_break_down(name, station.discipline, is_counted)
+        check_label_of_absence(_label(name), name, (*population.group_names, *resources))
+        absences[_label(name)] = breakdown.absence(name, station.servers)
         ranked_stations += [name] if station.discipline == INTERRUPTED else []
         resources[name] = replace(station, discipline=INTERRUPTED)
         cycle = delay(breakdown.every, name=f"up-{name}", scv=1.0, think=True) >> service(
@@ -164,6 +175,7 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
         population=ClosedPopulation((*groups, *failures)),
         resources=resources,
         amounts={**model.amounts, **_availabilities(breakdowns)},
+        absences=absences,
     )
 
 
@@ -174,6 +186,21 @@ def _label(station: str) -> str:
 def arithmetic_name(station: str) -> str:
     """Return the name of a station as it can stand in arithmetic."""
     return re.sub("[^A-Za-z0-9]", "_", station)
+
+
+def check_label_of_absence(label: str, station: str, names: Iterable[str]) -> None:
+    """Raise a ModelError if a model has the name that slipstick gives to servers that are away.
+
+    Parameters
+    ----------
+    label, station : the name, and whose servers they are
+    names : of the groups, classes and stations of the model
+    """
+    if label in names:
+        raise ModelError(
+            f"slipstick calls servers of {station} that are away {label}, a name that the model has"
+            " too; change it there"
+        )
 
 
 def _check_may_break_down(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:

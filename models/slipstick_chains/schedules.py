@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import RATE, TIME, Expr, Number
+from slipstick.model.absences import Absence
 from slipstick.model.activity import Step, delay, map_steps, service
 from slipstick.model.amounts import answer_value
 from slipstick.model.network import (
@@ -35,7 +36,13 @@ from slipstick.model.system import (
 )
 from slipstick.profiles import Profile, period_of
 from slipstick.vocabulary import ROUTES_BY_STATE
-from slipstick_chains.breakdowns import INTERRUPTED, RESUMED, arithmetic_name
+from slipstick_chains.breakdowns import (
+    INTERRUPTED,
+    RESUMED,
+    SCHEDULE,
+    arithmetic_name,
+    check_label_of_absence,
+)
 
 ServersByTime = Sequence[tuple[float, int]]
 """The parts of a period: how long each lasts [s], and the number of servers on duty [1]."""
@@ -94,7 +101,7 @@ def network_with_schedules(
         for name, chain in network.chains.items()
     }
     stations, ways_to_work = dict(network.stations), dict[str, NetworkStation]()
-    amounts = dict(network.amounts)
+    amounts, absences = dict(network.amounts), dict(network.absences)
     for name, schedule in schedules.items():
         station = stations[name]
         is_counted = {
@@ -106,10 +113,14 @@ def network_with_schedules(
         station = _with_ranks(station, max(count for _, count in schedule))
         for number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{number}"
+            delay_name = f"on_{label[4:]}"
+            for new_name in (label, delay_name):
+                check_label_of_absence(new_name, name, (*network.names, *network.stations))
+            absences[label] = _absence(name, start, length, period, delay_name)
             classes[label] = OpenClass(Number(1 / period, RATE), trace=(period,))
             constant = {label: Number(0.0)}
             # A class visits its stations in the order written.
-            ways_to_work[f"on_{label[4:]}"] = NetworkStation(
+            ways_to_work[delay_name] = NetworkStation(
                 "is", service={label: Number(start, TIME)}, scv=constant
             )
             station = replace(
@@ -126,6 +137,7 @@ def network_with_schedules(
         chains=chains,
         stations={**ways_to_work, **stations},
         amounts=amounts,
+        absences=absences,
     )
 
 
@@ -168,6 +180,7 @@ def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -
     period = _common_period(schedules)
     groups = _groups(model, period)
     resources, amounts = dict(model.resources), dict(model.amounts)
+    absences = dict(model.absences)
     ranked_stations = []
     off_duty = []
     once_a_period = replace(POISSON, trace=(period,))
@@ -184,6 +197,9 @@ def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -
         resources[name] = replace(station, discipline=INTERRUPTED, servers=servers)
         for number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{number}"
+            names = (*(group.name for group in groups), *model.resources)
+            check_label_of_absence(label, name, names)
+            absences[label] = _absence(name, start, length, period)
             cycle = delay(start, name=f"on-{label[4:]}") >> service(name, length, name=label)
             off_duty.append(
                 Group(label, Number(0.0), cycle, Number(1 / period, RATE), once_a_period)
@@ -206,6 +222,7 @@ def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -
         population=kind((*later_groups, *off_duty)),
         resources=resources,
         amounts=amounts,
+        absences=absences,
     )
 
 
@@ -289,17 +306,19 @@ def _check(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
             )
 
 
+def _absence(
+    station: str, start: float, length: float, period: float, delay_name: str = ""
+) -> Absence:
+    times = Number(start, TIME), Number(length, TIME)
+    rate, servers = Number(1 / period, RATE), Number(length / period)
+    return Absence(station, rate, servers, SCHEDULE, *times, delay_name)
+
+
 def _amounts(name: str, schedule: ServersByTime) -> dict[str, Expr]:
-    """Return the mean number of servers on duty, the part of their time in which they serve, and
-    the mean number of customers present.
-    """
-    period = period_of(tuple(schedule))
+    """Return the mean number of servers on duty, and the part of their time in which they serve."""
     servers = max(count for _, count in schedule)
-    on_duty = sum(duration * count for duration, count in schedule) / period
-    busy = servers * answer_value(f"utilization[{name}]") - (servers - on_duty)
+    on_duty = sum(duration * count for duration, count in schedule) / period_of(tuple(schedule))
     return {
         f"on_duty_{arithmetic_name(name)}": Number(on_duty),
-        f"busy_{arithmetic_name(name)}": busy / on_duty,
-        f"customers_{arithmetic_name(name)}": answer_value(f"queue_length[{name}]")
-        - (servers - on_duty),
+        f"busy_{arithmetic_name(name)}": servers / on_duty * answer_value(f"utilization[{name}]"),
     }

@@ -126,8 +126,8 @@ def transient(
             columns[f"queue_length[{class_name},{name}]"] = present[
                 :, network_layout.classes.index(class_name), station_index
             ]
-        columns[f"queue_length[{name}]"] = present[:, :, station_index].sum(axis=1)
-        lengths = space.stations[station_index].length(states[:, space.columns(station_index)])
+        lengths = space.customers(states, station_index, network_points.network.is_absence)
+        columns[f"queue_length[{name}]"] = probabilities_by_time @ lengths
         columns |= _probabilities(name, lengths.astype(np.float64), probabilities_by_time)
     return columns
 
@@ -283,8 +283,8 @@ def _chain_and_lengths(
         network_points, None if truncation is None else truncation + present, limit
     )
     station_index = list(model.stations).index(station)
-    lengths = space.stations[station_index].length(
-        np.asarray(chain.states)[:, space.columns(station_index)]
+    lengths = space.customers(
+        np.asarray(chain.states), station_index, network_points.network.is_absence
     )
     return chain, lengths.astype(np.float64)
 

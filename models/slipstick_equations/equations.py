@@ -497,9 +497,27 @@ def explain_text(explanation: Explanation) -> str:
         body = [lines, *_symbol_table(parameters_used, explanation.entries)]
     else:
         body = _model_paragraphs(explanation.subject, explanation)
+    away = _absences_text(explanation.subject)
     return ascii_only(
-        "\n\n".join(paragraph for paragraph in (head, origin, *body) if paragraph) + "\n"
+        "\n\n".join(paragraph for paragraph in (head, origin, away, *body) if paragraph) + "\n"
     )
+
+
+def _absences_text(model: Model | QueueingNetwork | AddedModel | Law) -> str:
+    """Write which groups or classes of the equations stand for servers that are away; empty if none
+    does.
+    """
+    if not isinstance(model, Model | QueueingNetwork) or not model.absences:
+        return ""
+    labels_by_station: dict[str, list[str]] = {}
+    for label, absence in model.absences.items():
+        labels_by_station.setdefault(absence.station, []).append(label)
+    sentences = [
+        f"{', '.join(labels)}: servers of {station} that are broken or off duty, in the equations"
+        " customers of the highest priority"
+        for station, labels in labels_by_station.items()
+    ]
+    return wrapped("; ".join(sentences), _INDENT)
 
 
 def network_equations(model: QueueingNetwork) -> list[str]:

@@ -5,6 +5,7 @@ and by both kernels, and with a schedule of one part against the station without
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,7 +34,9 @@ from slipstick import (
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, Parameter
 from slipstick.late import Array
+from slipstick.method.names import names_of
 from slipstick.model.system import ArrivalPattern
+from slipstick.report.answer import answer_text
 from slipstick_chains.schedules import model_with_schedules, network_with_schedules
 
 PROFILE = ((20.0, 0.5), (10.0, 1.2))
@@ -111,7 +114,7 @@ def test_a_network_follows_the_equations(length: float, kernel: str) -> None:
     assert is_near(answer, "queue_length[web,desk]", length)
     # Little's law over whole periods: the mean rate of arrivals is 22 customers in 30 s.
     assert is_near(answer, "response_time[web]", length * 30 / 22)
-    assert is_near(answer, "amount[customers_desk]", length)
+    assert is_near(answer, "queue_length[desk]", length)
     assert is_near(answer, "amount[busy_desk]", 22 / 40)
     assert answer["amount[on_duty_desk]"] == pytest.approx(40 / 30)
 
@@ -119,8 +122,11 @@ def test_a_network_follows_the_equations(length: float, kernel: str) -> None:
 def test_an_activity_follows_them_too(length: float) -> None:
     answer = solve(visits(), simulation=SETTINGS)
     assert is_near(answer, "time[customers]", length * 30 / 22)
-    assert is_near(answer, "amount[customers_desk]", length)
+    assert is_near(answer, "queue_length[desk]", length)
     assert is_near(answer, "amount[busy_desk]", 22 / 40)
+    # A customer is served for 1 s, by two servers at most.
+    assert is_near(answer, "utilization[desk]", 22 / 30 / 2)
+    assert is_near(answer, "wait[desk]", length * 30 / 22 - 1)
 
 
 def test_the_first_rank_does_not_see_the_others(length: float) -> None:
@@ -150,10 +156,44 @@ def test_a_schedule_of_one_part_is_the_station_without_it() -> None:
 
 
 def test_a_load_beyond_the_servers_on_duty_is_refused() -> None:
-    with pytest.raises(NoAnswerError, match="station desk is saturated"):
-        solve(shop(((20.0, 1), (10.0, 0))))
-    with pytest.raises(NoAnswerError, match="station desk is saturated"):
-        solve(visits(((20.0, 1), (10.0, 0))))
+    short_day = ((20.0, 1), (10.0, 0))
+    of_network = (
+        "station desk is saturated: arrivals ask it for 0.733333 s of service a second, and it"
+        " gives less than 0.666667, for on average 0.333333 of 1 servers are broken or off duty;"
+        " lower the arrivals, shorten the demand, or add servers"
+    )
+    with pytest.raises(NoAnswerError, match=re.escape(of_network)):
+        solve(shop(short_day))
+    of_activity = "station desk is saturated: 0.733333/s arrive, fewer than 0.6667/s can be served"
+    with pytest.raises(NoAnswerError, match=re.escape(of_activity)):
+        solve(visits(short_day))
+
+
+@pytest.mark.parametrize("build", [shop, visits])
+def test_answers_are_of_customers_alone(build: Callable[[], Model | QueueingNetwork]) -> None:
+    """Servers off duty have no value, column or name of a value, and none of the text."""
+    model = build()
+    answer = solve(model, simulation=Simulation(seed=1, events=20_000))
+    names = [*answer.names, *names_of(model)]
+    assert "throughput[web]" in names or "throughput[customers]" in names
+    text = answer_text(answer, in_full=True)
+    for word in ("off_desk", "on_desk", "off desk", "on desk", "on-desk"):
+        assert word not in text
+        assert [name for name in names if word in name] == []
+    assert answer.groups == ()
+    assert sum(answer.account.values()) > 0
+
+
+@pytest.mark.parametrize("name", ["off_desk_1", "on_desk_1"])
+def test_a_name_that_stands_for_servers_off_duty_is_refused(name: str) -> None:
+    desk = {"desk": station(service={name: 1.0, "off_desk_2": 1.0})}
+    both = network({name: open_class(0.1), "off_desk_2": open_class(0.1)}, desk)
+    message = f"slipstick calls servers of desk that are away {name}, a name that the model has too"
+    with pytest.raises(ModelError, match=message):
+        network_with_schedules(both, {"desk": ((8.0, 1), (1.0, 0))})
+    model = open_model(service("desk", 1.0) >> service("off_desk_1", 1.0), 0.1)
+    with pytest.raises(ModelError, match="that are away off_desk_1, a name that the model has"):
+        model_with_schedules(model, {"desk": ((8.0, 1), (1.0, 0))})
 
 
 def test_processors_beside_a_stream_use_servers_by_a_schedule() -> None:
@@ -262,12 +302,14 @@ def test_branches_chosen_by_the_number_present_are_refused() -> None:
         model_with_schedules(model, {"left": SCHEDULE})
 
 
-def test_a_file_that_is_written_again_has_the_same_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [NETWORK, ACTIVITY])
+def test_a_file_that_is_written_again_has_the_same_answer(tmp_path: Path, text: str) -> None:
     path = tmp_path / "model.yaml"
-    path.write_text(ACTIVITY)
+    path.write_text(text)
     model = load(str(path))
-    assert isinstance(model, Model)
+    assert isinstance(model, Model | QueueingNetwork)
     written = tmp_path / "again.yaml"
     written.write_text(dump(model))
+    assert "schedule:" in dump(model)
     settings = Simulation(seed=1, events=20_000)
     assert solve(written, simulation=settings).values == solve(model, simulation=settings).values

@@ -248,6 +248,8 @@ class CompiledModel:
     requires : what must hold at a point for it to have an answer
     identities : leaves out the points at which a solution contradicts itself, see
         `slipstick.method.identities`; None: nothing is held against them
+    of_customers : takes servers that are away out of a solution, see
+        `slipstick.method.absences`; None: nothing
     amounts : what follows from the values, such as a cost; None: nothing
     is_rough : whether values are known to a part of a percent, so that derivatives need large steps
     """
@@ -260,6 +262,7 @@ class CompiledModel:
     estimates: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
     identities: Checked | None = None
+    of_customers: Checked | None = None
     amounts: Amounts | None = None
 
     @property
@@ -317,6 +320,8 @@ class CompiledModel:
                 left_out=self.left_out,
                 estimates=self.estimates,
             )
+        if self.of_customers is not None:
+            solution = self.of_customers(solution, values)
         if self.amounts is not None:
             solution = self.amounts.with_amounts(solution, values)
         if compile_bounds is None:

@@ -279,9 +279,10 @@ class LadderForm(CompiledModel):
         has_amounts = self.amounts is not None and any(
             name.startswith("amount[") for name in wanted_columns
         )
-        # Amounts are computed from the solution, and methods may take over from each other between
-        # two points: differences contain both.
-        if has_amounts or len(assigned_points) > 1:
+        # Amounts are computed from the solution, as are the values of customers beside servers that
+        # are away, and methods may take over from each other between two points: differences
+        # contain all of this.
+        if has_amounts or self.of_customers is not None or len(assigned_points) > 1:
             return super().slopes(values, parameter_names, wanted_columns)
         ((_, _, form),) = assigned_points
         try:

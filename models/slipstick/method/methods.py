@@ -303,6 +303,10 @@ def form_of(
         form.requires = model.requires
     if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).without_contradictions
+        if model.absences:
+            from slipstick.method.absences import Absences
+
+            form.of_customers = Absences(model).of_customers
         # An amount is computed from values, of which bounds have none.
         if model.amounts and method != BOUNDS:
             form.amounts = Amounts(model, form.quantity, form.slopes)

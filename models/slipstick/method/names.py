@@ -10,7 +10,7 @@ Why this shape: no numerical library is imported, for checking a file must be qu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from slipstick.answer import (
@@ -220,6 +220,10 @@ def names_of(
         value_names = _names_in_network(model, method == BOUNDS)
         counted_stations = () if method == BOUNDS else model.stations
     listed_names = list(value_names)
+    if not isinstance(model, AddedModel) and model.absences:
+        hidden_labels = labels_of_absences(model)
+        listed_names = [name for name in listed_names if not is_of_absence(name, hidden_labels)]
+        counted_stations = [name for name in counted_stations if name not in hidden_labels]
     if isinstance(model, Model) and not model.population.finite:
         filling_resources = [
             name for name in model.resources if f"queue_length[{name}]" in listed_names
@@ -271,7 +275,36 @@ def value_parameters(model: Model | QueueingNetwork) -> dict[str, Parameter]:
 
 def group_names(model: Model | QueueingNetwork | AddedModel | Law) -> list[str]:
     """List the names of the groups of an activity's population."""
-    return model.population.group_names if isinstance(model, Model) else []
+    groups = model.customer_groups if isinstance(model, Model) else ()
+    return [group.name for group in groups if group.name]
+
+
+def labels_of_absences(model: Model | QueueingNetwork) -> frozenset[str]:
+    """Return what has no values of its own because it stands for servers that are away: groups or
+    classes, their steps, and stations where servers on duty are.
+    """
+    labels = {*model.absences, *(absence.delay for absence in model.absences.values())}
+    groups = model.population.groups if isinstance(model, Model) else ()
+    cycles = [group.cycle for group in groups if group.name in model.absences]
+    return frozenset(labels | {node.name for node in each_once(cycles) if isinstance(node, Step)})
+
+
+def is_of_absence(value_name: str, labels: Container[str]) -> bool:
+    """Return whether a value is that of servers that are away.
+
+    Parameters
+    ----------
+    value_name : of the value
+    labels : as `labels_of_absences` returns them
+
+    >>> (
+    ...     is_of_absence("account[wait:on_desk_1]", {"on_desk_1"}),
+    ...     is_of_absence("time[calls]", {"on"}),
+    ... )
+    (True, False)
+    """
+    names_in_brackets = value_name.partition("[")[2].removesuffix("]").split(",")
+    return any(name.removeprefix("wait:") in labels for name in names_in_brackets)
 
 
 def first_quantity(
@@ -290,7 +323,7 @@ def first_quantity(
         return f"time[{names_of_groups[0]}]" if len(names_of_groups) > 1 else "time"
     if isinstance(model, AddedModel):
         return next(iter(model.answer_names()))
-    first_class = next(iter((*model.classes, *model.chains)))
+    first_class = model.customer_chains[0]
     return (
         f"{LOW}[throughput[{first_class}]]" if method == BOUNDS else f"response_time[{first_class}]"
     )

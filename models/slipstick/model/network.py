@@ -35,6 +35,7 @@ from slipstick.expression.nodes import (
     parameters,
     zero,
 )
+from slipstick.model.absences import Absence
 from slipstick.model.activity import check_model_name
 from slipstick.model.amounts import AMOUNTS, input_parameters
 from slipstick.profiles import Profile, check_profile
@@ -298,6 +299,7 @@ class QueueingNetwork:
     amounts : plain numbers that follow from the values of an answer, such as a cost, by name. Each
         is a dimensionless expression of parameters and of `slipstick.model.amounts.answer_value`
     regions : groups of stations with a common limit on the number of customers, by name
+    absences : the classes whose members are no customers, but servers that are away, by name
 
     Raises
     ------
@@ -313,6 +315,7 @@ class QueueingNetwork:
     left_out: Mapping[str, str] = field(default_factory=dict)
     amounts: Mapping[str, Expr] = field(default_factory=dict)
     regions: Mapping[str, Region] = field(default_factory=dict)
+    absences: Mapping[str, Absence] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
@@ -322,38 +325,24 @@ class QueueingNetwork:
     @property
     def members_by_chain(self) -> dict[str, CustomerClass]:
         """The customers of each chain. A class whose customers never change class counts as a
-        chain.
+        chain. Servers that are away come after all customers.
         """
         members_of_chains = {name: chain.members for name, chain in self.chains.items()}
-        return {**self.classes, **members_of_chains}
+        members = {**self.classes, **members_of_chains}
+        return {name: members[name] for name in sorted(members, key=self.absences.__contains__)}
+
+    @property
+    def customer_chains(self) -> tuple[str, ...]:
+        """Names of the chains whose members are customers, not servers that are away."""
+        return tuple(name for name in self.members_by_chain if name not in self.absences)
 
     @property
     def closed_chains(self) -> tuple[str, ...]:
-        """Names of the chains whose customers stay in the network. Chains whose customers never
-        wait because they interrupt all others, such as failures, are not included: they never
-        saturate a station.
-        """
+        """Names of the chains whose customers stay in the network."""
         return tuple(
             name
-            for name, members in self.members_by_chain.items()
-            if isinstance(members, ClosedClass) and not self._interrupts_all(name, members)
-        )
-
-    def _interrupts_all(self, name: str, members: ClosedClass) -> bool:
-        """Return whether each member of a class finds a server at once wherever it comes."""
-        visited_stations = [
-            station for station in self.stations.values() if name in station.visitors()
-        ]
-        member_count = getattr(members.population, "value", None)
-        return member_count is not None and all(
-            station.discipline == "priority-preemptive"
-            and member_count <= float(station.servers)
-            and all(
-                station.priority[name] < station.priority[visitor]
-                for visitor in station.visitors()
-                if visitor != name
-            )
-            for station in visited_stations
+            for name in self.customer_chains
+            if isinstance(self.members_by_chain[name], ClosedClass)
         )
 
     @property
@@ -369,6 +358,11 @@ class QueueingNetwork:
                 )
             )
         )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all classes and chains."""
+        return (*self.class_names, *self.chains)
 
     @property
     def constructs(self) -> frozenset[str]:

@@ -55,6 +55,7 @@ from slipstick.expression.special import real_power
 from slipstick.expression.tape import Tape
 from slipstick.extensions import FUNCTIONS
 from slipstick.late import NDArray, np
+from slipstick.model.absences import Absence
 from slipstick.model.activity import (
     MODES,
     VISIT,
@@ -1559,6 +1560,7 @@ class Model:
     requires : conditions on quantities of the model; a point that violates one has no answer
     amounts : plain numbers that follow from the values of an answer, such as a cost, by name. Each
         is a dimensionless expression of parameters and of `slipstick.model.amounts.answer_value`
+    absences : the groups whose members are no customers, but servers that are away, by name
 
     Raises
     ------
@@ -1581,6 +1583,7 @@ class Model:
     estimates: tuple[str, ...] = field(default=(), repr=False)
     requires: tuple[Requirement, ...] = field(default=(), repr=False)
     amounts: Mapping[str, Expr] = field(default_factory=dict, repr=False)
+    absences: Mapping[str, Absence] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
@@ -1624,6 +1627,11 @@ class Model:
                 if technology
             }
         )
+
+    @property
+    def customer_groups(self) -> tuple[Group, ...]:
+        """The groups of the population, without those that stand for servers that are away."""
+        return tuple(group for group in self.population.groups if group.name not in self.absences)
 
     @property
     def bodies(self) -> tuple[Activity, ...]:

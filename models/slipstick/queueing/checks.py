@@ -171,7 +171,7 @@ class _SolutionCheck:
                 self._check_equal(
                     f"probabilities at {station_name} give its queue",
                     mean_number,
-                    self.queues[:, :, station].sum(axis=1),
+                    self.queues[:, network.is_customer, station].sum(axis=1),
                 )
 
     def check_bounds(self) -> None:

@@ -97,18 +97,28 @@ def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) 
     reason_by_point: dict[int, str] = {}
     if network.all_closed:
         return reason_by_point
-    load = offered_load(network).real
+    visits_of_customers = network.visits * network.is_customer[:, None]
+    load = offered_load(replace(network, visits=visits_of_customers)).real
+    servers_away = np.broadcast_to(network.servers_away.real, load.shape)
     for station in np.flatnonzero(
         ~network.is_delay if is_limited is None else ~network.is_delay & ~is_limited
     ).tolist():
-        capacity = np.broadcast_to(highest_speed(network, station).real, len(load))
+        all_servers = np.broadcast_to(highest_speed(network, station).real, len(load))
+        capacity = all_servers - servers_away[:, station]
         is_saturated = (load[:, station] >= capacity) & (load[:, station] > 0)
         for point in np.flatnonzero(is_saturated).tolist():
+            part_away = (
+                f", for on average {servers_away[point, station]:.6g} of {all_servers[point]:.6g}"
+                " servers are broken or off duty"
+                if servers_away[point, station]
+                else ""
+            )
             reason_by_point.setdefault(
                 point,
                 f"station {network.stations[station]} is saturated: arrivals ask it for"
                 f" {load[point, station]:.6g} s of service a second, and it gives less than"
-                f" {capacity[point]:.6g}; lower the arrivals, shorten the demand, or add servers",
+                f" {capacity[point]:.6g}{part_away}; lower the arrivals, shorten the demand, or add"
+                " servers",
             )
     return reason_by_point
 

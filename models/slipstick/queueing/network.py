@@ -74,6 +74,7 @@ class NetworkArrays:
         None where no station does
     has_random_time : which classes have a service time that varies, (P, R); None: as `random_times`
         computes it
+    is_absence : which classes are no customers, but servers that are away, (R,); None where none is
     """
 
     service: Array
@@ -99,6 +100,29 @@ class NetworkArrays:
     phases: Mapping[tuple[str, str], PhaseType] = field(default_factory=dict)
     weights: Array | None = None
     has_random_time: NDArray[np.bool_] | None = None
+    is_absence: NDArray[np.bool_] | None = None
+
+    @property
+    def is_customer(self) -> NDArray[np.bool_]:
+        """Which classes are customers, not servers that are away (R,)."""
+        return np.ones(len(self.classes), bool) if self.is_absence is None else ~self.is_absence
+
+    @property
+    def servers_away(self) -> Array:
+        """The mean number of servers of each station that are away, (P, K): each goes away at the
+        rate of arrivals, or after the think time of a closed class, and never waits.
+        """
+        if self.is_absence is None:
+            return np.zeros((1, len(self.stations)))
+        demand = self.demand[:, self.is_absence]
+        cycle_time = self.think[:, self.is_absence, None] + demand
+        population = self.population[:, self.is_absence, None]
+        arrivals = self.arrivals[:, self.is_absence, None]
+        rate = np.where(
+            self.closed[self.is_absence, None], quotient(population, cycle_time), arrivals
+        )
+        servers_away: Array = (rate * demand).sum(axis=1)
+        return servers_away
 
     @cached_property
     def phases_known(self) -> NDArray[np.bool_]:

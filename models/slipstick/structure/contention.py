@@ -457,13 +457,27 @@ class Saturation:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._streams = model.population.streams
+        if model.absences:
+            groups = model.customer_groups
+            self._streams = tuple(
+                (group.rate, group.cycle) for group in groups if group.rate is not None
+            )
         self._resource_names = [
             resource_name
             for resource_name, resource in model.resources.items()
             if self._streams and resource.use in (SERVED, HELD)
         ]
-        tape_exprs: list[Expr] = [
-            model.resources[resource_name].full_speed for resource_name in self._resource_names
+        servers_away = [
+            total(
+                absence.servers
+                for absence in model.absences.values()
+                if absence.station == resource_name
+            )
+            for resource_name in self._resource_names
+        ]
+        tape_exprs = [
+            model.resources[resource_name].full_speed - servers
+            for resource_name, servers in zip(self._resource_names, servers_away, strict=True)
         ]
         for rate, cycle in self._streams:
             try:

@@ -138,7 +138,8 @@ class NetworkLayout:
             class_name: Chain((class_name,), own_class, (class_name, ""))
             for class_name, own_class in model.classes.items()
         }
-        self.chains: dict[str, Chain] = {**chains_of_one_class, **model.chains}
+        chains = {**chains_of_one_class, **model.chains}
+        self.chains: dict[str, Chain] = {name: chains[name] for name in model.members_by_chain}
         self.classes = model.class_names
         self.stations = tuple(model.stations)
         self._expressions = dict(model.quantities())
@@ -445,6 +446,9 @@ class NetworkLayout:
             },
             **self._patience_arrays(columns, [chain.classes for chain in self.chains.values()]),
             weights=self._weights(columns, [chain.classes for chain in self.chains.values()]),
+            is_absence=np.array([name in self.model.absences for name in self.chains])
+            if self.model.absences
+            else None,
         )
 
     def _rates_and_populations(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from slipstick.answer import Answer
@@ -80,9 +80,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
                 model=model.name,
                 method=f"{BOUNDS}/{bound_kind}",
                 remarks=_remarks(bound_kind, () if kind_index else missing_reasons),
-                **_values_and_bounds(
-                    network_points, low_throughputs, high_throughputs, model.closed_chains
-                ),
+                **_values_and_bounds(network_points, low_throughputs, high_throughputs),
             )
         ).answer(0)
         for kind_index, (bound_kind, (low_throughputs, high_throughputs)) in enumerate(
@@ -188,11 +186,7 @@ class CompiledNetworkBounds(CompiledModel):
                 notes=(f"the tightest of these bounds: {', '.join(bounds_by_kind)}",),
             ),
             **_values_and_bounds(
-                network_points,
-                low_throughputs,
-                high_throughputs,
-                self.model.closed_chains,
-                list(reason_by_point),
+                network_points, low_throughputs, high_throughputs, list(reason_by_point)
             ),
         )
 
@@ -201,7 +195,6 @@ def _values_and_bounds(
     network_points: NetworkPoints,
     low_throughputs: Array,
     high_throughputs: Array,
-    closed_chains: Collection[str],
     unanswered_points: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Return the values and bounds that follow from bounds on the throughputs (points, classes);
@@ -213,7 +206,8 @@ def _values_and_bounds(
         full_speed_demands(network),
     )
     columns_by_table: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
-    for class_index, class_name in enumerate(network.classes):
+    for class_index in np.flatnonzero(network.is_customer):
+        class_name = network.classes[class_index]
         throughput_name = f"throughput[{class_name}]"
         time_name = f"response_time[{class_name}]"
         if not network.closed[class_index]:
@@ -245,10 +239,9 @@ def _values_and_bounds(
             throughput_name: high_throughputs[:, class_index],
             time_name: longest_response,
         }
-        if class_name in closed_chains:
-            columns_by_table["values"][f"saturation_population[{class_name}]"] = (
-                saturation_populations[:, class_index]
-            )
+        columns_by_table["values"][f"saturation_population[{class_name}]"] = saturation_populations[
+            :, class_index
+        ]
     for column_by_name in columns_by_table.values():
         for value_name, column in column_by_name.items():
             finite_column = np.where(np.isfinite(column), column, np.nan)

@@ -95,15 +95,18 @@ def _time_by_component(
     """
     # The parts of several chains would be of different customers, and not add up to one cycle.
     is_empty = network_points.network.closed.all() and not network_points.network.population.any()
-    if len(network_layout.chains) != 1 or is_empty:
+    if len(network_layout.model.customer_chains) != 1 or is_empty:
         return {}
+    (classes_of_customers,) = (
+        network_layout.chains[name].classes for name in network_layout.model.customer_chains
+    )
     time_by_component = (
         {THINK: float(network_points.network.think[0, 0].real)}
         if network_points.network.think[0, 0]
         else {}
     )
     for station_index, (station_name, station) in enumerate(network_layout.model.stations.items()):
-        for class_name in station.visitors():
+        for class_name in filter(classes_of_customers.__contains__, station.visitors()):
             class_index = network_layout.classes.index(class_name)
             residence_time = measure_by_name[f"residence_time[{class_name},{station_name}]"]
             service_time = float(
@@ -713,17 +716,20 @@ class Measures:
         return columns
 
     def _columns_by_station(self) -> dict[str, Array]:
-        """Return the number present and the utilization of each station, by name."""
+        """Return the number of customers present and the utilization by them of each station, by
+        name.
+        """
         columns = {}
+        is_customer = self._network_points.network.is_customer[self._network_points.chain_of]
         for station_index, (station_name, station) in enumerate(
             self._network_layout.model.stations.items()
         ):
-            columns[f"queue_length[{station_name}]"] = self._queue_lengths[:, :, station_index].sum(
-                axis=1
-            )
+            columns[f"queue_length[{station_name}]"] = self._queue_lengths[
+                :, is_customer, station_index
+            ].sum(axis=1)
             if not DISCIPLINES[station.discipline].delay:
                 columns[f"utilization[{station_name}]"] = self._utilization[
-                    :, :, station_index
+                    :, is_customer, station_index
                 ].sum(axis=1)
         return columns
 

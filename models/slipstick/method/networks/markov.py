@@ -153,6 +153,7 @@ def _network_of_classes(
         **network_points.patience,
         weights=network_points.weights,
         has_random_time=None,
+        is_absence=None if network.is_absence is None else network.is_absence[chain_of_class],
     )
     reference_by_classes = {
         class_indices: references[chain_index]

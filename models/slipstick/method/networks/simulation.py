@@ -137,6 +137,7 @@ class _NetworkEstimates:
         traces = {
             chain_name: getattr(chain.members, "trace", ())
             for chain_name, chain in self.network_layout.chains.items()
+            if chain_name not in self.network_layout.model.absences
         }
         notes += tuple(
             f"{chain_name} arrive as the {len(times_between)} times between arrivals of their trace"
@@ -294,35 +295,37 @@ class _NetworkEstimates:
             )
 
     def _estimates_of_station(self, station_name: str) -> Iterator[tuple[str, Estimate | None]]:
-        """Yield the number present and the utilization of a station."""
-        if DISCIPLINES[self.stations[station_name].discipline].delay:
-            presence_weights = self.added_weights(
-                self.weights_of_time(visit)
-                for visit in self.planned_network.visits
-                if visit[1] == station_name
-            )
+        """Yield the number of customers present and the utilization of a station by them."""
+        absences = self.network_layout.model.absences
+        visits_of_customers = [
+            visit
+            for visit in self.planned_network.visits
+            if visit[1] == station_name and visit[0] not in absences
+        ]
+        has_absences = any(absence.station == station_name for absence in absences.values())
+        is_delay = DISCIPLINES[self.stations[station_name].discipline].delay
+        if is_delay or has_absences:
+            presence_weights = self.added_weights(map(self.weights_of_time, visits_of_customers))
             yield (
                 f"queue_length[{station_name}]",
                 self._ratio(None, presence_weights, self.elapsed_weights),
             )
-            return
+            if is_delay:
+                return
         resource_index = self.planned_network.plan.resources.index(station_name)
-        yield (
-            f"queue_length[{station_name}]",
-            self._ratio(
-                None,
-                self.layout.column(self.layout.present_time[resource_index]),
-                self.elapsed_weights,
-            ),
-        )
+        if not has_absences:
+            yield (
+                f"queue_length[{station_name}]",
+                self._ratio(
+                    None,
+                    self.layout.column(self.layout.present_time[resource_index]),
+                    self.elapsed_weights,
+                ),
+            )
         busy_weights = (
             # Who is blocked keeps a server that does nothing.
-            self.added_weights(
-                self._weights_of_busy_time(visit)
-                for visit in self.planned_network.visits
-                if visit[1] == station_name
-            )
-            if station_name in self.planned_network.held_stations
+            self.added_weights(map(self._weights_of_busy_time, visits_of_customers))
+            if has_absences or station_name in self.planned_network.held_stations
             else self.layout.column(self.layout.busy_time[resource_index])
         )
         yield (
@@ -609,12 +612,13 @@ class _NetworkEstimates:
         """Estimate the time of one customer in a cycle, by component; empty where there are several
         chains.
         """
-        if len(self.network_layout.chains) != 1 or self.result is None:
+        customer_chains = self.network_layout.model.customer_chains
+        if len(customer_chains) != 1 or self.result is None:
             return {}
-        (chain_name,) = self.network_layout.chains
+        (chain_name,) = customer_chains
         weights_by_component = {THINK: self._weights_of_label(thinking_label(chain_name))}
         for station_name, station in self.stations.items():
-            places = [visit for visit in self.planned_network.visits if visit[1] == station_name]
+            places = [place for place in self.places(chain_name) if place[1] == station_name]
             if station.rates:
                 weights_by_component[station_name] = self.added_weights(
                     map(self.weights_of_time, places)

@@ -292,9 +292,7 @@ def _solution_of_point(
     cycles_begun = _throughput(point, admitted_rate)
     level_probabilities = (
         _sums_by_number(
-            space.stations[station].length(state_rows[:, space.columns(station)]),
-            state_probability,
-            0,
+            space.customers(state_rows, station, network.is_absence), state_probability, 0
         )
         for station in range(station_count)
     )

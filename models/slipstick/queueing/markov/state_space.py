@@ -161,6 +161,26 @@ class StateSpace:
         ]
         return np.stack(present_by_station, axis=2)
 
+    def customers(
+        self, rows: Rows, station_index: int, is_absence: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64]:
+        """Return the number of customers present at a station in each state [rows].
+
+        Parameters
+        ----------
+        rows : the states
+        station_index : of the station
+        is_absence : which classes are servers that are away (R,); None where none is
+        """
+        station, station_rows = self.stations[station_index], rows[:, self.columns(station_index)]
+        lengths: NDArray[np.int64] = station.length(station_rows)
+        if is_absence is None:
+            return lengths
+        # Classes with a rank are never drawn, so that their numbers are whole.
+        absent_count = station.present(station_rows)[:, is_absence].sum(axis=1)
+        customer_counts: NDArray[np.int64] = lengths - np.rint(absent_count.real).astype(np.int64)
+        return customer_counts
+
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
         """Return the number of customers of open classes in each state [rows]."""
         customer_counts = self.present(rows)[:, self.open_classes].sum(axis=(1, 2))

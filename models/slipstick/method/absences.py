@@ -1,0 +1,172 @@
+"""Answers for customers alone where groups or classes of a model stand for servers that are away.
+
+Every method treats servers that are away as customers. Here their own values are taken out of the
+solutions of all methods, and the values of resources of activities, which methods give for all
+groups together, become those of customers. Methods of networks leave the classes of such servers
+out of the values of stations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+from slipstick.answer import DeferredShares
+from slipstick.expression.nodes import total
+from slipstick.expression.tape import Columns, Tape, Values, entries_at_rows, selected_values
+from slipstick.late import Array, np
+from slipstick.method.answers import Gradient, Solution
+from slipstick.method.names import is_of_absence, labels_of_absences
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model, Station
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Absences:
+    """The servers of a model that are away, which are taken out of the solution of any method.
+
+    Parameters
+    ----------
+    model : with groups or classes that stand for servers that are away
+
+    >>> from slipstick.expression.nodes import Number
+    >>> from slipstick.model.absences import Absence
+    >>> from slipstick.model.network import closed_class, network, open_class, station
+    >>> queue = network({"jobs": open_class(0.1)}, {"disk": station(service={"jobs": 1.0})})
+    >>> absences = {"repairs": Absence("disk", Number(0.01), Number(0.2))}
+    >>> compiled = Absences(replace(queue, absences=absences))
+    >>> values = {"queue_length[disk]": np.array([0.5]), "response_time[repairs]": np.ones(1)}
+    >>> list(
+    ...     compiled.of_customers(Solution(model="queue", method="exact", values=values), {}).values
+    ... )
+    ['queue_length[disk]']
+    """
+
+    model: Model | QueueingNetwork
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        return labels_of_absences(self.model)
+
+    def of_customers(self, solution: Solution, values: Values) -> Solution:
+        """Return a solution with the values of customers alone.
+
+        Parameters
+        ----------
+        solution : of a method
+        values : of the parameters at its points
+        """
+        own_detail, own_gradient = solution.detail, solution.gradient
+
+        def detail_of_customers(index: int) -> tuple[Solution, int]:
+            assert own_detail is not None
+            solution_of_point, inner_index = own_detail(index)
+            point_values = {
+                name: entries_at_rows(values[name], np.array([index])) for name in values
+            }
+            return self.of_customers(solution_of_point, point_values), inner_index
+
+        def gradient_of_customers(index: int) -> Gradient:
+            assert own_gradient is not None
+            gradient = own_gradient(index)
+            if not isinstance(gradient.slopes, DeferredShares):
+                return replace(gradient, slopes=self._visible(gradient.slopes))
+            deferred_slopes = gradient.slopes
+            slopes = DeferredShares(lambda: self._visible(deferred_slopes), deferred_slopes.seconds)
+            return replace(gradient, slopes=slopes)
+
+        return replace(
+            self._with_stations_of_customers(solution, values),
+            account=self._visible(solution.account, "account"),
+            technology=self._visible(solution.technology, "technology"),
+            steps=self._visible(solution.steps, "step"),
+            once=self._visible(solution.once, "once"),
+            detail=None if own_detail is None else detail_of_customers,
+            gradient=None if own_gradient is None else gradient_of_customers,
+        )
+
+    def _with_stations_of_customers(self, solution: Solution, values: Values) -> Solution:
+        """Replace the queue length, utilization and wait of the stations whose servers are away."""
+        changes = (
+            self._changes_by_station(solution, values) if isinstance(self.model, Model) else {}
+        )
+
+        def changed(columns: Columns) -> dict[str, Array]:
+            visible_columns = self._visible(columns)
+            for station, (servers_away, busy_share, factor_of_wait) in changes.items():
+                for name, amount_away in (
+                    (f"queue_length[{station}]", servers_away),
+                    (f"utilization[{station}]", busy_share),
+                ):
+                    if name in columns:
+                        visible_columns[name] = np.maximum(columns[name] - amount_away, 0.0)
+                if (name := f"wait[{station}]") in columns:
+                    visible_columns[name] = columns[name] * factor_of_wait
+            return visible_columns
+
+        return replace(
+            solution,
+            values=changed(solution.values),
+            low=changed(solution.low),
+            high=changed(solution.high),
+        )
+
+    def _changes_by_station(
+        self, solution: Solution, values: Values
+    ) -> dict[str, tuple[Array, Array, Array]]:
+        """Return, by station, what its queue length and its utilization have of servers that are
+        away, and the factor from the wait of all visits to that of customers [1, 1, 1].
+        """
+        absences = self.model.absences.values()
+        stations = dict.fromkeys(absence.station for absence in absences)
+        tape = Tape(
+            [
+                total(getattr(absence, number) for absence in absences if absence.station == name)
+                for name in stations
+                for number in ("servers", "rate")
+            ]
+        )
+        columns = iter(tape.run(selected_values(values, tape.parameters)))
+        return {
+            name: self._change_of_station(solution, name, next(columns), next(columns))
+            for name in stations
+        }
+
+    def _change_of_station(
+        self, solution: Solution, station_name: str, servers_away: Array, rate: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return the changes of one station, see `_changes_by_station`.
+
+        Parameters
+        ----------
+        solution, station_name : whose values are changed
+        servers_away : mean number of servers that are away [1]
+        rate : how often one goes away [1/s]
+        """
+        assert isinstance(self.model, Model)
+        station = self.model.resources[station_name]
+        assert isinstance(station, Station)
+        busy_share = servers_away / station.servers
+        wait = solution.values.get(f"wait[{station_name}]")
+        if wait is None:
+            return servers_away, busy_share, np.ones(1)
+        # Servers that go away never wait; by Little's law visits come at the rate of the queue over
+        # the wait of all visits.
+        queue = (
+            solution.values[f"queue_length[{station_name}]"]
+            - solution.values[f"utilization[{station_name}]"] * station.servers
+        )
+        with np.errstate(all="ignore"):
+            factor = queue / (queue - rate * wait)
+        return servers_away, busy_share, np.where(wait > 0, factor, 1.0)
+
+    def _visible(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
+        return {
+            name: column
+            for name, column in columns.items()
+            if not is_of_absence(f"{table}[{name}]" if table else name, self._labels)
+        }

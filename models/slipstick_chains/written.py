@@ -1,0 +1,175 @@
+"""Models without the customers that stand for servers that are away, as files state them: with
+`breakdown` and `schedule` of stations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from slipstick.expression.nodes import Expr, constant
+from slipstick.model.absences import Absence
+from slipstick.model.activity import Step, map_steps
+from slipstick.model.network import NetworkStation, QueueingNetwork
+from slipstick.model.steps import Activity, each_once
+from slipstick.model.system import Model, Station, population_of_groups
+from slipstick_chains.breakdowns import BREAKDOWN, INTERRUPTED, SCHEDULE, arithmetic_name
+
+KeysByStation = Mapping[str, Mapping[str, Any]]
+"""By station, its `breakdown` as two times, and its `schedule` as durations [s] and servers."""
+
+
+def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysByStation]:
+    """Return a network without servers that are away, and the keys that a file has for these.
+
+    Parameters
+    ----------
+    network : with breakdowns or schedules
+
+    >>> from slipstick.model.network import network, open_class, station
+    >>> from slipstick_chains.schedules import network_with_schedules
+    >>> desk = network({"calls": open_class(0.5)}, {"desk": station(service={"calls": 1.0})})
+    >>> written, keys = network_as_written(
+    ...     network_with_schedules(desk, {"desk": [(8.0, 1), (4.0, 2), (12.0, 0)]})
+    ... )
+    >>> written.class_names, written.stations["desk"].discipline, keys["desk"]["schedule"]
+    (('calls',), 'fcfs', [(8.0, 1), (4.0, 2), (12.0, 0)])
+    """
+    absences = network.absences
+    delays = {absence.delay for absence in absences.values()}
+    servers = {name: station.servers for name, station in network.stations.items()}
+    keys_by_station = _keys_by_station(absences, servers)
+
+    def of_customers(number_by_class: Mapping[str, Expr]) -> dict[str, Expr]:
+        return {name: number for name, number in number_by_class.items() if name not in absences}
+
+    def station_as_written(name: str, station: NetworkStation) -> NetworkStation:
+        ranks = {
+            class_name: rank - len(keys_by_station[name])
+            for class_name, rank in station.priority.items()
+            if class_name not in absences
+        }
+        return replace(
+            station,
+            discipline=INTERRUPTED if any(ranks.values()) else "fcfs",
+            priority=ranks if any(ranks.values()) else {},
+            service=of_customers(station.service),
+            scv=of_customers(station.scv),
+        )
+
+    written = replace(
+        network,
+        classes={name: network.classes[name] for name in network.classes if name not in absences},
+        stations={
+            name: station_as_written(name, station) if name in keys_by_station else station
+            for name, station in network.stations.items()
+            if name not in delays
+        },
+        amounts=_amounts_as_written(network.amounts, keys_by_station),
+        absences={},
+    )
+    return written, keys_by_station
+
+
+def model_as_written(model: Model) -> tuple[Model, KeysByStation]:
+    """Return a model without servers that are away, and the keys that a file has for these.
+
+    Parameters
+    ----------
+    model : with breakdowns or schedules
+
+    >>> from slipstick.expression.nodes import TIME, Parameter
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> from slipstick_chains.breakdowns import Breakdown, model_with_breakdowns
+    >>> plain = closed_model(delay(4.0, name="think") >> service("disk", 1.0), processors=2)
+    >>> times = Breakdown(Parameter("up", TIME, 20.0), Parameter("down", TIME, 5.0))
+    >>> written, keys = model_as_written(model_with_breakdowns(plain, {"disk": times}))
+    >>> written.population.group_names, keys
+    (['processors'], {'disk': {'breakdown': (up, down)}})
+    """
+    servers = {
+        name: resource.servers
+        for name, resource in model.resources.items()
+        if isinstance(resource, Station)
+    }
+    keys_by_station = _keys_by_station(model.absences, servers)
+
+    def step_as_written(step: Step) -> Step:
+        levels = len(keys_by_station.get(step.resource or "", ()))
+        return replace(step, rank=step.rank - levels) if levels else step
+
+    rebuilt_by_id: dict[int, Activity] = {}
+    groups = [
+        replace(group, cycle=map_steps(group.cycle, step_as_written, rebuilt_by_id=rebuilt_by_id))
+        for group in model.customer_groups
+    ]
+    with_ranks = {
+        node.resource
+        for node in each_once([group.cycle for group in groups])
+        if isinstance(node, Step) and node.rank
+    }
+    resources = {
+        name: replace(resource, discipline=INTERRUPTED if name in with_ranks else "fcfs")
+        if isinstance(resource, Station) and name in keys_by_station
+        else resource
+        for name, resource in model.resources.items()
+    }
+    written = replace(
+        model,
+        population=population_of_groups(groups),
+        resources=resources,
+        amounts=_amounts_as_written(model.amounts, keys_by_station),
+        absences={},
+    )
+    return written, keys_by_station
+
+
+def _keys_by_station(
+    absences: Mapping[str, Absence], servers: Mapping[str, int]
+) -> dict[str, dict[str, Any]]:
+    """Return the keys of each station whose servers go away."""
+    keys_by_station: dict[str, dict[str, Any]] = {}
+    for absence in absences.values():
+        keys = keys_by_station.setdefault(absence.station, {})
+        keys[absence.by] = absence.start, absence.length
+    for name, keys in keys_by_station.items():
+        if SCHEDULE in keys:
+            by_schedule = [
+                absence
+                for absence in absences.values()
+                if (absence.station, absence.by) == (name, SCHEDULE)
+            ]
+            keys[SCHEDULE] = _schedule(by_schedule, servers[name])
+    return keys_by_station
+
+
+def _schedule(absences: Sequence[Absence], servers: int) -> list[tuple[float, int]]:
+    """Return the parts of a period, each with its number of servers on duty."""
+    periods = [
+        (constant(absence.start), constant(absence.start) + constant(absence.length))
+        for absence in absences
+    ]
+    period = 1 / constant(absences[0].rate)
+    times = [*sorted({0.0, *(time for ends in periods for time in ends if time < period)}), period]
+    parts: list[tuple[float, int]] = []
+    for begin, end in pairwise(times):
+        on_duty = servers - sum(leaves <= begin < returns for leaves, returns in periods)
+        parts.append((end - begin, on_duty))
+    return parts
+
+
+def _amounts_as_written(
+    amounts: Mapping[str, Expr], keys_by_station: KeysByStation
+) -> dict[str, Expr]:
+    """Return the amounts of a model without those that breakdowns and schedules add."""
+    kinds = {BREAKDOWN: ("availability",), SCHEDULE: ("on_duty", "busy")}
+    added_names = {
+        f"{kind}_{arithmetic_name(name)}"
+        for name, keys in keys_by_station.items()
+        for key in keys
+        for kind in kinds[key]
+    }
+    return {name: amount for name, amount in amounts.items() if name not in added_names}
