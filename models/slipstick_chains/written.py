@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -15,13 +15,32 @@ from slipstick.model.activity import Step, map_steps
 from slipstick.model.network import NetworkStation, QueueingNetwork
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import Model, Station, population_of_groups
+from slipstick.schema.kinds.quantity import QuantityWriter
 from slipstick_chains.breakdowns import BREAKDOWN, INTERRUPTED, SCHEDULE, arithmetic_name
 
 KeysByStation = Mapping[str, Mapping[str, Any]]
 """By station, its `breakdown` as two times, and its `schedule` as durations [s] and servers."""
 
+KeysOfFile = Callable[[str, QuantityWriter], dict[str, Any]]
+"""Returns the keys of a station as the plain data of a file."""
 
-def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysByStation]:
+
+def _keys_of_file(keys_by_station: KeysByStation) -> KeysOfFile:
+    def keys_of_station(station_name: str, writer: QuantityWriter) -> dict[str, Any]:
+        keys = dict(keys_by_station.get(station_name, {}))
+        if BREAKDOWN in keys:
+            every, repair = map(writer.expr_as_data, keys[BREAKDOWN])
+            keys[BREAKDOWN] = {"every": every, "repair": repair}
+        if SCHEDULE in keys:
+            keys[SCHEDULE] = [
+                {"lasts": f"{lasts!r} s", "servers": servers} for lasts, servers in keys[SCHEDULE]
+            ]
+        return keys
+
+    return keys_of_station
+
+
+def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysOfFile]:
     """Return a network without servers that are away, and the keys that a file has for these.
 
     Parameters
@@ -34,8 +53,10 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysB
     >>> written, keys = network_as_written(
     ...     network_with_schedules(desk, {"desk": [(8.0, 1), (4.0, 2), (12.0, 0)]})
     ... )
-    >>> written.class_names, written.stations["desk"].discipline, keys["desk"]["schedule"]
-    (('calls',), 'fcfs', [(8.0, 1), (4.0, 2), (12.0, 0)])
+    >>> written.class_names, written.stations["desk"].discipline
+    (('calls',), 'fcfs')
+    >>> keys("desk", QuantityWriter())["schedule"][0]
+    {'lasts': '8.0 s', 'servers': 1}
     """
     absences = network.absences
     delays = {absence.delay for absence in absences.values()}
@@ -54,6 +75,7 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysB
         return replace(
             station,
             discipline=INTERRUPTED if any(ranks.values()) else "fcfs",
+            servers=1 if SCHEDULE in keys_by_station[name] else station.servers,
             priority=ranks if any(ranks.values()) else {},
             service=of_customers(station.service),
             scv=of_customers(station.scv),
@@ -70,10 +92,10 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysB
         amounts=_amounts_as_written(network.amounts, keys_by_station),
         absences={},
     )
-    return written, keys_by_station
+    return written, _keys_of_file(keys_by_station)
 
 
-def model_as_written(model: Model) -> tuple[Model, KeysByStation]:
+def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     """Return a model without servers that are away, and the keys that a file has for these.
 
     Parameters
@@ -87,8 +109,8 @@ def model_as_written(model: Model) -> tuple[Model, KeysByStation]:
     >>> plain = closed_model(delay(4.0, name="think") >> service("disk", 1.0), processors=2)
     >>> times = Breakdown(Parameter("up", TIME, 20.0), Parameter("down", TIME, 5.0))
     >>> written, keys = model_as_written(model_with_breakdowns(plain, {"disk": times}))
-    >>> written.population.group_names, keys
-    (['processors'], {'disk': {'breakdown': (up, down)}})
+    >>> written.population.group_names, keys("disk", QuantityWriter())
+    (['processors'], {'breakdown': {'every': 'up', 'repair': 'down'}})
     """
     servers = {
         name: resource.servers
@@ -112,7 +134,11 @@ def model_as_written(model: Model) -> tuple[Model, KeysByStation]:
         if isinstance(node, Step) and node.rank
     }
     resources = {
-        name: replace(resource, discipline=INTERRUPTED if name in with_ranks else "fcfs")
+        name: replace(
+            resource,
+            discipline=INTERRUPTED if name in with_ranks else "fcfs",
+            servers=1 if SCHEDULE in keys_by_station[name] else resource.servers,
+        )
         if isinstance(resource, Station) and name in keys_by_station
         else resource
         for name, resource in model.resources.items()
@@ -124,7 +150,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysByStation]:
         amounts=_amounts_as_written(model.amounts, keys_by_station),
         absences={},
     )
-    return written, keys_by_station
+    return written, _keys_of_file(keys_by_station)
 
 
 def _keys_by_station(

@@ -249,7 +249,7 @@ class CompiledModel:
     identities : leaves out the points at which a solution contradicts itself, see
         `slipstick.method.identities`; None: nothing is held against them
     of_customers : takes servers that are away out of a solution, see
-        `slipstick.method.absences`; None: nothing
+        `slipstick_chains.customers`; None: nothing
     amounts : what follows from the values, such as a cost; None: nothing
     is_rough : whether values are known to a part of a percent, so that derivatives need large steps
     """

@@ -304,9 +304,7 @@ def form_of(
     if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).without_contradictions
         if model.absences:
-            from slipstick.method.absences import Absences
-
-            form.of_customers = Absences(model).of_customers
+            form.of_customers = FUNCTIONS["solutions of customers"](model)
         # An amount is computed from values, of which bounds have none.
         if model.amounts and method != BOUNDS:
             form.amounts = Amounts(model, form.quantity, form.slopes)

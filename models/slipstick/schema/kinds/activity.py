@@ -1286,29 +1286,6 @@ class StationSpec(RepeatedSpec):
             raise broken_rule(SERVERS_BY_SCHEDULE, "servers")
 
 
-def with_absences(
-    station_data: dict[str, Any], keys: Mapping[str, Any], writer: QuantityWriter
-) -> dict[str, Any]:
-    """Return the data of a station with its breakdowns and its schedule.
-
-    Parameters
-    ----------
-    station_data : without them
-    keys : ``breakdown`` as two times [s], and ``schedule`` as durations [s] and numbers of servers
-    writer : of the file
-    """
-    if "breakdown" in keys:
-        every, repair = map(writer.expr_as_data, keys["breakdown"])
-        station_data = {**station_data, "breakdown": {"every": every, "repair": repair}}
-    if "schedule" in keys:
-        shifts = [
-            {"lasts": f"{lasts!r} s", "servers": servers} for lasts, servers in keys["schedule"]
-        ]
-        station_data = {**station_data, "schedule": shifts}
-        station_data.pop("servers", None)
-    return station_data
-
-
 def schedules_of(
     specs: Mapping[str, Any], copy_names: Callable[[str], Iterable[str]]
 ) -> dict[str, list[tuple[float, int]]]:
@@ -2301,9 +2278,7 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     [{'name': 'work', 'delay': 'work'}]
     """
     need_model(model, "dump")
-    model, keys_by_resource = (
-        FUNCTIONS["activity as written"](model) if model.absences else (model, {})
-    )
+    model, keys_of_absences = FUNCTIONS["activity as written"](model)
     writer = ActivityWriter(model.resources)
     population_data = writer.population(model)
     spec_by_type = {
@@ -2315,11 +2290,10 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     for name, resource in model.resources.items():
         # Copies are written once, under the name that they have in common.
         repeated_name, _, copy_index = name.rpartition(".")
-        resource_data = with_absences(
-            spec_by_type[type(resource)].write(resource, writer.values),
-            keys_by_resource.get(name, {}),
-            writer.values,
-        )
+        resource_data = {
+            **spec_by_type[type(resource)].write(resource, writer.values),
+            **keys_of_absences(name, writer.values),
+        }
         if copy_index not in map(str, range(writer.copy_counts.get(repeated_name, 0))):
             resources[name] = resource_data
         elif copy_index == "0":

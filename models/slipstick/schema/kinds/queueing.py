@@ -27,7 +27,6 @@ from slipstick.schema.kinds.activity import (
     ShiftSpec,
     Word,
     schedules_of,
-    with_absences,
 )
 from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
 from slipstick.schema.kinds.distribution import (
@@ -520,9 +519,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     {'cpu': {'demand': {'jobs': '0.005 s'}}}
     """
     quantity_writer = QuantityWriter()
-    network, keys_by_station = (
-        FUNCTIONS["network as written"](network) if network.absences else (network, {})
-    )
+    network, keys_of_absences = FUNCTIONS["network as written"](network)
 
     def customer_data(customers: networks.CustomerClass) -> dict[str, Any]:
         return pattern_data(quantity_writer.fields_as_data(customers))
@@ -551,9 +548,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             for name, chain in network.chains.items()
         },
         "stations": {
-            name: with_absences(
-                station_data(station), keys_by_station.get(name, {}), quantity_writer
-            )
+            name: {**station_data(station), **keys_of_absences(name, quantity_writer)}
             for name, station in network.stations.items()
         },
         "routing": [

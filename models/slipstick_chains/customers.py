@@ -33,17 +33,13 @@ class Absences:
     ----------
     model : with groups or classes that stand for servers that are away
 
-    >>> from slipstick.expression.nodes import Number
-    >>> from slipstick.model.absences import Absence
-    >>> from slipstick.model.network import closed_class, network, open_class, station
-    >>> queue = network({"jobs": open_class(0.1)}, {"disk": station(service={"jobs": 1.0})})
-    >>> absences = {"repairs": Absence("disk", Number(0.01), Number(0.2))}
-    >>> compiled = Absences(replace(queue, absences=absences))
-    >>> values = {"queue_length[disk]": np.array([0.5]), "response_time[repairs]": np.ones(1)}
-    >>> list(
-    ...     compiled.of_customers(Solution(model="queue", method="exact", values=values), {}).values
-    ... )
-    ['queue_length[disk]']
+    >>> from slipstick.model.network import network, open_class, station
+    >>> from slipstick_chains.schedules import network_with_schedules
+    >>> desk = network({"calls": open_class(0.5)}, {"desk": station(service={"calls": 1.0})})
+    >>> of_customers = Absences(network_with_schedules(desk, {"desk": [(8.0, 1), (16.0, 0)]}))
+    >>> values = {"queue_length[desk]": np.array([0.5]), "throughput[off_desk_1]": np.ones(1)}
+    >>> list(of_customers(Solution(model="desk", method="exact", values=values), {}).values)
+    ['queue_length[desk]']
     """
 
     model: Model | QueueingNetwork
@@ -52,7 +48,7 @@ class Absences:
     def _labels(self) -> frozenset[str]:
         return labels_of_absences(self.model)
 
-    def of_customers(self, solution: Solution, values: Values) -> Solution:
+    def __call__(self, solution: Solution, values: Values) -> Solution:
         """Return a solution with the values of customers alone.
 
         Parameters
@@ -68,7 +64,7 @@ class Absences:
             point_values = {
                 name: entries_at_rows(values[name], np.array([index])) for name in values
             }
-            return self.of_customers(solution_of_point, point_values), inner_index
+            return self(solution_of_point, point_values), inner_index
 
         def gradient_of_customers(index: int) -> Gradient:
             assert own_gradient is not None
