@@ -352,8 +352,9 @@ def _with_grid(
     compiled = form_of(built.model, built.parameters, method, built.options.simulation)
 
     def compile_with_counts(counts: Mapping[str, int]) -> CompiledModel | None:
-        texts = {name: read_value(str(count), name) for name, count in counts.items()}
+        # Also of costs over the limits, which reading a number may be the last of.
         with suppress(SlipstickError):
+            texts = {name: read_value(str(count), name) for name, count in counts.items()}
             other_model = build(resolve({**settings, **texts}, library))
             return form_of(
                 other_model.model, other_model.parameters, method, other_model.options.simulation

@@ -454,6 +454,17 @@ def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
     assert readable_quantity(value, "1/s") == text
 
 
+def test_a_grid_over_the_limits_leaves_the_answers_fixed(tmp_path: Path) -> None:
+    """Chains of all points together are over the limit; no input is blamed for it."""
+    path = tmp_path / "press.yaml"
+    path.write_text(
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 4 /h}}\n"
+        "stations: {press: {service: {jobs: 10 min}, breakdown: {every: 5 h, repair: 30 min}}}\n"
+    )
+    page = live_model({"model": read_value(str(path), "model")})
+    assert page.fixed == "the points of a grid take more than the limits of one answer allow"
+
+
 def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
     large = hostile()
     page = live_page(

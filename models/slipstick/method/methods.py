@@ -412,6 +412,11 @@ def compute_answers(
     )
 
 
+THROUGHPUT_OF_PROGRAM = (
+    "throughput is that of processors that end the program: their number divided by its time"
+)
+
+
 def note_on_groups(groups: Sequence[str], further_values: str = "") -> str:
     """Return the note on which values belong to the first of several groups.
 
@@ -461,8 +466,17 @@ def _steady_state_answers(
     simulation: Simulation | None,
     smooth: bool,
 ) -> tuple[Answer, ...]:
-    """Return the answers in steady state, with a note on groups where there are several."""
+    """Return the answers in steady state, with a note on groups where there are several, and on the
+    throughput of a program.
+    """
     answers = _answers_without_note(model, parameters, method, simulation, smooth)
+    if isinstance(model, Model) and model.population.finite:
+        return tuple(
+            replace(answer, notes=(*answer.notes, THROUGHPUT_OF_PROGRAM))
+            if "throughput" in answer.values
+            else answer
+            for answer in answers
+        )
     names_of_groups = group_names(model)
     if len(names_of_groups) > 1:
         return tuple(_with_groups(answer, names_of_groups) for answer in answers)

@@ -43,6 +43,8 @@ _HARDWARE_PATHS = ("machine", "technology", "resources", "stations", "method", "
 _LOAD_PATHS = ("classes", "population.arrivals", "workload")
 _NO_DOUBTS = (
     "the speed-up counts",
+    "throughput is that of",
+    "response times of",
     "causes of the width",
     "stopped at",
     "ran ",

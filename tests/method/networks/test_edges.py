@@ -151,3 +151,27 @@ def test_sixty_four_servers_and_thousands_of_customers_hold(method: str) -> None
     # Beside a source of 50 a second the 64 servers are M/M/64: work 50 and the few that wait.
     beside = said(network({"j": open_class(50.0)}, {"cpu": stations["cpu"]}), "exact")
     assert found["queue_length[cpu]"] == pytest.approx(beside["queue_length[cpu]"], rel=1e-10)
+
+
+def test_response_times_of_classes_that_change_are_said_to_be_parts() -> None:
+    """The times of the classes add up to that of the chain, and the answer says so."""
+    model = network(
+        {},
+        {"cpu": station(service={"a": 1.0, "b": 2.0}, discipline="ps")},
+        chains={"jobs": chain(["a", "b"], open_class(0.1), ("a", "cpu"))},
+        routing=[
+            route(("a", "cpu"), ("b", "cpu"), 0.5),
+            route(("a", "cpu"), None, 0.5),
+            route(("b", "cpu"), None, 1.0),
+        ],
+    )
+    note = (
+        "response times of a, b are the parts of that of jobs: a customer's time in each class,"
+        " over all its visits"
+    )
+    for method in ("exact", "simulation"):
+        simulation = Simulation(seed=1, events=20_000)
+        (answer,) = compute_answers(model, {}, method, simulation)
+        assert note in answer.notes
+        times = [answer[f"response_time[{name}]"] or 0.0 for name in ("jobs", "a", "b")]
+        assert times[0] == pytest.approx(sum(times[1:]), rel=1e-9)

@@ -519,7 +519,13 @@ def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
         for class_name in station.service
         if class_name in classes_in_chains and (class_name, station_name) not in places
     )
-    return *demand_notes, *unused_notes
+    chain_notes = (
+        f"response times of {', '.join(chain.classes)} are the parts of that of {chain_name}: a"
+        " customer's time in each class, over all its visits"
+        for chain_name, chain in model.chains.items()
+        if len(chain.classes) > 1
+    )
+    return *demand_notes, *unused_notes, *chain_notes
 
 
 def _residence_by_class(network_points: NetworkPoints, residence: Array) -> Array:
