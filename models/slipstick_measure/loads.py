@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from slipstick.errors import Problem
+from slipstick.errors import Problem, SpecError
 
 _ROUNDING = 1e-12
 """Relative differences below this come from the last digits of floating-point numbers."""
@@ -36,6 +36,7 @@ class LoadRow:
     utilization : by tier, of all its servers
     unsteady : why Little's law gives no think time: the users changed in the run, or the throughput
         leaves out requests that users waited for; empty where it gives one
+    workload : what its requests do, where the file says it; rows of different work are no curve
     """
 
     line: int
@@ -46,6 +47,7 @@ class LoadRow:
     quantiles: Mapping[float, float] = field(default_factory=dict)
     utilization: Mapping[str, float] = field(default_factory=dict)
     unsteady: str = ""
+    workload: str = ""
 
     @property
     def completed(self) -> float | None:
@@ -59,7 +61,9 @@ class LoadRow:
         """
         if self.unsteady or self.users is None or not self.throughput or self.response is None:
             return None
-        return self.users / self.throughput - self.response
+        cycle_time = self.users / self.throughput
+        difference = cycle_time - self.response
+        return difference if abs(difference) > _ROUNDING * cycle_time else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,25 @@ class LoadTest:
     def tiers(self) -> list[str]:
         """The tiers whose utilization was measured."""
         return list(dict.fromkeys(tier for row in self.rows for tier in row.utilization))
+
+    @property
+    def workloads(self) -> list[str]:
+        """The kinds of work of the rows; several are no curve over the load."""
+        return list(dict.fromkeys(row.workload for row in self.rows))
+
+    def check_workload(self) -> None:
+        """Raise if the rows are of different work.
+
+        Raises
+        ------
+        SpecError : the kinds of work
+        """
+        if len(self.workloads) > 1:
+            message = (
+                f"the rows are of different work ({', '.join(self.workloads[:6])}), which has no"
+                " common curve over the load; keep the jobs of one kind in the file"
+            )
+            raise SpecError([Problem(self.file, self.rows[0].line, 1, "", message)])
 
     @property
     def quantiles(self) -> list[float]:

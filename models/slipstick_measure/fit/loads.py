@@ -279,7 +279,8 @@ def fit_loads(
 
     Raises
     ------
-    SpecError : no response times, too few loads, or users without a throughput
+    SpecError : no response times, too few loads, users without a throughput, or rows of different
+        work
 
     >>> rows = [
     ...     LoadRow(at, rate=rate, response=0.005 + 0.01 / (1 - 0.01 * rate))
@@ -293,6 +294,7 @@ def fit_loads(
     ... )
     (0.01, 0.005, 0.205)
     """
+    test.check_workload()
     quantile = _fitted_quantile(test)
     timed_rows = [
         row for row in test.rows if _measured_response_time(row, quantile) and load_of(row) > 0

@@ -36,6 +36,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     ------
     SpecError : no tier has a utilization, so there is no demand
     """
+    test.check_workload()
     if unsteady_row := next((row for row in test.rows if row.unsteady), None):
         message = (
             f"{unsteady_row.unsteady}, so users and throughput do not belong together; measure"

@@ -124,6 +124,12 @@ def _read_nccl_row(
     region: str,
 ) -> None:
     """Read one row: the out-of-place values, then the in-place values."""
+    if any("NCCL" in word for word in words):
+        message = (
+            "a message of NCCL stands within the row; run it again without NCCL_DEBUG, or with"
+            " NCCL_DEBUG_FILE=FILE, which keeps messages out of the table"
+        )
+        reading.refuse(line, "", message)
     columns = test.columns
     optional_columns = [name for name in ("redop", "root") if name in columns]
     if 0 < len(columns) - len(words) <= len(optional_columns):  # of operations that reduce nothing

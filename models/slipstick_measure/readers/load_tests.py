@@ -1085,14 +1085,15 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
     return rows
 
 
-_USERS_OPTION = {
-    "hey": "-c",
-    "bombardier": "-c",
-    "locust": "-u",
-    "locust-text": "-u",
-    "k6": "--vus",
+_WHERE_USERS_ARE = {
+    "hey": "as -c did",
+    "bombardier": "as -c did",
+    "locust": "as -u did",
+    "locust-text": "as -u did",
+    "k6": "as --vus did",
+    "JMeter": "the number of threads of the test plan",
 }
-"""The option of a generator that sets the number of users."""
+"""What sets the number of users of a generator, for a message."""
 
 
 _COMMA_NUMBER = re.compile(r"(?<![\w.,])[0-9]+,[0-9]+(?![0-9,]|\.[0-9])")
@@ -1113,6 +1114,13 @@ def _with_decimal_points(reading: Reading, text: str) -> str:
         return text
     reading.odd(1, decimal[0], "is read with a decimal comma, and so are all numbers of the file")
     return re.sub(r"(?<=[0-9]),(?=[0-9])", ".", text)
+
+
+def _name_of_generator(reading: Reading, name: str) -> str:
+    """Return the name of the program whose output has a format that others write, too."""
+    if name == "hey":
+        return _name_of_hey(reading.text)
+    return "JMeter" if name == "locust" and _AGGREGATE.match(reading.text) else name
 
 
 def read_load(reading: Reading, name: str) -> LoadTest:
@@ -1148,8 +1156,8 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         reason = "" if name in ("k6", "k6-json") else rows[0].unsteady
         rows = [replace(rows[0], users=float(users), unsteady=reason)]
     if any(row.users is None and row.rate is None for row in rows):
-        option = f", as {_USERS_OPTION[name]} did" if name in _USERS_OPTION else ""
-        generator_name = _name_of_hey(reading.text) if name == "hey" else name
+        generator_name = _name_of_generator(reading, name)
+        where = _WHERE_USERS_ARE.get(generator_name, "")
         why = f"{generator_name} does not print how many users there were; say --processors N"
-        reading.refuse(1, "", f"{why}{option}")
+        reading.refuse(1, "", f"{why}{where and ', '}{where}")
     return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

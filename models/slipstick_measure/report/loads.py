@@ -37,7 +37,8 @@ def load_text(test: LoadTest) -> str:
 
 def _table_text(test: LoadTest) -> str:
     """Write the rows of a load test, without columns that have no values."""
-    headings = [
+    headings = ["work"] if len(test.workloads) > 1 else []
+    headings += [
         "users" if test.rows[0].users is not None else "rate",
         "throughput",
         "mean response",
@@ -49,7 +50,8 @@ def _table_text(test: LoadTest) -> str:
     rows = []
     for row in test.rows:
         load = f"{row.users:g}" if row.users is not None else quantity(row.rate, "1/s")
-        cells = [load, quantity(row.throughput, "1/s"), quantity(row.response, "s")]
+        cells = [row.workload] if len(test.workloads) > 1 else []
+        cells += [load, quantity(row.throughput, "1/s"), quantity(row.response, "s")]
         cells += [quantity(row.quantiles.get(quantile), "s") for quantile in test.quantiles]
         cells += [percent(row.utilization.get(tier)) for tier in test.tiers]
         cells += [quantity(row.think_time, "s")] if with_think else []
@@ -94,7 +96,7 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
             " demand stays the same."
         )
     mean_think_time = think_time(test)
-    if mean_think_time is not None:
+    if mean_think_time is not None and len(test.workloads) == 1:
         lines.append(_think_sentence(test, mean_think_time))
     reasons = dict.fromkeys(row.unsteady for row in test.rows if row.unsteady)
     lines += [f"There is no think time by Little's law where {reason}." for reason in reasons]
@@ -146,6 +148,7 @@ def load_test_as_data(test: LoadTest) -> dict[str, Any]:
                 "quantiles": {f"{quantile:g}": time for quantile, time in row.quantiles.items()},
                 "utilization": dict(row.utilization),
                 "think_time": row.think_time,
+                "workload": row.workload,
             }
             for row in test.rows
         ],
