@@ -13,12 +13,7 @@ from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import UnknownNameError, with_way_out
 from slipstick.extensions import FUNCTIONS
-from slipstick.vocabulary import NOT_CHECKED, UNDECIDED
-
-HELD = ", which lies within its interval"
-"""Ends the words on a value beyond a bound that is no contradiction: its interval reaches the
-bound.
-"""
+from slipstick.vocabulary import BOUNDS, NOT_CHECKED, UNDECIDED
 
 OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
 """Time of a processor that is not useful: all that the account holds besides the useful; and 1 -
@@ -443,6 +438,11 @@ class Answer(ShownAsTables):
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the values, the account and the notes."""
         yield from FUNCTIONS["tables of an answer"](self)
+
+    @property
+    def has_only_bounds(self) -> bool:
+        """Whether the method computes bounds, and no values."""
+        return self.method.partition("/")[0] == BOUNDS
 
     @property
     def refusal(self) -> str:

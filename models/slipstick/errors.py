@@ -26,14 +26,91 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
 
 MOST_PROBLEMS_SHOWN = 20
 
-SATURATED = "is saturated"
-"""The words by which every method says that arrivals ask a resource for more than it can do."""
+
+class TypedSentence(str):
+    """A sentence on an answer, or on why there is none, of which a program needs the kind: it asks
+    for the class, never for the words.
+
+    It is compared, written and stored as its text. Text that is made from it, such as by an
+    f-string, has no kind; `with_kind_of` gives it one.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        # The text of an error is ``str`` of its argument, which would lose the kind.
+        return self
+
+
+class Saturated(TypedSentence):
+    """Arrivals ask a resource for more than it can do."""
+
+    __slots__ = ()
+
+
+class NothingToEstimate(TypedSentence):
+    """A simulation was too short to estimate anything."""
+
+    __slots__ = ()
+
+
+class WaitingLeftOut(TypedSentence):
+    """The answer leaves out waiting."""
+
+    __slots__ = ()
+
+
+class BeyondByChance(TypedSentence):
+    """An estimate lies beyond a bound by what chance explains: this is no contradiction."""
+
+    __slots__ = ()
+
+
+class AbsentValue(TypedSentence):
+    """No answer has a value that was asked for."""
+
+    __slots__ = ()
+
+
+class DoubtfulRate(TypedSentence):
+    """A guess or a weak series takes a quantity to another year."""
+
+    __slots__ = ()
+
+
+class MissingValue(TypedSentence):
+    """An answer has no value of a name, for a reason.
+
+    >>> MissingValue("time_at[2 s]", "its chain is too large")
+    'time_at[2 s] has no value: its chain is too large'
+    """
+
+    value_name: str
+    reason: str
+
+    def __new__(cls, value_name: str, reason: str) -> Self:
+        sentence = super().__new__(cls, f"{value_name} has no value: {reason}")
+        sentence.value_name, sentence.reason = value_name, reason
+        return sentence
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return self.value_name, self.reason
+
+
+def with_kind_of(text: str, *sentences: str) -> str:
+    """Return a text with the kind of the first of some sentences that has one.
+
+    >>> isinstance(with_kind_of("m: it is saturated", "too large", Saturated("x")), Saturated)
+    True
+    """
+    kinds = [type(sentence) for sentence in sentences if isinstance(sentence, TypedSentence)]
+    return kinds[0](text) if kinds else text
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -417,11 +417,6 @@ CHECKS = (CHECK_OFF, CHECK_ENDS, CHECK_ALL, CHECK_AGAIN)
 LEFT_OUT = "left_out"
 """The key of a spec, and the column of a table, that names the losses of an import."""
 
-ABSENT = "no answer has a value of"
-"""How a note begins that names a value which was asked for in vain; a report tells it on its
-first page too.
-"""
-
 DOUBTFUL = "by a doubtful rate"
 """What the source of a quantity contains that a guess or a weak series takes to another year."""
 

@@ -18,11 +18,10 @@ from slipstick.arguments import (
     real,
     whole,
 )
-from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+from slipstick.errors import MissingValue, ModelError, NoAnswerError, UnknownNameError
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import with_lower_limits
 from slipstick.method.activity_form import ActivityForm
-from slipstick.method.asked import NO_VALUE
 from slipstick.method.names import passage_of, transient_value_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
@@ -426,7 +425,7 @@ def with_transient(
         else []
     )
     notes += [
-        f"{name}{NO_VALUE}{value}" for name, value in values_found.items() if isinstance(value, str)
+        MissingValue(name, value) for name, value in values_found.items() if isinstance(value, str)
     ]
     return replace(
         answer, values={**answer.values, **answered_values}, notes=(*answer.notes, *notes)

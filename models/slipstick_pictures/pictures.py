@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slipstick.answer import Answer
-from slipstick.errors import look_up
+from slipstick.errors import DoubtfulRate, look_up
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.report.formatting import (
@@ -28,7 +28,7 @@ from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.units import choose_unit
-from slipstick.vocabulary import DOUBTFUL, TECHNOLOGIES
+from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_pictures.look import (
     MOST_LETTERS,
     MOST_MARKERS,
@@ -1229,7 +1229,9 @@ def _doubts(results: Results, spec: PictureSpec) -> str:
         ]
     else:
         notes = []
-    return ". ".join(capital(note) for note in dict.fromkeys(notes) if DOUBTFUL in note)
+    return ". ".join(
+        capital(note) for note in dict.fromkeys(notes) if isinstance(note, DoubtfulRate)
+    )
 
 
 def save(

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from slipstick.answer import Answer, Value
+from slipstick.errors import WaitingLeftOut
 from slipstick.method.answers import ROUNDING
 from slipstick.method.identities import REPORT
 from slipstick.method.identities import ROUNDING as EXACT_ROUNDING
@@ -144,7 +145,9 @@ def _join_bounds(answers: Sequence[Answer]) -> list[Answer]:
     """Return the answers with bounds of several kinds joined into the tightest, in the place of the
     first of them.
     """
-    bound_answers = [answer for answer in answers if answer.method.startswith(f"{BOUNDS}/")]
+    bound_answers = [
+        answer for answer in answers if answer.has_only_bounds and answer.method != BOUNDS
+    ]
     if not bound_answers:
         return list(answers)
     solved_bounds = [answer for answer in bound_answers if answer.failed is None]
@@ -291,7 +294,7 @@ def _sentence_on_difference(
         is_kept = abs(difference) <= answer.promise or not (reference.exact or reference.converged)
         return f"{answer.method} is {_percent(difference)} {reference.method}; {promised}", is_kept
     reason = next(
-        (f", for it {note}" for note in answer.notes if note.startswith("leaves out")), ""
+        (f", for it {note}" for note in answer.notes if isinstance(note, WaitingLeftOut)), ""
     )
     return f"{answer.method} is {_percent(difference)} {reference.method}{reason}", True
 

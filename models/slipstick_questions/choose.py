@@ -19,7 +19,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import SATURATED, did_you_mean
+from slipstick.errors import Saturated, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
@@ -499,7 +499,7 @@ class _Enumeration:
                 else:
                     reason = table.failed.get(index, "")
                     self.reason = self.reason or reason or self._missing_values_text(table)
-                    if SATURATED in reason:
+                    if isinstance(reason, Saturated):
                         self.failed_rows.append(open_rows[index])
                     else:
                         # Less of everything may have an answer, so nothing follows for it.

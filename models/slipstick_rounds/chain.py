@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, Saturated
 from slipstick.expression.tape import Flags, Values
 from slipstick.late import Array, np
 from slipstick.vocabulary import MARKOV_CHAIN
@@ -90,8 +90,10 @@ def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
     time_per_customer = float(times[-1] - times[-2])
     is_saturated = point.rate * time_per_customer >= 1
     raise NoAnswerError(
-        "the server is saturated: each further customer of a round takes longer than the time"
-        " between arrivals"
+        Saturated(
+            "the server is saturated: each further customer of a round takes longer than the time"
+            " between arrivals"
+        )
         if is_saturated
         else f"the chain of rounds has no answer: rounds serve more than {MOST_SERVED} customers"
     )

@@ -92,7 +92,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, Saturated
 from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks
 from slipstick.vocabulary import FORMULA
@@ -1412,10 +1412,11 @@ def _time_of_shared_round(
 
 def saturated(load: float) -> NoAnswerError:
     """Return the error of a stream that brings more work than the server can do."""
-    return NoAnswerError(
+    reason = Saturated(
         f"by its mean rounds the server is saturated: load {load:.3g}, at most 1 has an answer; let"
         " fewer customers arrive, or make rounds shorter"
     )
+    return NoAnswerError(reason)
 
 
 def loads_of(points: Sequence[PointNumbers]) -> Array:

@@ -6,6 +6,7 @@ import pytest
 
 from slipstick import Simulation, delay, service, solve
 from slipstick.answer import Answer, Value
+from slipstick.errors import WaitingLeftOut
 from slipstick.model.system import closed_model
 from slipstick_questions.agreement import agreement
 
@@ -43,7 +44,7 @@ SAID = [
         "schweitzer is 20 % above simulation; its stated error is about 25 %",
     ),
     (
-        by("closed-form", 5.0, notes=("leaves out waiting for bus",)),
+        by("closed-form", 5.0, notes=(WaitingLeftOut("leaves out waiting for bus"),)),
         "closed-form is 50 % below simulation, for it leaves out waiting for bus",
     ),
     (by("closed-form", 10.0, exact=True), "closed-form and simulation agree exactly"),

@@ -19,6 +19,8 @@ from slipstick import (
     service,
     solve,
 )
+from slipstick.errors import BeyondByChance
+from slipstick.method.answers import Remarks, Solution, _bound_violations
 from slipstick.method.methods import compute_answers, form_of
 from slipstick.model.network import closed_class, network, station
 from slipstick.model.system import Model, Station
@@ -228,3 +230,41 @@ def test_bounds_of_networks_are_swept_too_the_tightest_of_each_kind() -> None:
     assert answer.notes == (
         "the tightest of these bounds: asymptotic, balanced-job, proportional, geometric",
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (10.0, ""),
+        (9.95, "time is below its lower bound 10 s, which lies within its interval"),
+        (
+            9.85,
+            "time is below its lower bound 10 s, by less than twice the half-width of its interval",
+        ),
+        (9.75, "time is below its lower bound 10 s"),
+        (20.05, "time is above its upper bound 20 s, which lies within its interval"),
+        (
+            20.15,
+            "time is above its upper bound 20 s, by less than twice the half-width of its interval",
+        ),
+        (20.25, "time is above its upper bound 20 s"),
+    ],
+)
+def test_chance_explains_up_to_two_half_widths_beyond_a_bound(value: float, sentence: str) -> None:
+    def solution(value: float, low: float, high: float) -> Solution:
+        """Make a solution of one point."""
+        values, lows, highs = ({"time": np.array([number])} for number in (value, low, high))
+        return Solution(
+            model="m",
+            method="simulation",
+            values=values,
+            low=lows,
+            high=highs,
+            remarks=lambda _: Remarks(),
+        )
+
+    estimate = solution(value, value - 0.1, value + 0.1)
+    violations = _bound_violations("time", estimate, solution(15.0, 10.0, 20.0), np.array([0]))
+    violation = violations.get(0, "")
+    assert violation == sentence
+    assert isinstance(violation, BeyondByChance) == (", " in violation)

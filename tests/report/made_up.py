@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from slipstick.answer import Answer, Limit, Takeover, Value
+from slipstick.errors import WaitingLeftOut
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, StudySpec
@@ -27,7 +28,7 @@ BASE = Answer(
     steps={"send": 1200 * US, "wire": 505 * US},
     once={"send": 400 * US, "wire": 505 * US},
     share={"time": {"send_call": 0.7, ADAPTER: 0.3}},
-    notes=("leaves out waiting for own",),
+    notes=(WaitingLeftOut("leaves out waiting for own"),),
     limits=(
         Limit(
             "diffs",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.answer import Value
+from slipstick.errors import BeyondByChance
 from slipstick.report.formatting import code, escape, question_section
 from slipstick.report.page import gallery, report_in_markdown, sweep_text
 from slipstick.results.question import QuestionResult
@@ -367,6 +368,25 @@ def test_a_sweep_without_any_value_says_so_in_dashes() -> None:
     )
     assert "first" not in text.splitlines()[5]
     assert "50 points have no answer; the first, base at 0: too large" in text
+
+
+def test_a_point_is_outside_of_its_bounds_only_with_its_interval() -> None:
+    beyond, by_chance = "time is below its lower bound 2 s", BeyondByChance("time is a bit below")
+    large = sweep("large", [Axis("n", "1", tuple(range(50)))], lambda _, n: 1.0 + n)
+    both = replace(large.provenance, outside={7: by_chance, 9: beyond, 11: by_chance})
+    text = sweep_text(replace(large, provenance=both), ["time"])
+    assert (
+        "1 point lies outside of the bounds, the first at 9: time is below its lower bound 2 s. At"
+        " 2 points the estimate is beyond a bound by less than twice the half-width of its"
+        " interval, which chance explains." in text
+    )
+    assert both.contradictions == {9: beyond}
+    assert both.common_answer_fields["bound"] == f"1 points, the first: {beyond}"
+    alone = replace(both, outside={0: by_chance})
+    text = sweep_text(replace(large, provenance=alone), ["time"])
+    assert "At 1 point the estimate is beyond a bound" in text
+    assert "outside of" not in text
+    assert isinstance(alone.common_answer_fields["bound"], BeyondByChance)
 
 
 def test_paths_without_effect_are_named() -> None:

@@ -45,6 +45,8 @@ from slipstick.cli.console import (
     write_text,
 )
 from slipstick.errors import (
+    AbsentValue,
+    BeyondByChance,
     InputError,
     ModelError,
     NoAnswerError,
@@ -55,7 +57,7 @@ from slipstick.errors import (
 )
 from slipstick.extensions import FUNCTIONS, Registry
 from slipstick.limits import ANNOUNCE, LIMITS, ONE_THREAD, limit
-from slipstick.vocabulary import ABSENT, ACTIVITY, METHODS, NETWORK
+from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
@@ -583,7 +585,7 @@ def run(
         force,
     )
     for note in results.notes:
-        if note.startswith(ABSENT):
+        if isinstance(note, AbsentValue):
             echo(f"note: {note}", err=True)
     if missing_reason := missing_pictures(prepared.spec):
         echo(f"note: {missing_reason}", err=True)
@@ -1000,7 +1002,6 @@ def _print_head(results: Results) -> None:
 
 def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> None:
     """Print for each case its first wanted value, with the method and the doubts, as a table."""
-    from slipstick.answer import HELD
     from slipstick.report.formatting import plain_table, quantity
 
     case_rows = []
@@ -1017,7 +1018,7 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
             # A bound that holds is no doubt.
             doubt
             for doubt in (answer.bound, answer.error)
-            if doubt and not doubt.endswith(HELD)
+            if doubt and not isinstance(doubt, BeyondByChance)
         ]
         if answer.check:
             doubts.append(f"check: {answer.check}")

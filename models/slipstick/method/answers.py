@@ -18,7 +18,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from slipstick.answer import (
-    HELD,
     Answer,
     DeferredShares,
     Limit,
@@ -28,7 +27,7 @@ from slipstick.answer import (
     unit_of,
     zero_if_rounding,
 )
-from slipstick.errors import NoAnswerError
+from slipstick.errors import BeyondByChance, NoAnswerError
 from slipstick.expression.nodes import TIME, Dimension, Expr, Parameter, zero
 from slipstick.expression.tape import (
     Columns,
@@ -845,7 +844,7 @@ def _bound_violations(
                 solution, value_name, point_index, value_column[position], bound_column[position]
             ):
                 continue
-            sentence_by_point[point_index] = (
+            sentence = (
                 f"{value_name} is {side_in_words} bound"
                 f" {_number_with_unit(float(bound_column[position]), solution.unit(value_name))}"
             )
@@ -855,12 +854,23 @@ def _bound_violations(
                 else math.nan
                 for interval_ends in (solution.low, solution.high)
             )
-            # The interval of an estimate contains the bound, so that chance explains the
-            # difference.
-            if low <= bound_column[position] <= high:
-                sentence_by_point[point_index] += HELD
+            half_width = high - value_column[position] if sign > 0 else value_column[position] - low
+            distance = sign * (bound_column[position] - value_column[position])
+            if distance <= half_width:
+                sentence = BeyondByChance(f"{sentence}, which lies within its interval")
+            elif distance <= CHANCE_HALF_WIDTHS * half_width:
+                sentence = BeyondByChance(
+                    f"{sentence}, by less than twice the half-width of its interval"
+                )
+            sentence_by_point[point_index] = sentence
     return sentence_by_point
 
+
+CHANCE_HALF_WIDTHS = 2.0
+"""Half-widths of its interval by which chance takes an estimate beyond a bound [1]. One in forty is
+beyond 1, and a sweep along which a bound is the expectation has many points; one in some 10,000 is
+beyond 2.
+"""
 
 CHANCE_DIFFERENCE = 0.02
 """Relative difference that a simulated value without an interval is allowed beside its bound

@@ -18,6 +18,7 @@ from slipstick.answer import (
     Answer,
     AskedValue,
 )
+from slipstick.errors import MissingValue
 from slipstick.law import Law
 from slipstick.method.names import THINK, is_transient, names_of
 from slipstick.model.added import AddedModel
@@ -127,7 +128,7 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
             "a simulation computes shares if simulation.shares is set"
             if answer.method == SIMULATION
             else "bounds have no shares"
-            if answer.method.startswith(BOUNDS)
+            if answer.has_only_bounds
             else "this method computes no derivatives with respect to that parameter"
         )
         return _undefined(reason)
@@ -173,7 +174,6 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
     value_kind, _, name_arguments = value_name.partition("[")
     class_or_station_name, _, station_name = name_arguments.removesuffix("]").partition(",")
     station = model.stations.get(station_name) or model.stations.get(class_or_station_name)
-    has_only_bounds = answer.method.startswith(BOUNDS)
     if value_kind == RESPONSE_QUANTILE and class_or_station_name not in {
         *model.classes,
         *model.chains,
@@ -196,7 +196,7 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         return _undefined(f"{station_name} blocks when it is full, and loses no customer")
     if value_kind == "abandonment":
         return _undefined(f"{class_or_station_name} has no patience or timeout at {station_name}")
-    if value_kind == "account" and has_only_bounds:
+    if value_kind == "account" and answer.has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "bounds have no account")
     if value_kind == "account" and class_or_station_name == THINK:
         return _undefined("no class thinks")
@@ -217,21 +217,17 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         return AskedValue(
             OTHER_METHOD, method, f"{answer.method} has no {value_kind} of this station"
         )
-    if has_only_bounds:
+    if answer.has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
     return _undefined("it has no value here")
-
-
-NO_VALUE = " has no value: "
-"""Parts the name of a transient value from the reason, in a note."""
 
 
 def _reason_missing(value_name: str, notes: Iterable[str]) -> str:
     """Return the reason that the notes give for a transient value without a number."""
     reasons = (
-        note.removeprefix(f"{value_name}{NO_VALUE}")
+        note.reason
         for note in notes
-        if note.startswith(f"{value_name}{NO_VALUE}")
+        if isinstance(note, MissingValue) and note.value_name == value_name
     )
     return next(reasons, "it is computed where it is asked for by name")
 

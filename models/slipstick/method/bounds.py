@@ -14,6 +14,7 @@ from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.model.activity import Step, map_steps
 from slipstick.model.steps import ASKED, NEVER, NOTHING, SERVED, Activity, is_parallel, steps
+from slipstick.model.system import PROCESSORS as UNNUMBERED_PROCESSORS
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
@@ -271,9 +272,7 @@ def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> d
     ):
         bound_by_cause[pool_name] = _time_in_monitor(model.resources[pool_name])
     processor_queues = [
-        resource_name
-        for resource_name in resources_used
-        if is_processor(resource_name) and not resource_name.startswith("processor[")
+        resource_name for resource_name in resources_used if resource_name in UNNUMBERED_PROCESSORS
     ]
     if not processor_queues:
         return bound_by_cause

@@ -21,7 +21,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-from slipstick.errors import SATURATED, NoAnswerError, SlipstickError
+from slipstick.errors import (
+    NoAnswerError,
+    NothingToEstimate,
+    Saturated,
+    SlipstickError,
+    with_kind_of,
+)
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Values, count_of_points, entries_at_rows, selected_values
 from slipstick.late import Array, NDArray, np
@@ -30,7 +36,7 @@ from slipstick.method.answers import BLOCK, CompiledModel, Remarks, Solution, jo
 from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.sim.settings import NOTHING_TO_ESTIMATE, Simulation
+from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     CHECK_OFF,
     KNOWN,
@@ -510,14 +516,14 @@ def reason_and_answering_method(
                 return reason, candidate_name
             verb = "has" if len(named_methods) == 1 else "have"
             names_in_words = " and ".join(named_methods)
-            return (
-                f"{reason}; {names_in_words} {verb} no answer either, ask for {candidate_name}",
-                candidate_name,
+            extended_reason = (
+                f"{reason}; {names_in_words} {verb} no answer either, ask for {candidate_name}"
             )
+            return with_kind_of(extended_reason, reason), candidate_name
     further_reasons = _further_reasons(
         {candidate_name: refusal_by_method[candidate_name] for candidate_name in named_methods}
     )
-    return f"{reason}{further_reasons}", ""
+    return with_kind_of(f"{reason}{further_reasons}", reason, *refusal_by_method.values()), ""
 
 
 def _further_reasons(refusal_by_method: Mapping[str, str]) -> str:
@@ -586,7 +592,7 @@ class _NamedMethod:
             ).solution(values)
             reason = solution.remarks_at(0).failed or ""
             # A longer run may end cycles where this one ended none.
-            return "" if other_method.estimates and reason.endswith(NOTHING_TO_ESTIMATE) else reason
+            return "" if isinstance(reason, NothingToEstimate) else reason
         except Exception as error:  # noqa: BLE001  # a method that fails has no answer
             return str(error)
 
@@ -724,9 +730,12 @@ def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution
         reason = reasons[index]
         note = f"{solution.method} answers by default: {reason}"
         combined_reason = reason or ""
-        are_both_saturated = SATURATED in combined_reason and SATURATED in (remarks.failed or "")
-        if remarks.failed and remarks.failed != combined_reason and not are_both_saturated:
-            combined_reason += _further_reasons({solution.method: remarks.failed})
+        are_both_saturated = isinstance(reason, Saturated) and isinstance(remarks.failed, Saturated)
+        if remarks.failed and remarks.failed != reason and not are_both_saturated:
+            further_reason = _further_reasons({solution.method: remarks.failed})
+            combined_reason = with_kind_of(
+                f"{combined_reason}{further_reason}", combined_reason, remarks.failed
+            )
         noted_remarks = (
             replace(remarks, failed=combined_reason)
             if remarks.failed

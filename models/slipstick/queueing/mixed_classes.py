@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError, Saturated
 from slipstick.late import np
 from slipstick.limits import check_cost
 from slipstick.queueing.network import (
@@ -115,10 +115,12 @@ def saturation_reasons(network: NetworkArrays, is_limited: Array | None = None) 
             )
             reason_by_point.setdefault(
                 point,
-                f"station {network.stations[station]} is saturated: arrivals ask it for"
-                f" {load[point, station]:.6g} s of service a second, and it gives less than"
-                f" {capacity[point]:.6g}{part_away}; lower the arrivals, shorten the demand, or add"
-                " servers",
+                Saturated(
+                    f"station {network.stations[station]} is saturated: arrivals ask it for"
+                    f" {load[point, station]:.6g} s of service a second, and it gives less than"
+                    f" {capacity[point]:.6g}{part_away}; lower the arrivals, shorten the demand, or"
+                    " add servers"
+                ),
             )
     return reason_by_point
 

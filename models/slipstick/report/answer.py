@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import (
     ANSWERED,
-    HELD,
     Answer,
     DeferredShares,
     Limit,
@@ -20,6 +19,7 @@ from slipstick.answer import (
     has_width,
 )
 from slipstick.display import TableShown
+from slipstick.errors import BeyondByChance, WaitingLeftOut
 from slipstick.report.formatting import (
     NOTHING,
     Notes,
@@ -404,7 +404,7 @@ def _heading_line(answer: Answer) -> str:
         words_with_interval = f"{exactness_words(answer)}{_interval_remark(answer)}"
         heading_line = f"{answer.model} by {answer.method}: {words_with_interval}"
     elif answer.method == CLOSED_FORM and any(
-        "leaves out waiting" in note for note in answer.notes
+        isinstance(note, WaitingLeftOut) for note in answer.notes
     ):
         heading_line = (
             f"{answer.model} in closed form, without queueing; the notes say what is left out"
@@ -417,7 +417,8 @@ def _heading_line(answer: Answer) -> str:
         f"; {check_sentence(answer.check)}" if answer.check and not answer.failed else ""
     )
     # A bound that an interval holds is no doubt.
-    heading_line += f". {answer.bound}" if answer.bound and not answer.bound.endswith(HELD) else ""
+    if answer.bound and not isinstance(answer.bound, BeyondByChance):
+        heading_line += f". {answer.bound}"
     heading_line += f". The error may be large: {answer.error}" if answer.error else ""
     heading_line += f"; {losses_sentence(answer.left_out)}" if answer.left_out else ""
     setting_lines = [

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import isclose, isfinite
 
-from slipstick.answer import HELD, Answer, has_width
+from slipstick.answer import Answer, has_width
+from slipstick.errors import AbsentValue, BeyondByChance, DoubtfulRate
 from slipstick.report.formatting import (
     NOTHING,
     TextTable,
@@ -30,7 +31,7 @@ from slipstick.results.question import QuestionResult, TitleAnswer
 from slipstick.results.study import Results
 from slipstick.results.sweep import Sweep, split_name
 from slipstick.results.words import Words, asks_yes_or_no, may_ask_for_opposite
-from slipstick.vocabulary import ABSENT, DOUBTFUL, VERDICTS
+from slipstick.vocabulary import VERDICTS
 
 _MOST_LINES = 4
 _FEW_CASES = 8
@@ -670,8 +671,8 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     notes = chain.from_iterable(
         [answer.notes for answer in answers] + [sweep.notes for sweep in results.sweeps]
     )
-    clause_list += dict.fromkeys(note for note in notes if DOUBTFUL in note)
-    clause_list += [note for note in results.notes if note.startswith(ABSENT)]
+    clause_list += dict.fromkeys(note for note in notes if isinstance(note, DoubtfulRate))
+    clause_list += [note for note in results.notes if isinstance(note, AbsentValue)]
     clauses_text = "; ".join(clause_list) or "measured values are as reliable as their source"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
@@ -790,7 +791,8 @@ def _missing_answer_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) 
         bound_text for sweep in sweeps for bound_text in sweep.provenance.outside.values()
     ]
     outside_count = sum(
-        bool(bound_text) and not bound_text.endswith(HELD) for bound_text in bound_texts
+        bool(bound_text) and not isinstance(bound_text, BeyondByChance)
+        for bound_text in bound_texts
     )
     if failed_count:
         yield f"{with_noun(failed_count, 'point has', 'points have')} no answer"

@@ -83,16 +83,26 @@ def sweep_text(
 
 
 def _outside_text(sweep: Sweep) -> str:
-    """Write how many points lie outside of their bounds, and where the first of them is."""
-    bound_by_row = sweep.provenance.outside
-    if not bound_by_row:
-        return ""
-    first_row = min(bound_by_row)
-    count_text = with_noun(len(bound_by_row), "point lies", "points lie")
-    return escape(
-        f"{count_text} outside of the bounds, the first at"
-        f" {_point_text(sweep, sweep.axes, first_row)}: {bound_by_row[first_row]}."
-    )
+    """Write how many points lie outside of their bounds, with their intervals, and where the first
+    of them is; and at how many chance explains it.
+    """
+    sentence_by_row = sweep.provenance.contradictions
+    within_count = len(sweep.provenance.outside) - len(sentence_by_row)
+    sentences = []
+    if sentence_by_row:
+        first_row = min(sentence_by_row)
+        count_text = with_noun(len(sentence_by_row), "point lies", "points lie")
+        place_text = _point_text(sweep, sweep.axes, first_row)
+        sentences.append(
+            f"{count_text} outside of the bounds, the first at {place_text}:"
+            f" {sentence_by_row[first_row]}."
+        )
+    if within_count:
+        sentences.append(
+            f"At {with_noun(within_count, 'point')} the estimate is beyond a bound by less than"
+            " twice the half-width of its interval, which chance explains."
+        )
+    return escape(" ".join(sentences))
 
 
 def _axis_text(axis: Axis) -> str:
@@ -184,7 +194,7 @@ def _value_at(sweep: Sweep, sweep_part: _SweepPart, name: str, index: int) -> st
     sweep.
     """
     value, low, high = (float(column[index]) for column in (sweep.columns[name], *sweep.ends(name)))
-    bound_remark = ", outside of its bounds" if index in sweep.provenance.outside else ""
+    bound_remark = ", outside of its bounds" if index in sweep.provenance.contradictions else ""
     return (
         f"{quantity(value, sweep.units[name], ends=(low, high))} at"
         f" {_point_text(sweep, sweep_part.axes, index)}{bound_remark}"

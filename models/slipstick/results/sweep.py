@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from slipstick.answer import Answer, Verdict
 from slipstick.arguments import TEXT, checked, whole
 from slipstick.display import ShownAsTables, TableShown
-from slipstick.errors import ModelError, look_up, need
+from slipstick.errors import BeyondByChance, ModelError, look_up, need, with_kind_of
 from slipstick.extensions import FUNCTIONS
 from slipstick.late import Array, NDArray, np
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
@@ -189,20 +189,30 @@ class Provenance:
         }
 
     @property
+    def contradictions(self) -> dict[int, str]:
+        """The entries of `outside` at the points whose interval lies outside of the bounds too."""
+        return {
+            row: sentence
+            for row, sentence in self.outside.items()
+            if not isinstance(sentence, BeyondByChance)
+        }
+
+    @property
     def common_answer_fields(self) -> dict[str, Any]:
         """Return the provenance of all points as the fields of one answer. Its error is the first
         error of any point.
         """
-        first_bound = next(
-            (f"{len(self.outside)} points, the first: {bound}" for bound in self.outside.values()),
-            "",
+        violations = self.contradictions or self.outside
+        first_violation = next(iter(violations.values()), "")
+        first_bound = with_kind_of(
+            f"{len(violations)} points, the first: {first_violation}", first_violation
         )
         method_fields = {
             "method": " and ".join(dict.fromkeys(self.methods)),
             "exact": all(self.exact),
             # Texts for each point would repeat a sentence with other numbers; the first shows what
             # it is about.
-            "bound": first_bound,
+            "bound": first_bound if violations else "",
         }
         left_out = dict(loss for losses in self.left_out.values() for loss in losses.items())
         return {

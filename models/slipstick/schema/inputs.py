@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from slipstick.errors import (
+    DoubtfulRate,
     ModelError,
     Problem,
     SpecError,
@@ -997,7 +998,7 @@ def _notes_of_trend(
     )
     doubts = (source.partition(" along ")[2] for source in sources if DOUBTFUL in source)
     for doubt in dict.fromkeys(doubts):
-        yield f"a quantity of the machine is taken to another year along {doubt}"
+        yield DoubtfulRate(f"a quantity of the machine is taken to another year along {doubt}")
 
 
 def _notes_of_distributions(model: Subject) -> Iterator[str]:

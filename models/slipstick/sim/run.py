@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, NothingToEstimate
 from slipstick.extensions import Registry
 from slipstick.late import Array
 from slipstick.limits import WorkPace
@@ -47,7 +47,7 @@ from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes, ProfiledTimes
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.plan.rare_events import FEWEST_EVENTS_SEEN, fewest_cycles
-from slipstick.sim.settings import NOTHING_TO_ESTIMATE, Simulation
+from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, REVERSE
 
 PLAIN = "plain"
@@ -381,9 +381,11 @@ def _refuse_deadlock(
     if not has_next_event or lock_cycle(waits):
         raise deadlock_error(plan, kernel.now, waits if not has_next_event else lock_cycle(waits))
     progress_text = "no cycle has ended" if kernel.now > 0 else "no time has passed"
-    raise NoAnswerError(
-        f"{progress_text} after {kernel.events} events, at {kernel.now:g} s: {NOTHING_TO_ESTIMATE}"
+    reason = NothingToEstimate(
+        f"{progress_text} after {kernel.events} events, at {kernel.now:g} s: there is nothing to"
+        " estimate"
     )
+    raise NoAnswerError(reason)
 
 
 def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:

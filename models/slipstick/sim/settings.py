@@ -9,9 +9,6 @@ from slipstick.arguments import TEXT, checked, either, optional, real, whole
 from slipstick.errors import ModelError
 from slipstick.vocabulary import CHECK_ENDS, CHECKS
 
-NOTHING_TO_ESTIMATE = "there is nothing to estimate"
-"""How the reason ends why a run that is too short has no answer."""
-
 KERNELS = ("auto", "plain", "compiled")
 """The event loops; they give the same events to the last bit and differ in speed only."""
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, Saturated, WaitingLeftOut
 from slipstick.expression.nodes import (
     TIME,
     Expr,
@@ -97,7 +97,9 @@ class LeftOut:
             if entry_at(is_present, point_index)
         )
         waiting_notes = (
-            [f"leaves out waiting for {', '.join(crowded_names)}"] if crowded_names else []
+            [WaitingLeftOut(f"leaves out waiting for {', '.join(crowded_names)}")]
+            if crowded_names
+            else []
         )
         return (
             *waiting_notes,
@@ -617,7 +619,7 @@ def saturated_text(model: Model, resource_name: str, arrival_rate: float, load: 
     load : time for which it is asked, over the time that there is [1]
     """
     noun = model.resources[resource_name].noun.split()[-1]
-    return (
+    return Saturated(
         f"{noun} {resource_name} is saturated: {arrival_rate:g}/s arrive, fewer than"
         f" {arrival_rate / load:.4g}/s can be served (load {load:.3g}, the limit is 1); lower the"
         " arrivals, or shorten what is asked of it"

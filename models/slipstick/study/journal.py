@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from slipstick.errors import InputError
+from slipstick.errors import InputError, TypedSentence
 from slipstick.files import lock_folder
 from slipstick.study.engine import Limits
 from slipstick.study.points import Block, ReplicationBlock, SolvedBlock
@@ -40,20 +40,25 @@ create table if not exists points (
 create table if not exists about (name text primary key, value text);
 commit;
 """
-_ALLOWED_CLASSES = {
-    ("slipstick.answer", name) for name in ("Answer", "AskedValue", "Value", "Limit", "Takeover")
-} | {
-    ("builtins", "dict"),  # deferred shares of an answer
-    ("slipstick.results.sweep", "Provenance"),
-    ("slipstick.study.points", "SolvedBlock"),
-    ("slipstick.sim.estimate", "ReplicationResult"),
-    ("slipstick.sim.estimate", "Quantiles"),
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-}
+_ALLOWED_CLASSES = (
+    {("slipstick.answer", name) for name in ("Answer", "AskedValue", "Value", "Limit", "Takeover")}
+    | {
+        ("slipstick.errors", sentence_class.__name__)
+        for sentence_class in TypedSentence.__subclasses__()
+    }
+    | {
+        ("builtins", "dict"),  # deferred shares of an answer
+        ("slipstick.results.sweep", "Provenance"),
+        ("slipstick.study.points", "SolvedBlock"),
+        ("slipstick.sim.estimate", "ReplicationResult"),
+        ("slipstick.sim.estimate", "Quantiles"),
+        ("numpy", "dtype"),
+        ("numpy", "ndarray"),
+        ("numpy._core.numeric", "_frombuffer"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("numpy._core.multiarray", "scalar"),
+    }
+)
 
 
 class _PointReader(pickle.Unpickler):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import ANSWERED, Answer, unit_of
-from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError
+from slipstick.errors import AbsentValue, ModelError, NoAnswerError, Problem, SpecError
 from slipstick.extensions import code_hash
 from slipstick.late import np
 from slipstick.limits import limited
@@ -74,7 +74,6 @@ from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_qu
 from slipstick.study.sweep import SweepPlan, check_sweep, plan_sweep, solve_plan
 from slipstick.study.uncertain import with_intervals
 from slipstick.study.wording import default_pictures, words_of
-from slipstick.vocabulary import ABSENT
 
 if TYPE_CHECKING:
     from slipstick.study.engine import Engine
@@ -668,7 +667,10 @@ def _absent_value_notes(
     absent_names = (
         [name for name in study.spec.answer if name not in known_names] if has_answer else []
     )
-    notes = [f"{ABSENT} {name}{_way_to_value(name, answers)}" for name in absent_names]
+    notes = [
+        AbsentValue(f"no answer has a value of {name}{_way_to_value(name, answers)}")
+        for name in absent_names
+    ]
     return [*notes, *_missing_value_notes(study.spec.answer, sweeps)]
 
 
@@ -685,8 +687,8 @@ def _missing_value_notes(names: Sequence[str], sweeps: Sequence[Sweep]) -> Itera
                 names_by_count[missing_count].append(name)
         for missing_count, missing_names in names_by_count.items():
             if missing_count:
-                yield (
-                    f"{ABSENT} {' or '.join(missing_names)} at {missing_count} of"
+                yield AbsentValue(
+                    f"no answer has a value of {' or '.join(missing_names)} at {missing_count} of"
                     f" {len(solved_rows)} points of {sweep.name}; solve one of them alone to"
                     " see why"
                 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError, Saturated
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
@@ -689,12 +689,13 @@ def check_places_of_region(region_name: str, region: Region, planned_network: Fl
     seconds_held = float((network.arrivals[0].real * sum(place_seconds))[never_lost].sum())
     if (load := seconds_held / region.capacity) >= 1:
         places_in_words = f"{region.capacity:,} place{'s' if region.capacity > 1 else ''}"
-        raise NoAnswerError(
+        reason = Saturated(
             f"region {region_name} is saturated: without any wait, the customers that arrive in a"
             f" second hold its places for {seconds_held:.4g} s together, and it has"
             f" {places_in_words} (load {load:.3g}, the limit is 1); lower the arrivals, or give it"
             " more places"
         )
+        raise NoAnswerError(reason)
 
 
 def _least_places(rates: Array | None, most_customers: int) -> float:
