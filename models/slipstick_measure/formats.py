@@ -271,6 +271,7 @@ def read_all(
         next((table.one_processor for table in tables if table.one_processor is not None), None),
         title=next((table.title for table in tables if table.title), ""),
         source=next((table.source for table in tables if table.source), ""),
+        sizes_of_each=all(table.sizes_of_each for table in tables),
     )
     weak = next((table.weak for table in tables if table.weak is not None), None)
     mean_waits = next((table.mean_waits for table in tables if table.mean_waits is not None), None)

@@ -36,17 +36,19 @@ class Growth:
     weak : whether the work grows with the processors
     exponent : exponent of the size in the work, if sizes grow with the processors
     together : whether runs are compared whatever their size, as rates of growing work are
+    sizes_of_each : whether a size is that of each processor, as of a message
     """
 
     weak: bool = False
     exponent: float = 1.0
     together: bool = False
+    sizes_of_each: bool = False
 
     def group(self, point: MeasuredPoint) -> float | None:
         """Return the key that comparable runs share: the size, or the work per processor."""
         if self.together:
             return None
-        if not self.weak or point.n is None:
+        if not self.weak or self.sizes_of_each or point.n is None:
             return point.n
         return round(log(point.n**self.exponent / point.p), 1)
 
@@ -86,7 +88,7 @@ def growth_of(
         # Work in a time is what it is, whether the work grew or not.
         return Growth(together=exponent is not None or bool(runs.weak))
     if runs.weak is not None:
-        return Growth(runs.weak, exponent or 1.0)
+        return Growth(runs.weak, exponent or 1.0, sizes_of_each=runs.sizes_of_each)
     is_cycle = any(times[index].run.metric == "cycle" for index in timed_indices)
     if is_cycle or exponent is not None:
         return Growth(weak=True, exponent=exponent or 1.0)

@@ -118,6 +118,7 @@ class Measurements:
     title, source : as the file states them
     rate : unit of throughputs as the file writes it, and its size in base units
     weak : whether the work grows with the processors; None if the file does not say so
+    sizes_of_each : whether a size is that of each processor, as of a message, and not of the whole
     mean_waits : whether waits were means of one processor each, and not sums; None if unknown
     member : what one of the processors is called, such as a node
     """
@@ -131,6 +132,7 @@ class Measurements:
     source: str = ""
     rate: tuple[str, float] | None = None
     weak: bool | None = None
+    sizes_of_each: bool = False
     mean_waits: bool | None = None
     member: str = "processor"
 

@@ -97,10 +97,13 @@ def _read_output(tool: _Tool, reading: Reading) -> Measurements:
         elif name and (cells := text.split()) and re.fullmatch(r"[-+]?[.0-9]\S*", cells[0]):
             _read_row(reading, tool, line, name, columns, processes)
     measurements = reading.finished()
+    # Without loss an operation of more processes takes as long for messages of the same size.
     return replace(
         measurements,
         title=", ".join(dict.fromkeys(titles)),
         source=f"{tool.name} output {reading.name}",
+        weak=True,
+        sizes_of_each=True,
     )
 
 
