@@ -288,6 +288,7 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "then": lambda: ([act(1), act(1)], {}),
         "chain": lambda: ([["a", "b"], drawn.customers(), ("a", "cpu")], {}),
         "route": lambda: ([("a", "cpu"), pick((None, ("b", "cpu"))), 0.5], {}),
+        "guard": lambda: ([["cpu"], slipstick.Breaker(2, time())], {}),
         "region": lambda: ([["cpu", "disk"], 2, pick(("wait", "loss"))], {}),
         "closed_class": lambda: ([3, 1.0], {}),
         "open_class": lambda: (

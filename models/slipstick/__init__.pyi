@@ -35,6 +35,7 @@ from slipstick.model.activity import wait as wait
 from slipstick.model.network import QueueingNetwork as QueueingNetwork
 from slipstick.model.network import chain as chain
 from slipstick.model.network import closed_class as closed_class
+from slipstick.model.network import guard as guard
 from slipstick.model.network import network as network
 from slipstick.model.network import open_class as open_class
 from slipstick.model.network import region as region

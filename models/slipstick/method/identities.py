@@ -425,8 +425,10 @@ def _products_of_network(model: QueueingNetwork) -> Iterator[Product]:
     Networks that lose customers are left out: throughput is of those that are served, and times are
     of all that enter.
     """
-    if any(region.loses_customers for region in model.regions.values()) or any(
-        map(_loses_customers, model.stations.values())
+    if (
+        model.breakers
+        or any(region.loses_customers for region in model.regions.values())
+        or any(map(_loses_customers, model.stations.values()))
     ):
         return
     chain_by_class = {

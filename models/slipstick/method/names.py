@@ -362,6 +362,8 @@ def _names_in_network(model: QueueingNetwork, only_bounds: bool) -> Iterator[str
         )
         yield from (f"loss_probability[{region_name}]",) if region.loses_customers else ()
         yield f"account[wait:{region_name}]"
+    for breaker_name in model.breakers:
+        yield from (f"open_share[{breaker_name}]", f"refused_share[{breaker_name}]")
     yield f"account[{THINK}]"
 
 

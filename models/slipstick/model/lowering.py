@@ -76,6 +76,7 @@ def lower_network(network: QueueingNetwork) -> Model:
         for name, station in network.stations.items()
     }
     resources |= {name: Permits(region.capacity) for name, region in network.regions.items()}
+    resources |= {name: guarded.breaker for name, guarded in network.breakers.items()}
     class_by_name = network.classes
     cycle_by_class = {
         name: _cycle_activity(network, name, customer_class)
@@ -170,6 +171,8 @@ def _inexpressible_losses(network: QueueingNetwork, class_name: str) -> Iterator
     for visit_position, (name, station) in enumerate(visited_stations, 1):
         limits_wait = class_name in {*station.patience, *station.timeout}
         if not limits_wait and station.capacity is None:
+            if breaker := network.breaker_of(name):
+                yield f"{breaker} guards {name}, where no visit of {class_name} fails"
             continue
         if station.capacity is not None and station.blocking != LOSS:
             yield f"{name} blocks when it is full"
@@ -188,14 +191,19 @@ def _inexpressible_losses(network: QueueingNetwork, class_name: str) -> Iterator
             yield f"{name} has a capacity, and no queue of which some places are left"
 
 
-def _with_limits(step: Step, station: NetworkStation, class_name: str) -> Activity:
-    """Return the visit of a class, as an attempt where the queue may be abandoned or full."""
+def _with_limits(
+    step: Step, station: NetworkStation, class_name: str, breaker: str | None
+) -> Activity:
+    """Return the visit of a class, as an attempt where the queue may be abandoned or full, or where
+    a circuit breaker may refuse it.
+    """
     patience, timeout = station.patience.get(class_name), station.timeout.get(class_name)
     if station.capacity is None:
-        no_limit = patience is None and timeout is None
-        return step if no_limit else Attempt(step, timeout=timeout, patience=patience)
+        if patience is None and timeout is None:
+            return step
+        return Attempt(step, timeout=timeout, patience=patience, breaker=breaker)
     queue = Number(float(station.capacity - station.servers))
-    return Attempt(step, timeout=timeout, patience=patience, queue=queue)
+    return Attempt(step, timeout=timeout, patience=patience, queue=queue, breaker=breaker)
 
 
 def _group_of_class(class_name: str, customer_class: CustomerClass, cycle: Activity) -> Group:
@@ -246,6 +254,7 @@ def _cycle_activity(
                         _visit_step(station, class_name, station_name, visit_time),
                         station,
                         class_name,
+                        network.breaker_of(station_name) or None,
                     ),
                     visits,
                 ),

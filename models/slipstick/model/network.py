@@ -38,10 +38,12 @@ from slipstick.expression.nodes import (
 from slipstick.model.absences import Absence
 from slipstick.model.activity import check_model_name
 from slipstick.model.amounts import AMOUNTS, input_parameters
+from slipstick.model.system import Breaker
 from slipstick.profiles import Profile, check_profile
 from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
     BLOCKING,
+    BREAKERS,
     DISCIPLINES,
     LEAST_WORK,
     LOSS,
@@ -221,6 +223,23 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class GuardedStations:
+    """Stations whose arrivals a circuit breaker may refuse.
+
+    A customer that comes to one of the stations asks the breaker first, and is lost if the breaker
+    refuses it. A visit fails if the customer finds the station full, or abandons its queue.
+
+    Parameters
+    ----------
+    stations : their names
+    breaker : when it opens and closes
+    """
+
+    stations: tuple[str, ...]
+    breaker: Breaker
+
+
+@dataclass(frozen=True, slots=True)
 class Chain:
     """Classes between which customers change, and the number of customers in all of them together.
 
@@ -274,6 +293,7 @@ _NETWORK_KINDS = {
 }
 _CHAINS = mapped_by_name(instance(Chain, "a chain, as chain(...) makes it"))
 _REGIONS = mapped_by_name(instance(Region, "a region, as region(...) makes it"))
+_GUARDS = mapped_by_name(instance(GuardedStations, "guarded stations, as guard(...) makes them"))
 
 
 @checked(
@@ -281,6 +301,7 @@ _REGIONS = mapped_by_name(instance(Region, "a region, as region(...) makes it"))
     left_out=mapped_by_name(TEXT),
     amounts=AMOUNTS,
     regions=_REGIONS,
+    breakers=_GUARDS,
     **_NETWORK_KINDS,
 )
 @dataclass(frozen=True, slots=True)
@@ -300,6 +321,7 @@ class QueueingNetwork:
         is a dimensionless expression of parameters and of `slipstick.model.amounts.answer_value`
     regions : groups of stations with a common limit on the number of customers, by name
     absences : the classes whose members are no customers, but servers that are away, by name
+    breakers : circuit breakers with the stations that they guard, by name
 
     Raises
     ------
@@ -316,6 +338,7 @@ class QueueingNetwork:
     amounts: Mapping[str, Expr] = field(default_factory=dict)
     regions: Mapping[str, Region] = field(default_factory=dict)
     absences: Mapping[str, Absence] = field(default_factory=dict)
+    breakers: Mapping[str, GuardedStations] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
@@ -372,6 +395,7 @@ class QueueingNetwork:
         has_weights = any(station.weight for station in self.stations.values())
         is_used_by_construct = {
             REGIONS: bool(self.regions),
+            BREAKERS: bool(self.breakers),
             WEIGHTS: has_weights,
             ROUTES_BY_STATE: any(route.by for route in self.routing),
         }
@@ -390,6 +414,12 @@ class QueueingNetwork:
             (name for name, region in self.regions.items() if station in region.stations), ""
         )
 
+    def breaker_of(self, station: str) -> str:
+        """Return the circuit breaker that guards a station; empty if none does."""
+        return next(
+            (name for name, guarded in self.breakers.items() if station in guarded.stations), ""
+        )
+
     def quantities(self) -> Iterator[tuple[str, Expr]]:
         """Yield every numeric quantity of the network, with its path."""
         expressions: list[tuple[str, Expr]] = []
@@ -398,7 +428,7 @@ class QueueingNetwork:
             expressions.append((path, value))
             return value
 
-        for name in ("classes", "chains", "stations", "routing"):
+        for name in ("classes", "chains", "stations", "routing", "breakers"):
             # The same walk that names the parameters, so that paths agree.
             _with_changed_numbers(getattr(self, name), name, collect)
         yield from expressions
@@ -425,6 +455,7 @@ _DIMENSION_BY_KEY = {
     chains=optional(_CHAINS),
     amounts=optional(AMOUNTS),
     regions=optional(_REGIONS),
+    breakers=optional(_GUARDS),
     **_NETWORK_KINDS,
 )
 def network(
@@ -436,6 +467,7 @@ def network(
     name: str = "network",
     amounts: Mapping[str, Expr] | None = None,
     regions: Mapping[str, Region] | None = None,
+    breakers: Mapping[str, GuardedStations] | None = None,
 ) -> QueueingNetwork:
     """Build a queueing network. Every number becomes a parameter whose name is its path in the
     network.
@@ -450,6 +482,7 @@ def network(
     name : name of the network in answers
     amounts : see `QueueingNetwork`
     regions : regions by name, from `region`
+    breakers : guarded stations by the name of their circuit breaker, from `guard`
 
     Raises
     ------
@@ -470,6 +503,7 @@ def network(
         "stations": stations,
         "chains": chains or {},
         "routing": tuple(routing),
+        "breakers": breakers or {},
     }
     return QueueingNetwork(
         name,
@@ -649,6 +683,22 @@ def region(stations: Sequence[str], capacity: int, blocking: str = WAIT) -> Regi
     return Region(tuple(stations), capacity, blocking)
 
 
+@checked(stations=listed(TEXT), breaker=instance(Breaker, "a breaker, such as Breaker(5, 30.0)"))
+def guard(stations: Sequence[str], breaker: Breaker) -> GuardedStations:
+    """Put a circuit breaker before stations; see `GuardedStations`.
+
+    Parameters
+    ----------
+    stations : names of the stations
+    breaker : the circuit breaker, asked before each visit
+
+    >>> guard(["database"], Breaker(5, 30.0, of=20)).stations
+    ('database',)
+    """
+    open_time = _as_number(breaker.open, TIME, "the open time of a circuit breaker")
+    return GuardedStations(tuple(stations), replace(breaker, open=open_time))
+
+
 @checked(source=_PLACE_KIND, target=optional(_PLACE_KIND), probability=LIKE, by=TEXT)
 def route(source: Place, target: Place | None, probability: Like = 1.0, *, by: str = "") -> Route:
     """Make a route: where the customers of a class go after a station.
@@ -703,7 +753,7 @@ def _with_changed_numbers(network_part: Any, path: str, change: Callable[[str, E
     elif isinstance(network_part, Route) and network_part.by:
         absent_keys = ("probability",)
     keys = (field.name for field in fields(network_part) if field.name not in absent_keys)
-    path_by_key = {key: path if key == "members" else f"{path}.{key}" for key in keys}
+    path_by_key = {key: path if key in ("members", "breaker") else f"{path}.{key}" for key in keys}
     return replace(
         network_part,
         **{
@@ -777,6 +827,8 @@ class _Inspection:
         yield from chain_faults
         yield from self._routing_faults(not chain_faults)
         yield from self._region_faults()
+        for name, guarded in self._network.breakers.items():
+            yield from self._breaker_faults(name, guarded)
 
     def _class_faults(self) -> Iterator[Fault]:
         stations = self._network.stations.values()
@@ -1068,6 +1120,29 @@ class _Inspection:
                     f" region {source_region}; choose a reference outside of it"
                 )
                 yield Fault(("routing", index, "to"), message)
+
+    def _breaker_faults(self, breaker_name: str, guarded: GuardedStations) -> Iterator[Fault]:
+        """Check that the stations of a circuit breaker exist, that no other breaker guards them,
+        that visits there may fail, and that no station of the network blocks.
+        """
+        network = self._network
+        path = ("breakers", breaker_name, "stations")
+        for index, name in enumerate(guarded.stations):
+            station = network.stations.get(name)
+            if station is None:
+                message = unknown_station_message(name, list(network.stations))
+            elif network.breaker_of(name) != breaker_name:
+                message = f"{name} has a breaker already: {network.breaker_of(name)}"
+            elif station.capacity is None and not {*station.patience, *station.timeout}:
+                message = f"no visit to {name} fails; give it a timeout, patience or a capacity"
+            else:
+                continue
+            yield Fault((*path, index), message)
+        if not guarded.stations:
+            yield Fault(path, f"breaker {breaker_name} guards no station; list some")
+        if network.blocks:
+            message = "no method has breakers beside stations that block; leave one of them out"
+            yield Fault(path, message)
 
     def _route_faults(self, route: Route, index: int) -> Iterator[Fault]:
         route_path = ("routing", index)

@@ -448,6 +448,8 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
         for route in network_layout.model.routing
         if route.by and route.target is not None
     ]
+    for guarded in network_layout.model.breakers.values():
+        unknown_load += guarded.stations
     if reason_by_point := unsolvable(
         without_load(network_points, unknown_load) if unknown_load else network_points
     ):

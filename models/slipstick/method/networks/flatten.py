@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -22,8 +23,10 @@ from slipstick.sim.plan.distributions import (
     ServiceTime,
     Times,
     TracedTimes,
+    open_time,
     time_of_distribution,
 )
+from slipstick.sim.plan.plan import BreakerRule
 from slipstick.vocabulary import DISCIPLINES, LOSS, SHARED
 
 service_label = "{0[0]} at {0[1]}".format
@@ -38,6 +41,7 @@ entrance_mark_at = "{0[0]} enters {1} at {0[1]}".format
 region_wait_label = "{} before region {}".format
 region_loss_mark = "{} lost in region {}".format
 leaving_prefix_of = "{0[0]} leaves {0[1]} for ".format
+failure_mark = "{0[0]} fails at {0[1]}".format
 """Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
 of a chain; some also of a region.
 
@@ -121,9 +125,13 @@ class FlatNetwork:
                     service_time,
                 )
         self._add_stations()
-        for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
-            if self._has_customers(chain_index, chain_name, chain):
-                self._write_chain(chain_index, chain_name, chain)
+        # A customer is at one guarded station at a time, so that one register is enough.
+        with (
+            self.builder.reserved_register() if self.model.breakers else nullcontext(-1)
+        ) as self._breaker_register:
+            for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
+                if self._has_customers(chain_index, chain_name, chain):
+                    self._write_chain(chain_index, chain_name, chain)
         self.plan = self.builder.plan()
 
     def _add_stations(self) -> None:
@@ -133,6 +141,10 @@ class FlatNetwork:
         for region_name, region in self.model.regions.items():
             # The places of a region are permits, which its customers hold while they are inside.
             self.builder.add_permits(region_name, region.capacity)
+        for breaker_name, guarded in self.model.breakers.items():
+            breaker = guarded.breaker
+            rule = BreakerRule(breaker.failures, breaker.calls, breaker.trials)
+            self.builder.add_breaker(breaker_name, rule)
 
     def _add_station(self, station_name: str) -> None:
         """Add a station to the plan."""
@@ -262,8 +274,12 @@ class FlatNetwork:
                 builder.admit(abandonment_tally(place))
                 self._write_return_after_abandonment(place)
                 builder.jump_at_random(
-                    [(1.0, self._mark_after_loss(chain_name, place))], abandonment_tally(place)
+                    [(1.0, self._mark_after_failure(chain_name, place))], abandonment_tally(place)
                 )
+            if breaker := self._breaker_and_open_time(place):
+                builder.mark(failure_mark(place))
+                builder.record(breaker, self._breaker_register, has_failed=True)
+                builder.jump(self._mark_after_loss(chain_name, place))
         for region_name in self.model.regions if chain_name in self.counting_places else ():
             builder.mark(region_loss_mark(chain_name, region_name))
             builder.return_permit(region_name)
@@ -309,6 +325,7 @@ class FlatNetwork:
             self.model.stations[place[1]].capacity
             or self._time_limit_in_queue(place)
             or self._losing_region(place)
+            or self.model.breaker_of(place[1])
         )
 
     def _write_cycle(self, chain_index: int, chain_name: str, chain: Chain) -> int:
@@ -346,6 +363,20 @@ class FlatNetwork:
         region = self.model.region_of(place[1])
         return region_loss_mark(chain_name, region) if region else loss_mark(chain_name)
 
+    def _mark_after_failure(self, chain_name: str, place: Place) -> str:
+        """Return the mark at which a customer goes on whose visit to a place has failed."""
+        if self.model.breaker_of(place[1]):
+            return failure_mark(place)
+        return self._mark_after_loss(chain_name, place)
+
+    def _breaker_and_open_time(self, place: Place) -> tuple[str, ServiceTime] | None:
+        """Return the circuit breaker of a place and the time for which it opens, if any."""
+        name = self.model.breaker_of(place[1])
+        if not name:
+            return None
+        breaker = self.model.breakers[name].breaker
+        return name, open_time(name, self._number_at(f"breakers.{name}.open"), breaker.scv)
+
     def _write_entrance(self, chain_name: str, place: Place, region_name: str) -> None:
         """Write the entrance to a region, before the visit to a place in it."""
         if self._losing_region(place):
@@ -379,6 +410,16 @@ class FlatNetwork:
             )
             first_stations = [station for _, station in places[: first_certain + 1]]
         self.counting_places[chain_name] = visits_by_place
+        comes_back_at_once = (
+            isinstance(chain.members, ClosedClass)
+            and not self.network_points.network.think[0, chain_index]
+        )
+        breakers = [name for name in map(self.model.breaker_of, first_stations) if name]
+        if breakers and comes_back_at_once:
+            raise ModelError(
+                f"a cycle of {chain_name} may begin at a station of {breakers[0]}: a customer that"
+                f" it refuses would come back at the same instant; give {chain_name} a think time"
+            )
         full_station_or_region = next(
             (
                 station_or_region
@@ -387,11 +428,7 @@ class FlatNetwork:
             ),
             None,
         )
-        if (
-            full_station_or_region
-            and isinstance(chain.members, ClosedClass)
-            and not self.network_points.network.think[0, chain_index]
-        ):
+        if full_station_or_region and comes_back_at_once:
             raise ModelError(
                 f"a cycle of {chain_name} may begin at {full_station_or_region}, which may be full:"
                 f" a lost customer would come back at the same instant; give {chain_name} a think"
@@ -629,7 +666,7 @@ class FlatNetwork:
             service_label(place),
             None if discipline.delay else place[1],
             self._losing_capacity(place[1]) or 0,
-            self._mark_after_loss(chain_name, place),
+            self._mark_after_failure(chain_name, place),
         )
 
     def _write_visit(self, chain_name: str, place: Place) -> None:
@@ -638,6 +675,10 @@ class FlatNetwork:
         station = self.model.stations[station_name]
         resource_name = None if DISCIPLINES[station.discipline].delay else station_name
         service_time = self._service_time(place)
+        breaker = self._breaker_and_open_time(place)
+        if breaker:
+            refused_mark = self._mark_after_loss(chain_name, place)
+            builder.consult(breaker[0], self._breaker_register, refused_mark)
         self._count_visit(chain_name, place)
         if time_limit := self._time_limit_in_queue(place):
             builder.limit_next_visit(time_limit, abandonment_tally(place), abandonment_tally(place))
@@ -656,6 +697,8 @@ class FlatNetwork:
                 rank=station.priority.get(class_name, 0),
                 weight=weight,
             )
+        if breaker:
+            builder.record(breaker, self._breaker_register, has_failed=False)
 
 
 def without_load(network_points: NetworkPoints, lossy_stations: Sequence[str]) -> NetworkPoints:

@@ -34,6 +34,7 @@ from slipstick.method.simulation.form import (
 from slipstick.model.network import OpenClass, Place, QueueingNetwork
 from slipstick.queueing.network import ABANDONMENT
 from slipstick.sim.estimate import Estimate, Layout, Result, weights_of_unbooked_time
+from slipstick.sim.plan.builder import CONSULTED
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER, LOSS
@@ -175,6 +176,8 @@ class _NetworkEstimates:
             yield from self._estimates_of_chain(chain_name)
         for region_name in self.network_layout.model.regions:
             yield from self._estimates_of_region(region_name)
+        for breaker_name in self.network_layout.model.breakers:
+            yield from self._estimates_of_breaker(breaker_name)
         for station_name, station in self.stations.items():
             for class_name in station.visitors():
                 yield from self._estimates_of_place((class_name, station_name))
@@ -373,6 +376,18 @@ class _NetworkEstimates:
                 f"loss_probability[{region_name}]",
                 self._ratio(None, refusal_weights, attempt_weights),
             )
+
+    def _estimates_of_breaker(self, breaker_name: str) -> Iterator[tuple[str, Estimate | None]]:
+        """Yield the share of time in which a circuit breaker is open, and of visits it refuses."""
+        open_weights = self.layout.column(
+            self.layout.busy_time[self.planned_network.plan.resources.index(breaker_name)]
+        )
+        refusal_weights, visit_weights = (
+            self._weights_of_tally(tally_columns, f"{CONSULTED}:{breaker_name}")
+            for tally_columns in (self.layout.refusals, self.layout.tries)
+        )
+        yield f"open_share[{breaker_name}]", self._ratio(None, open_weights, self.elapsed_weights)
+        yield f"refused_share[{breaker_name}]", self._ratio(None, refusal_weights, visit_weights)
 
     def places(self, chain_name: str) -> list[Place]:
         """List the places at which a chain has service."""
@@ -654,8 +669,9 @@ def _shares(
     """
     chain_name = next(iter(network_layout.chains))
     value_name = f"response_time[{chain_name}]"
-    # No solver takes regions; a rough order is enough here.
-    approximate_form = CompiledNetwork(replace(network_layout.model, regions={}), LINEARIZER)
+    # No solver takes regions or breakers; a rough order is enough here.
+    plain_model = replace(network_layout.model, regions={}, breakers={})
+    approximate_form = CompiledNetwork(plain_model, LINEARIZER)
     # The approximate shares only rank the parameters; each of those chosen costs two simulations.
     approximate_shares = approximate_form.points(values).answer(0).share.get(value_name, {})
     parameters = network_layout.tape.parameters

@@ -75,6 +75,7 @@ from slipstick.sim.plan.distributions import (
     Times,
     TracedTimes,
     in_range,
+    open_time,
     service_time,
     time_of_distribution,
 )
@@ -669,13 +670,7 @@ class Writer:
         """Return the name of a circuit breaker and the time for which it opens."""
         resource = self.model.resources[name]
         assert isinstance(resource, Breaker)
-        mean_time = self.numbers[resource.open]
-        if not (in_range(mean_time) and mean_time > 0):
-            raise NoAnswerError(
-                f"the open time of circuit breaker {name} comes out as {mean_time!r} s; what is"
-                f" simulated takes {RANGE}, above 0 s"
-            )
-        return name, service_time(mean_time, resource.scv)
+        return name, open_time(name, self.numbers[resource.open], resource.scv)
 
     def _queue_places(self, node: Attempt) -> int:
         """Return the number of places in the queue of an attempt."""

@@ -1585,8 +1585,13 @@ class BreakerSpec(ResourceSpec):
             )
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
+        return self.build_breaker(quantity_reader, loc)
+
+    def build_breaker(self, quantity_reader: QuantityReader, loc: Loc) -> system.Breaker:
+        """Build the circuit breaker."""
         spec_without_scv = self.model_copy(update={"scv": None})
         fields_by_name = _fields_of_node(self, quantity_reader.field_values(spec_without_scv, loc))
+        fields_by_name.pop("stations", None)
         scv = 0.0 if self.scv is None else self.scv.value
         return system.Breaker(**{**fields_by_name, "scv": scv})
 

@@ -23,6 +23,7 @@ from slipstick.schema.kinds.activity import (
     SCHEDULE_IN_WORDS,
     SERVERS_BY_SCHEDULE,
     BreakdownSpec,
+    BreakerSpec,
     Probability,
     ShiftSpec,
     Word,
@@ -128,10 +129,12 @@ class QueueSpec(Spec):
             ("delay", "think_time", "time"),
             "a station without a queue is {discipline: is, service: {CLASS: TIME}}",
         ),
+        "breaker": "a circuit breaker is {breakers: {NAME: {breaker: 5, open: 30 s, stations:"
+        " [STATION]}}}",
         **dict.fromkeys(
-            ("breaker", "limits", "retries"),
-            "networks have no circuit breakers, retries and limits of a service; write an"
-            " activity, whose step attempt has them",
+            ("limits", "retries"),
+            "networks have no retries and limits of a service; write an activity, whose step"
+            " attempt has them",
         ),
     }
     keyed_by: ClassVar[str] = "CLASS"
@@ -256,6 +259,17 @@ class RegionSpec(Spec):
     )
 
 
+class GuardSpec(BreakerSpec):
+    """A circuit breaker that may refuse customers on their way to stations. A visit fails if it
+    finds the station full, or abandons its queue.
+    """
+
+    stations: list[Name] = Field(
+        description="names of the stations that it guards; a customer that it refuses is lost",
+        min_length=1,
+    )
+
+
 class RouteSpec(Spec):
     """A route of customers from one station to the next."""
 
@@ -305,6 +319,7 @@ class QueueingNetworkSpec(ModelFileSpec):
         {},
         description=("groups of stations with a common limit on the number of customers, by name"),
     )
+    breakers: dict[Name, GuardSpec] = Field({}, description="circuit breakers of stations, by name")
 
     def check_rules(self) -> None:
         chain_classes: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
@@ -407,6 +422,12 @@ class QueueingNetworkSpec(ModelFileSpec):
                 )
                 for name, spec in self.regions.items()
             },
+            "breakers": {
+                name: networks.GuardedStations(
+                    tuple(spec.stations), spec.build_breaker(quantity_reader, ("breakers", name))
+                )
+                for name, spec in self.breakers.items()
+            },
         }
 
 
@@ -475,11 +496,16 @@ def unknown_names(data: object) -> list[Fault]:
         for class_in_key in _as_table(_as_table(station).get(key))
         if known_classes and class_in_key not in known_classes
     ]
-    for name, region in _as_table(network.get("regions")).items():
-        for index, station in enumerate(_as_list(_as_table(region).get("stations"))):
+    named_parts = [
+        (section, *name_and_part)
+        for section in ("regions", "breakers")
+        for name_and_part in _as_table(network.get(section)).items()
+    ]
+    for section, name, part in named_parts:
+        for index, station in enumerate(_as_list(_as_table(part).get("stations"))):
             if stations and isinstance(station, str) and station not in stations:
                 message = unknown_station_message(station, list(stations))
-                faults.append(Fault(("regions", name, "stations", index), message))
+                faults.append(Fault((section, name, "stations", index), message))
     for index, route in enumerate(_as_list(network.get("routing"))):
         for key in ("from", "to"):
             pair = _as_list(_as_table(route).get(key))
@@ -566,6 +592,13 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     }
     sections["regions"] = {
         name: quantity_writer.fields_as_data(region) for name, region in network.regions.items()
+    }
+    sections["breakers"] = {
+        name: {
+            **BreakerSpec.write(guarded.breaker, quantity_writer),
+            "stations": list(guarded.stations),
+        }
+        for name, guarded in network.breakers.items()
     }
     sections["amounts"] = quantity_writer.amounts(network.amounts, value_parameters(network))
     left_out = dict(network.left_out)

@@ -450,7 +450,7 @@ class Builder:
         """Write a loop that executes a body `count` times; a fraction of the count is the
         probability of one more round.
         """
-        with self._reserved_register() as register:
+        with self.reserved_register() as register:
             self.emit(Op.SET_COUNT, register, *self._count_operands(count, stream))
             loop_instruction = self.emit(Op.LOOP, register, -1)
             body()
@@ -588,15 +588,15 @@ class Builder:
         late_mark = f"attempt at {self.next_instruction} is late"
         refused_mark = f"attempt at {self.next_instruction} is refused"
         with (
-            self._reserved_register() as retry_register,
-            self._reserved_register() as pause_register,
-            self._reserved_register() if breaker else nullcontext(-1) as state_register,
+            self.reserved_register() as retry_register,
+            self.reserved_register() as pause_register,
+            self.reserved_register() if breaker else nullcontext(-1) as state_register,
         ):
             self.emit(Op.SET_COUNT, retry_register, *self._count_operands(retries, ""))
             self.emit(Op.SET_COUNT, pause_register, *self._count_operands(0, ""))
             first_instruction = self.next_instruction
             if breaker is not None:
-                self._consult(breaker[0], state_register, refused_mark)
+                self.consult(breaker[0], state_register, refused_mark)
             if queue_limit is not None:
                 resource_number, place_count = self._resource_and_servers(resource_name)
                 full_tally = self._tally_number(f"{PRESENT}:{resource_name}")
@@ -609,14 +609,14 @@ class Builder:
                 self.limit_next_visit(time_limit, late_mark, stream, cuts_service)
             visit()
             if breaker is not None:
-                self._record(breaker, state_register, has_failed=False)
+                self.record(breaker, state_register, has_failed=False)
             self._write_tally(tries_tally)
             self._write_tally(attempts_tally)
             jump_to_end = self.emit(Op.JUMP, -1)
             self.mark(late_mark)
             self._write_tally(tries_tally, is_refused=True)
             if breaker is not None:
-                self._record(breaker, state_register, has_failed=True)
+                self.record(breaker, state_register, has_failed=True)
             self.mark(refused_mark)
             retry_loop = self.emit(Op.LOOP, retry_register, -1)
             if back_off is not None:
@@ -639,7 +639,7 @@ class Builder:
             fallback()
             self.patch(jump_to_end, 0)
 
-    def _consult(self, breaker_name: str, state_register: int, refused_mark: str) -> None:
+    def consult(self, breaker_name: str, state_register: int, refused_mark: str) -> None:
         """Write the instruction that asks a circuit breaker before a try."""
         instruction = self.emit(
             Op.CONSULT,
@@ -650,7 +650,7 @@ class Builder:
         )
         self._open_targets.append((self._code[instruction], 4, refused_mark))
 
-    def _record(
+    def record(
         self, breaker: tuple[str, ServiceTime], state_register: int, has_failed: bool
     ) -> None:
         """Write the instruction that tells a circuit breaker how a try has ended."""
@@ -720,7 +720,7 @@ class Builder:
                 self._write_access(lock_plan, implementation)
             self.emit(Op.ACQUIRE, lock_number, self.label(lock_plan.label), rank, excludes, permits)
         else:
-            with self._reserved_register() as register:
+            with self.reserved_register() as register:
                 write_acquisition = (
                     self._write_ticket_taking
                     if implementation.kind == "ticket"
@@ -772,7 +772,7 @@ class Builder:
         one.
         """
         lock_rows = [self._lock_row(lock_name) for lock_name in locks]
-        with self._reserved_register() as register:
+        with self.reserved_register() as register:
             for lock_number, _, _ in lock_rows:
                 self.emit(Op.REQUEST, lock_number)
             self.emit(Op.SET_COUNT, register, *self._count_operands(0, ""))
@@ -839,7 +839,7 @@ class Builder:
         entry_label, task_label, barrier_label = (
             self.label(f"{prefix}:{pool_name}") for prefix in ("entry", "task", "barrier")
         )
-        with self._reserved_register() as register, self._reserved_register():
+        with self.reserved_register() as register, self.reserved_register():
             entry_instruction = self.emit(Op.ENTER_POOL, pool_number, entry_label, register)
             self._write_constant_time(time_inside, monitor_label)
             take_instruction = self.emit(
@@ -1064,7 +1064,7 @@ class Builder:
         return self._index_of_constant(count), draw_number
 
     @contextmanager
-    def _reserved_register(self) -> Iterator[int]:
+    def reserved_register(self) -> Iterator[int]:
         """Reserve a loop counter."""
         # Loops one after the other share a counter; loops inside each other need one each.
         self._registers_in_use += 1

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import ClassVar
 
-from slipstick.errors import ModelError, did_you_mean
+from slipstick.errors import ModelError, NoAnswerError, did_you_mean
 from slipstick.late import Array, NDArray, np
 from slipstick.phases import (
     LEAST_SCV,
@@ -465,6 +465,21 @@ def service_time(mean: float, scv: float) -> ServiceTime:
     if scv < LEAST_SCV:
         return ServiceTime("gamma", mean, scv)
     return ServiceTime("erlang" if _is_whole(1 / scv) else "coxian", mean, scv)
+
+
+def open_time(breaker: str, mean: float, scv: float) -> ServiceTime:
+    """Return the time for which a circuit breaker opens.
+
+    Raises
+    ------
+    NoAnswerError : the mean is 0 s, or out of the range of simulated times
+    """
+    if not (in_range(mean) and mean > 0):
+        raise NoAnswerError(
+            f"the open time of circuit breaker {breaker} comes out as {mean!r} s; what is"
+            f" simulated takes {RANGE}, above 0 s"
+        )
+    return service_time(mean, scv)
 
 
 def time_of_distribution(
