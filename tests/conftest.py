@@ -74,6 +74,12 @@ def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
             monkeypatch.setattr(clock, partial(_scaled, read, rate))
 
 
+@pytest.fixture(autouse=True)
+def _compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Announce no compilation, which happens on a machine that has not run the tests before."""
+    monkeypatch.setattr("slipstick.sim.run.announce_compilation", lambda: None)
+
+
 def _scaled(read: Callable[[], float], rate: float) -> float:
     """Read a clock as it is on a machine on which everything takes `rate` times as long [s]."""
     return rate * read()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from slipstick import closed_model, delay, open_model, repeat, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import Array
+from slipstick.limits import ANNOUNCE
 from slipstick.sim import run
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import (
@@ -27,6 +29,7 @@ from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
+from slipstick.sim.run import announce_compilation
 from slipstick.sim.settings import Simulation
 
 
@@ -286,3 +289,25 @@ def test_a_cycle_of_no_rounds_takes_no_time(opened: bool) -> None:
     model = open_model(nothing, 2.0) if opened else closed_model(nothing, 2)
     answer = solve(model, method="simulation", simulation=Simulation(events=500))
     assert answer["time"] == 0.0
+
+
+def test_compilation_is_announced_until_its_code_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loop = SimpleNamespace(go_on=SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path))))
+    monkeypatch.setitem(sys.modules, run.LOOP, loop)
+    monkeypatch.setattr(run, "can_compile", lambda: True)
+    announced: list[str] = []
+    token = ANNOUNCE.set(announced.append)
+    try:
+        announce_compilation()
+        python_version = f"py{sys.version_info.major}{sys.version_info.minor}"
+        (tmp_path / f"loop.go_on-1.{python_version}.nbi").touch()
+        announce_compilation()
+    finally:
+        ANNOUNCE.reset(token)
+    (announcement,) = announced
+    assert announcement == (
+        f"the simulator is compiled once, and its code is kept in {tmp_path}: about 30 s of"
+        " processor time"
+    )

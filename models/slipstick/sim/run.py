@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ import numpy as np
 from slipstick.errors import NoAnswerError, NothingToEstimate
 from slipstick.extensions import Registry
 from slipstick.late import Array
-from slipstick.limits import WorkPace
+from slipstick.limits import ANNOUNCE, WorkPace
 from slipstick.sim.deadlock import deadlock_error, lock_cycle
 from slipstick.sim.estimate import (
     BATCHES,
@@ -244,16 +246,39 @@ def _with_kernel(
     is_long = is_loaded() or 10 * plan.population > PLAIN_EVENTS
     has_compiled = can_compile()
     compiled_settings = replace(settings, kernel=COMPILED)
+
+    def run_compiled() -> Result:
+        announce_compilation()
+        return run_plan(plan, compiled_settings)
+
     if kernel_name == COMPILED or (kernel_name == "auto" and has_compiled and is_long):
-        return replace(run_plan(plan, compiled_settings), settings=settings)
+        return replace(run_compiled(), settings=settings)
     short_settings = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel=PLAIN)
     plain_only = (
         kernel_name == PLAIN or not has_compiled or short_settings.events == settings.events
     )
     result = run_plan(plan, replace(settings, kernel=PLAIN) if plain_only else short_settings)
     if not plain_only and result.stopped == "events":
-        result = run_plan(plan, compiled_settings)
+        result = run_compiled()
     return replace(result, settings=settings)
+
+
+def announce_compilation() -> None:
+    """Announce that the event loop is compiled, if its code is not kept from an earlier run."""
+    announce = ANNOUNCE.get()
+    if announce is None or not can_compile():
+        return
+    code_folder = Path(import_module(LOOP).go_on.stats.cache_path)
+    python_version = "".join(map(str, sys.version_info[:2]))
+    if not any(code_folder.glob(f"*go_on*.py{python_version}*.nbi")):
+        announce(
+            f"the simulator is compiled once, and its code is kept in {code_folder}: about"
+            f" {_COMPILATION_SECONDS:g} s of processor time"
+        )
+
+
+_COMPILATION_SECONDS = 30.0
+"""Processor time of compiling the event loop, as measured on an idle machine [s]."""
 
 
 def _run_replications(plan: Plan, settings: Simulation) -> Result:
