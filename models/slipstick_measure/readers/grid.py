@@ -21,6 +21,7 @@ from slipstick_measure.readers.names import (
     rate_unit,
 )
 from slipstick_measure.readers.reading import Reading
+from slipstick_measure.readers.sheets import table_of_sheet, with_repetitions_in_rows
 
 _BARS = str.maketrans(dict.fromkeys("│┃║▏▕", "|"))
 LONGEST_CELL = 10_000
@@ -75,8 +76,9 @@ _LATEX_COMMENT = re.compile(r"(?<!(?<!\\)\\)%.*")
 
 
 class CellGrid(NamedTuple):
-    """A table: the line of its heading, the cells of its heading and rows, its separator, and the
-    lines outside of it. A run of blanks counts as one separator.
+    """A table: the line of its heading, the cells of its heading and rows, its separator, the lines
+    outside of it, the line in which another table begins, and the headings of means of repetitions
+    that stood beside them. A run of blanks counts as one separator.
     """
 
     line: int
@@ -84,6 +86,8 @@ class CellGrid(NamedTuple):
     rows: Sequence[tuple[int, Sequence[str]]]
     delimiter: str
     outside: Sequence[int]
+    other_table: int = 0
+    means: Sequence[str] = ()
 
 
 LINES_TO_RECOGNIZE = 200
@@ -123,11 +127,15 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     if not content:
         return CellGrid(1, [], [], ",", [])
     content = _content_from_heading(content, lines)
+    sheet = table_of_sheet(reading, content)
+    content = list(sheet.lines)
     first_number, text = content[0]
     delimiter = _delimiter(text)
     cells = text.split() if delimiter == " " else text.split(delimiter)
     line_above = reading.lines[first_number - 2].lstrip() if first_number > 1 else ""
-    if line_above.startswith("#") and all(NUMBER.fullmatch(bare_cell(cell)) for cell in cells):
+    if line_above.startswith("#") and all(
+        NUMBER.fullmatch(bare_cell(cell).removesuffix("%")) for cell in cells
+    ):
         content = [(first_number - 1, re.sub(r"^\s*#\s?", "", line_above)), *content]
     rule = next(
         (text for number, text in lines if number > first_number and _WIDTHS.fullmatch(text)), None
@@ -138,6 +146,7 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     else:
         rows = _split_rows(reading, content, delimiter)
     outside = [number for number, _ in lines if table_lines and number not in table_lines]
+    outside += sheet.outside
     outside += [
         line_number_of_latex
         for line_number_of_latex, text in enumerate(reading.lines[:most_lines], 1)
@@ -148,10 +157,9 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     _check_width(reading, rows)
     (line, heading), *body = rows
     heading_with_units, body_without_units = _with_units(heading, body) if body else (heading, body)
-    return _with_one_run_per_row(
-        reading,
-        _transposed(CellGrid(line, heading_with_units, body_without_units, delimiter, outside)),
-    )
+    headings, body_of_runs, means = with_repetitions_in_rows(heading_with_units, body_without_units)
+    grid = CellGrid(line, headings, body_of_runs, delimiter, outside, sheet.other_table, means)
+    return _with_one_run_per_row(reading, _transposed(grid))
 
 
 def _check_width(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:

@@ -289,6 +289,7 @@ def _note_roles(
         hint = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
         reading.odd(grid.line, text, f"this column is left out{hint}")
     left_out = [heading for heading in roles.unread_headings if heading not in near_misses]
+    left_out += grid.means
     is_documented = all(
         _is_documented_heading(role, column) for role, column in column_by_role.items()
     )
@@ -316,9 +317,11 @@ def _note_outside(reading: Reading, grid: CellGrid, is_documented: bool) -> None
     another table.
     """
     lines_outside = [(index, reading.lines[index - 1]) for index in grid.outside]
-    other_table_line = next(
+    other_table_line = grid.other_table
+    other_table_line = other_table_line or next(
         (index for index, text in lines_outside if LATEX_TABLE in text), 0
-    ) or next(
+    )
+    other_table_line = other_table_line or next(
         (index - 1 for index, text in lines_outside if is_rule(text) and re.search("[|┼╪╋]", text)),
         0,
     )

@@ -192,6 +192,26 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         "throughput",
         [(1, 900), (8, 5200)],
     ),
+    "a sheet with title, units, repetitions side by side, their mean and a note": (
+        (
+            "\ufeffStrong scaling, mesh 512^3;;;;\r\n;;;;\r\n"
+            "Nodes;Cores;Run 1;Run 2;Average\r\n;;[s];[s];[s]\r\n"
+            "1;48;50,50;49,87;50,19\r\n2;96;32,26;;32,26\r\n"
+            ";;;;\r\nnode 7 was slow in run 2;;;;\r\n"
+        ),
+        "time",
+        [(48, 50.5), (48, 49.87), (96, 32.26)],
+    ),
+    "rates of several runs side by side": (
+        "Threads,Run 1 (GB/s),Run 2 (GB/s)\n1,11.1,11.3\n4,40.2,40.1\n",
+        "throughput",
+        [(1, 11.1e9), (1, 11.3e9), (4, 40.2e9), (4, 40.1e9)],
+    ),
+    "a heading after a hash above percentages": (
+        "#cores\ttime [s]\tefficiency\n1\t50\t100%\n2\t26\t96%\n",
+        "time",
+        [(1, 50), (2, 26)],
+    ),
 }
 
 
@@ -345,6 +365,34 @@ def test_a_second_table_is_left_out_with_a_note(name: str, table: str, tmp_path:
     line = 1 + table.count("\n")
     (note,) = runs.notes
     assert f"another table begins in line {line}: keep it in a file of its own" in note.message
+
+
+def test_a_second_table_of_a_sheet_is_left_out_with_a_note(tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text(
+        "Strong scaling,,\nCores,Time (s),\n1,100,\n2,52,\n,,\n"
+        "Weak scaling,,\nCores,Time (s),Cells\n1,10,100\n2,11,200\n"
+    )
+    runs = read(tmp_path / "two.csv")
+    assert [(run.p, run.value) for run in runs.records] == [(1, 100), (2, 52)]
+    (note,) = runs.notes
+    assert note.message == (
+        "5 lines outside the table are left out; another table begins in line 7: keep it in a file"
+        " of its own"
+    )
+
+
+def test_tables_side_by_side_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "both.csv"
+    path.write_text(
+        ",Strong scaling,,Weak scaling,\nCores,Time (s),Speedup,Time (s),Efficiency\n"
+        "1,50,1,9,100%\n2,26,1.9,9.2,98%\n"
+    )
+    with pytest.raises(SpecError) as caught:
+        read(path)
+    assert caught.value.problems[0].message == (
+        "tables stand side by side, 'Strong scaling' and 'Weak scaling': 'Time (s)' heads several"
+        " columns; write each table to a file of its own, with the column of processors"
+    )
 
 
 def test_the_column_that_is_told_is_the_one_that_is_read(tmp_path: Path) -> None:

@@ -1,0 +1,208 @@
+"""Exports of spreadsheets: titles above a table, notes below it, empty rows, and repetitions side
+by side.
+
+Cells are separated by tab, ``;``, ``|`` or ``,``. A row with one filled cell above the heading is a
+title, and one below the rows is a note. Both are left out and noted.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slipstick_measure.readers.cells import NUMBER, bare_cell
+from slipstick_measure.readers.names import (
+    REPETITIONS,
+    SPREADS,
+    TIMES,
+    heading,
+    is_time,
+    plain_words,
+)
+from slipstick_measure.readers.reading import Reading
+
+Line = tuple[int, str]
+Row = tuple[int, list[str]]
+
+_SEPARATORS = "\t;|,"
+_NUMBERED = re.compile(r"(?P<stem>.*?[^\W\d]|)[ _.#(-]*(?P<number>[0-9]+)\)?")
+_MEANS = frozenset(("average", "avg", "mean", "median", "mean time", "avg time", "average time"))
+
+
+class SheetTable(NamedTuple):
+    """The lines of the first table of a sheet, the numbers of the filled lines outside of it, and
+    the line in which another table begins; 0 if there is none.
+    """
+
+    lines: Sequence[Line]
+    outside: Sequence[int]
+    other_table: int
+
+
+def table_of_sheet(reading: Reading, content: Sequence[Line]) -> SheetTable:
+    """Find the first table of a sheet: its heading and its rows.
+
+    Other files are returned as they are.
+
+    Raises
+    ------
+    SpecError : several tables side by side
+    """
+    rows = _cells_of_lines(content)
+    first, last = _first_heading(rows), len(rows)
+    if first is None:
+        return SheetTable(content, [], 0)
+    if _is_band(rows, first):
+        _refuse_side_by_side(reading, rows[first], rows[first + 1])
+        first += 1
+    other_table = 0
+    for index in range(first + 1, len(rows)):
+        if _begins_another_table(rows, index):
+            last, other_table = index, content[index][0]
+            break
+    kept_indices = [
+        index
+        for index in range(first, last)
+        if (count := len(_filled(rows[index]))) > 1 or (count == 1 and not _is_note(rows[index]))
+    ]
+    kept_lines = [content[index] for index in kept_indices]
+    outside = [
+        content[index][0]
+        for index in range(len(rows))
+        if _filled(rows[index]) and index not in kept_indices
+    ]
+    return SheetTable(kept_lines, outside, other_table)
+
+
+def _cells_of_lines(content: Sequence[Line]) -> list[list[str]]:
+    """Split lines into cells at the separator that most lines have equally often. Return no rows if
+    there is none, or where quotes span lines.
+    """
+    texts = [text for _, text in content]
+    if any(text.count('"') % 2 for text in texts):
+        return []
+    for separator in _SEPARATORS:
+        counts = Counter(text.count(separator) for text in texts if separator in text)
+        if counts and 2 * max(counts.values()) >= len(texts) and len(texts) > 2:
+            return [
+                [cell.strip() for cell in row] for row in csv.reader(texts, delimiter=separator)
+            ]
+    return []
+
+
+def _filled(row: Sequence[str]) -> list[str]:
+    """Return the cells of a row that are not empty."""
+    return [cell for cell in row if cell]
+
+
+def _is_number(cell: str) -> bool:
+    return NUMBER.fullmatch(bare_cell(cell).replace(",", "").rstrip("% ")) is not None
+
+
+def _is_note(row: Sequence[str]) -> bool:
+    """Return whether the only filled cell of a row is a text, at its beginning."""
+    return bool(row[0]) and not _is_number(row[0])
+
+
+def _has_names_only(row: Sequence[str]) -> bool:
+    """Return whether a row has at least two filled cells, none of them a number."""
+    cells = _filled(row)
+    return len(cells) > 1 and not any(_is_number(cell) for cell in cells)
+
+
+def _first_heading(rows: Sequence[Sequence[str]]) -> int | None:
+    """Return the index of the first row with several cells; None if the file has no such rows."""
+    return next((index for index, row in enumerate(rows) if len(_filled(row)) > 1), None)
+
+
+def _is_band(rows: Sequence[Sequence[str]], index: int) -> bool:
+    """Return whether a row names groups of columns, and the next row is the heading."""
+    if index + 1 >= len(rows):
+        return False
+    band, below = rows[index], rows[index + 1]
+    return (
+        _has_names_only(band)
+        and _has_names_only(below)
+        and len(_filled(band)) < len(_filled(below))
+        and not band[0]
+    )
+
+
+def _begins_another_table(rows: Sequence[Sequence[str]], index: int) -> bool:
+    """Return whether a row below an empty row, or below a title, heads another table."""
+    above = _filled(rows[index - 1])
+    is_parted = not above or (len(above) == 1 and _is_note(rows[index - 1]))
+    is_followed = index + 1 < len(rows) and any(_is_number(cell) for cell in rows[index + 1])
+    return is_parted and is_followed and _has_names_only(rows[index])
+
+
+def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[str]) -> None:
+    """Refuse tables that stand side by side: their headings repeat under the names of groups."""
+    repeated = [name for name, count in Counter(_filled(row)).items() if count > 1]
+    if repeated:
+        groups = " and ".join(repr(cell) for cell in _filled(band))
+        line = next(
+            (number for number, text in reading.content if _filled(band)[0] in text),
+            1,
+        )
+        message = (
+            f"tables stand side by side, {groups}: {repeated[0]!r} heads several columns; write"
+            " each table to a file of its own, with the column of processors"
+        )
+        reading.refuse(line, "", message)
+
+
+def with_repetitions_in_rows(
+    headings: Sequence[str], rows: Sequence[Row]
+) -> tuple[Sequence[str], Sequence[Row], Sequence[str]]:
+    """Return a table with one repetition in each row if columns such as ``Run 1`` and ``Run 2``
+    have one each; other tables unchanged.
+
+    The third value lists the headings of columns that were left out, because they are the means or
+    the scatter of the repetitions.
+    """
+    columns = _columns_of_repetitions(headings)
+    if len(columns) < 2:
+        return headings, rows, []
+    left_out = [
+        index
+        for index, text in enumerate(headings)
+        if index not in columns and heading(text)[0] in {*_MEANS, *SPREADS}
+    ]
+    others = [
+        index for index in range(len(headings)) if index not in columns and index not in left_out
+    ]
+    first_text = headings[columns[0]]
+    words, unit = heading(first_text)
+    stem = _NUMBERED.fullmatch(words)
+    names_time = stem is not None and plain_words(stem["stem"]) in TIMES
+    name = "time" if names_time or (unit is not None and is_time(unit)) else "measured"
+    value_heading = name if unit is None else f"{name} [{unit}]"
+    run_rows = [
+        (line, [*(cells[index] for index in others), cells[column], str(number)])
+        for line, cells in rows
+        if len(cells) == len(headings)
+        for number, column in enumerate(columns, 1)
+        if cells[column].strip()
+    ]
+    misfits = [(line, cells) for line, cells in rows if len(cells) != len(headings)]
+    new_headings = [*(headings[index] for index in others), value_heading, "repetition"]
+    return new_headings, [*run_rows, *misfits], [headings[index] for index in left_out]
+
+
+def _columns_of_repetitions(headings: Sequence[str]) -> list[int]:
+    """Return the indices of columns whose headings differ in their number only and name
+    repetitions or times; empty if there are no such columns.
+    """
+    columns = defaultdict[tuple[str, str | None], dict[int, int]](dict)
+    for index, text in enumerate(headings):
+        words, unit = heading(text)
+        match = _NUMBERED.fullmatch(words)
+        if match and plain_words(match["stem"]) in {*REPETITIONS, *TIMES}:
+            columns[plain_words(match["stem"]), unit].setdefault(int(match["number"]), index)
+    largest = max(columns.values(), key=len, default={})
+    numbers = sorted(largest)
+    return [largest[number] for number in numbers] if numbers[:1] in ([0], [1]) else []
