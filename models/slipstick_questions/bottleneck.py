@@ -379,7 +379,7 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
         saturation = float(bottlenecks.saturation[last_index])
         is_constant = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
         saturation_text = (
-            f"; more than about {saturation:.3g} {words.members} bring little"
+            f"; beyond about {saturation:.3g} {words.members} it hardly rises"
             if is_constant
             else ""
         )

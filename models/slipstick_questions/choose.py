@@ -202,7 +202,7 @@ class ChooseResult(QuestionResult):
         unit = f" ({first.currency})" if first.currency else ""
         head = ["", *map(words.quantity, first.units)]
         head += [] if first.objective in first.units else [f"{objective}{unit}"]
-        head += [words.condition(text) for text in first.conditions]
+        head += [words.condition(first.conditions[place]) for place in _places_of_values(first)]
         return head, [_decision_row(choice, words) for choice in comparable_choices]
 
     def sentences_beside_tables(self) -> list[str]:
@@ -877,6 +877,15 @@ def _rival_clause(choice: ChosenPoints, words: Words) -> str:
     return f"; it is undecided{range_in_words} whether {point} would be better"
 
 
+def _places_of_values(choice: ChosenPoints) -> list[int]:
+    """List the places of the conditions on answers; what is chosen has a column of its own."""
+    return [
+        place
+        for place, text in enumerate(choice.conditions)
+        if text.partition(" ")[0] not in choice.units
+    ]
+
+
 def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
     best = choice.found[0]
     point = [
@@ -884,9 +893,11 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
         for path, unit in choice.units.items()
     ]
     values = [
-        value_amount(text.partition(" ")[0], value.value, value.unit, value.ends)
-        for position, text in enumerate(choice.conditions, start=1)
-        for value in [best.values[f"value[{position}]"]]
+        value_amount(
+            choice.conditions[place].partition(" ")[0], value.value, value.unit, value.ends
+        )
+        for place in _places_of_values(choice)
+        for value in [best.values[f"value[{place + 1}]"]]
     ]
     # An objective that is chosen itself stands in its own column.
     objective = [] if choice.objective in choice.units else [_quantity_text(best, OBJECTIVE)]

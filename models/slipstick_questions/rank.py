@@ -5,7 +5,6 @@ overhead they take away.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
@@ -183,10 +182,10 @@ class RankResult(QuestionResult):
                 _quantity_headline(ranking, words, are_several)
                 for ranking in rankings_shown[::-1][:2]
             ]
-        best_changes_by_technology: dict[str, list[str]] = {}
+        best_changes_by_technology: dict[str, list[Answer]] = {}
         for ranking_of_changes in self.changes:
             best_changes_by_technology.setdefault(ranking_of_changes.under, []).append(
-                str(_best_change(ranking_of_changes).point["change"])
+                _best_change(ranking_of_changes)
             )
         counted_heads = [
             _headline_of_counts(technology, best_changes)
@@ -1069,18 +1068,31 @@ def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
     return f"{head}; the best pair{budget} is {pair_text}: {percent(gain.value, ends=gain.ends)}"
 
 
-def _headline_of_counts(technology: str, best: Sequence[str]) -> str:
-    """Return in how many cases each change reduces the overhead most, in a reader's words."""
-    (first, count), *further_changes = Counter(best).most_common(MOST_FURTHER_CASES)
-    further_in_words = "".join(
-        f', "{as_words(name)}" in {cases}' for name, cases in further_changes
+def _headline_of_counts(technology: str, best_changes: Sequence[Answer]) -> str:
+    """Return in how many cases each change reduces the overhead most, and by how much there."""
+    reductions_by_change: dict[str, list[float]] = {}
+    for effect in best_changes:
+        reductions_by_change.setdefault(str(effect.point["change"]), []).append(
+            _overhead_reduction(effect).value or 0.0
+        )
+    most_frequent = sorted(reductions_by_change.items(), key=lambda entry: -len(entry[1]))
+    (first_change, reductions_of_first), *further = most_frequent[:MOST_FURTHER_CASES]
+    technology_text = f'under "{as_words(technology)}" ' if technology else ""
+    further_texts = [
+        f'"{as_words(change)}" in {len(reductions)} ({_range_of_percent(reductions)})'
+        for change, reductions in further
+    ]
+    text_of_first = (
+        f'"{as_words(first_change)}" removes most overhead in {len(reductions_of_first)} of'
+        f" {len(best_changes)} cases ({_range_of_percent(reductions_of_first)} of it)"
     )
-    technology_in_words = f' under "{as_words(technology)}"' if technology else ""
-    return (
-        f'of the changes, "{as_words(first)}" removes most overhead{technology_in_words} in {count}'
-        " of"
-        f" {len(best)} cases{further_in_words}"
-    )
+    return technology_text + join_phrases([text_of_first, *further_texts])
+
+
+def _range_of_percent(shares: Sequence[float]) -> str:
+    """Return the smallest and the largest of some shares in percent; a single one as it is."""
+    low, high = percent(min(shares)), percent(max(shares))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 def _unanswered_changes(ranking: Ranking) -> str:

@@ -996,12 +996,34 @@ def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
             for search, place in zip(further_shown, further_places, strict=True)
         ]
         return f"{lead} {join_phrases([*phrases, *further_in_words])}"
-    phrases = [f"{words.case(first.case)} {place_of_first}"]
-    phrases += [
-        f"{words.case(search.case)} {place}"
-        for search, place in zip(further_shown, further_places, strict=True)
+    clauses = _clauses_by_outcome([first, *further_shown], words)
+    colon = "" if clauses[0].startswith(_PHRASES) else ":"
+    return f"{lead}{colon} {'; '.join([*clauses, *further_in_words])}"
+
+
+def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:
+    """Return a clause for the cases with a bound, for those where the condition always or never
+    holds, and for each other case; the range searched follows the first that has no bound.
+    """
+    bound_clauses = list[str]()
+    other_clauses = list[str]()
+    cases_by_outcome: dict[str, list[str]] = {}
+    for search in searches:
+        case = words.case(search.case)
+        place = _where_text(search, words, not bound_clauses)
+        if place.startswith(_PHRASES) and ";" not in place:
+            bound_clauses.append(f"{place} for {case}")
+        elif search.crossings or search.undecided or search.nearest is None:
+            other_clauses.append(f"{case} {_where_text(search, words, False)}")
+        else:
+            outcome, _, remark = _where_text(search, words, False).partition(" ")
+            cases_by_outcome.setdefault(outcome, []).append(f"{case} {remark}".rstrip())
+    constant_clauses = [
+        f"{outcome} for {join_phrases(cases)}" for outcome, cases in cases_by_outcome.items()
     ]
-    return f"{lead}: {'; '.join([*phrases, *further_in_words])}"
+    if constant_clauses:
+        constant_clauses[-1] += f" ({_range_searched(searches[0], words)})"
+    return [*filter(None, [join_phrases(bound_clauses)]), *constant_clauses, *other_clauses]
 
 
 _RELATIONS = ("at least", "at most")

@@ -323,6 +323,9 @@ class ScaleResult(QuestionResult):
         ]
         other_scalings = [scaling for scaling in first if scaling not in growing_scalings]
         heads = []
+        if other_scalings:
+            range_texts = [_efficient_range_headline(scaling, words) for scaling in first]
+            heads.append(_sentence_of_cases(first, range_texts, words))
         if growing_scalings:
             keep = percent(
                 growing_scalings[0].growth.efficiency if growing_scalings[0].growth else None
@@ -336,11 +339,6 @@ class ScaleResult(QuestionResult):
                 lead,
             )
             heads.append(head.replace("must grow not at all", _STAYS))
-        if other_scalings:
-            range_texts = [_efficient_range_headline(scaling, words) for scaling in other_scalings]
-            heads.append(
-                _sentence_of_cases(other_scalings, range_texts, words, bool(growing_scalings))
-            )
         fastest = [_fastest_headline(scaling, words) for scaling in first]
         lead = "fastest at a fixed size "
         if len({scaling.fastest.among for scaling in first}) == 1:  # stated once for all cases
@@ -363,7 +361,12 @@ class ScaleResult(QuestionResult):
                     "none" if largest.processors is None else f"{largest.processors:g}",
                 ]
             )
-        head = ["", "fastest on", "time there", f"most with {percent(self.scalings[0].threshold)}"]
+        head = [
+            "",
+            "fastest on",
+            "time there",
+            f"at least {percent(self.scalings[0].threshold)} efficient up to",
+        ]
         return (head, rows) if len(rows) > 1 else None
 
     def files(self) -> dict[str, list[dict[str, str]]]:
@@ -1001,7 +1004,7 @@ def _efficient_range_headline(scaling: Scaling, words: Words) -> str:
     """Return a phrase on the range in which a case is efficient: that no size suffices, or, without
     a formula, up to which number of processors.
     """
-    if scaling.growth is not None:
+    if scaling.growth is not None and scaling.growth.limit:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
     best = scaling.largest
     goal = percent(scaling.threshold)

@@ -65,6 +65,17 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
         ),
         ((NEVER,), f"Efficiency is at least 80 %: never {SEARCHED}"),
         (
+            (
+                replace(NEVER, case="ndr", holds_first=True, holds_last=True),
+                NEVER,
+                SEARCH,
+            ),
+            (
+                "Efficiency is at least 80 % with at least 386 cells along an edge for HDR; always "
+                f"for NDR; never for HDR {SEARCHED}"
+            ),
+        ),
+        (
             (replace(NEVER, holds_first=True, holds_last=True, means="it is useful"),),
             f"It is useful: always {SEARCHED}",
         ),
@@ -84,7 +95,16 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
             ),
         ),
     ],
-    ids=["one", "several", "nowhere", "everywhere", "no answer", "undecided", "saturated"],
+    ids=[
+        "one",
+        "several",
+        "nowhere",
+        "a case each",
+        "everywhere",
+        "no answer",
+        "undecided",
+        "saturated",
+    ],
 )
 def test_a_search_has_a_sentence_in_every_state(
     searches: tuple[ConditionSearch, ...], expected: str
@@ -273,6 +293,19 @@ def _heads(folder: Path, text: str) -> list[str]:
     (folder / "study.yaml").write_text(f"study: 1\ntitle: t\nbase: {{model: service.yaml}}\n{text}")
     prepared = prepare(str(folder / "study.yaml"))
     return head_lines(run(prepared), prepared.spec.answer)
+
+
+def test_laws_side_by_side_are_told_at_the_end_of_their_axis(tmp_path: Path) -> None:
+    head = _heads(
+        tmp_path,
+        "cases:\n"
+        "  amdahl: {title: Amdahl, model: law/amdahl-speedup, serial: 5%, processors: 64}\n"
+        "  gustafson:\n"
+        "    {title: Gustafson, model: law/gustafson-speedup, serial: 5%, processors: 64}\n"
+        "answer: ['response_time[requests]', speedup]\n"
+        "vary: {laws: {cases: [amdahl, gustafson], axes: {processors: [1, 256]}}}\n",
+    )
+    assert "With 256 processors the speed-up is 18.62 for Amdahl and 243.2 for Gustafson." in head
 
 
 def test_the_base_says_what_a_search_looked_for_and_a_network_calls_its_customers(

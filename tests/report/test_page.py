@@ -36,7 +36,7 @@ PAGE = """\
 - 50 % less send call saves most: 35 % of the time.
 - Compared with base: faster 2 times as fast.
 - Base: time 1.705 ms; a processor spends 58.7 % of its time on useful work and 41.3 % on fault; diffs is limited by sends.
-- 1 of 4 answers are approximate (closed form); note: leaves out waiting for own; 2 points have no answer.
+- 1 of 4 answers are approximate (closed form); waiting for own is ignored; 2 points have no answer.
 
 |        |     time | time of fault |
 | ------ | -------: | ------------: |

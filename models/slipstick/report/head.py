@@ -92,17 +92,18 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         lines.insert(0, f"{verdict.word}: {verdict.sentence}")
     # Where questions alone are answered, the first case is only their starting point.
     base_lines = (
-        list(_base_lines(results, value_names))
+        list(_base_lines(results, value_names, is_value_stated=bool(unlike_case_lines)))
         if comparison_lines or len(results.cases) == 1 or not question_lines
         else []
     )
     asks_for_base = _HOW_MUCH.match(results.title) and not question_lines and not unlike_case_lines
     lines = [*base_lines, *lines] if asks_for_base else [*lines, *base_lines]
     if not question_lines:
+        sweep_lines = _sweep_lines if answer_lines or verdict.word else _sweep_or_end_lines
         lines += [
             line
             for sweep in results.sweeps[:1]
-            for line in _sweep_lines(sweep, value_names, results)
+            for line in sweep_lines(sweep, value_names, results)
         ]
     return [
         f"{capital(line).rstrip('.')}." for line in [*lines, _basis_sentence(results, value_names)]
@@ -376,8 +377,12 @@ def _first_answered_value(first_answer: Answer, value_names: Sequence[str]) -> s
     )
 
 
-def _base_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on the answer of the first case, and on where its time goes."""
+def _base_lines(
+    results: Results, value_names: Sequence[str], is_value_stated: bool
+) -> Iterator[str]:
+    """Yield a sentence on the answer of the first case, and on where its time goes; none if it had
+    no more than the value, and another sentence states it.
+    """
     if not results.cases:
         return
     words = results.words
@@ -407,7 +412,8 @@ def _base_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
         line += f"; {with_article(words.member)} spends {join_phrases(shares_in_words)}"
     if base_answer.limits:
         line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
-    yield line
+    if ";" in line or not is_value_stated:
+        yield line
 
 
 _MOST_SEARCHED = 3
@@ -613,6 +619,45 @@ def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> 
     yield line
 
 
+def _sweep_or_end_lines(
+    sweep: Sweep, value_names: Sequence[str], results: Results
+) -> Iterator[str]:
+    """Yield the sentence on a sweep of one case, or for several cases the values at the end of the
+    axis, where the cases differ most.
+    """
+    if not 1 < len(set(sweep.cases)) <= _FEW_CASES:
+        yield from _sweep_lines(sweep, value_names, results)
+        return
+    if len(sweep.axes) != 1 or sweep.axes[0].has_names:
+        return
+    words = results.words
+    axis = sweep.axes[0]
+    end = max(float(value) for value in sweep.points[axis.path])
+    phrases_by_value: dict[str, list[str]] = {}
+    for row, case in enumerate(sweep.cases):
+        name = next((name for name in value_names if _has_value(sweep, name, row)), "")
+        if name and float(sweep.points[axis.path][row]) == end:
+            low, high = sweep.ends(name)
+            amount = value_amount(
+                name,
+                float(sweep.columns[name][row]),
+                sweep.units[name],
+                (float(low[row]), float(high[row])),
+            )
+            phrases_by_value.setdefault(name, []).append(f"{amount} for {words.case(case)}")
+    if phrases_by_value:
+        clauses = [
+            words.value_clause(name, join_phrases(phrases))
+            for name, phrases in phrases_by_value.items()
+        ]
+        yield f"with {setting_phrase(axis.path, end, axis.unit, words)} {join_phrases(clauses)}"
+
+
+def _has_value(sweep: Sweep, name: str, row: int) -> bool:
+    """Return whether a sweep has a value of a name at a row."""
+    return name in sweep.columns and isfinite(sweep.columns[name][row])
+
+
 def _methods_and_exactness(
     answers: Iterable[Answer], sweeps: Iterable[Sweep]
 ) -> Iterator[tuple[str, bool]]:
@@ -636,7 +681,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     answers = list(results.cases.values())
     methods_and_exactness = [*_methods_and_exactness(answers, results.sweeps)]
     clause_list = [
-        *_method_clauses(methods_and_exactness, answers),
+        *_method_clauses(methods_and_exactness, answers, results.words),
         *_verdict_clauses(answers, results.sweeps),
     ]
     questions_with_estimates = [
@@ -707,7 +752,7 @@ _METHODS = {
 
 
 def _method_clauses(
-    methods_and_exactness: Sequence[tuple[str, bool]], answers: Sequence[Answer]
+    methods_and_exactness: Sequence[tuple[str, bool]], answers: Sequence[Answer], words: Words
 ) -> Iterator[str]:
     """Yield clauses on how many answers are approximate, by which methods, and with which note most
     often.
@@ -752,7 +797,19 @@ def _method_clauses(
         for note in answer.notes
         if not note.startswith(_NO_DOUBTS) and "[" not in note
     )
-    yield from (f"note: {note}" for note, _ in note_counts.most_common(1))
+    for note, _ in note_counts.most_common(1):
+        neglected_names = note.removeprefix(_NEGLECTED_WAITS)
+        yield (
+            f"note: {note}"
+            if neglected_names == note
+            else "waiting for"
+            f" {join_phrases([words.resource(name) for name in neglected_names.split(', ')])}"
+            " is ignored"
+        )
+
+
+_NEGLECTED_WAITS = "leaves out waiting for "
+"""How the note of a method begins that ignores waiting; names of resources follow."""
 
 
 def _verdict_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:

@@ -67,7 +67,7 @@ _PHRASES_OF_WAITS = {
     "back off": "pauses before another try at {}",
     "given up": "services at {} that are given up",
 }
-_PHRASES_OF_COMPONENTS = {"busy": "useful work", "idle": "idle time"}
+_PHRASES_OF_COMPONENTS = {"busy": "useful work", "idle": "idle time", "think": "thinking"}
 
 _TITLES_OF_LABELS = {
     "tas": "test-and-set",

@@ -90,14 +90,30 @@ class ValidationResult(QuestionResult):
         return len(self.sets) > 2
 
     def headline(self, words: Words) -> list[str]:
-        """Return the errors of the first sets."""
+        """Return the errors of one or two sets; of more, the range and the median of the errors."""
+        if len(self.sets) > 2:
+            return [self._headline_of_many()]
         return [
             f"{as_words(name)}: {with_noun(rows_in_set(validation_set), 'published value')}"
             f" predicted with a median error of {percent(median(validation_set.errors), 2)} (worst"
             f" of {with_noun(len(validation_set.errors), 'group')}:"
             f" {percent(max(validation_set.errors), 2)})"
-            for name, validation_set in [*self.sets.items()][:2]
+            for name, validation_set in self.sets.items()
         ]
+
+    def _headline_of_many(self) -> str:
+        """Return the smallest, the middle and the largest error of many sets."""
+        error_by_set = {
+            name: median(validation_set.errors) for name, validation_set in self.sets.items()
+        }
+        best_set = min(error_by_set, key=error_by_set.__getitem__)
+        worst_set = max(error_by_set, key=error_by_set.__getitem__)
+        return (
+            f"{len(self.sets)} sets of published values are predicted with median errors from"
+            f" {percent(error_by_set[best_set], 2)} ({as_words(best_set)}) to"
+            f" {percent(error_by_set[worst_set], 2)} ({as_words(worst_set)}); the median over the"
+            f" sets is {percent(median(error_by_set.values()), 2)}"
+        )
 
     def decision(self, words: Words) -> Decision | None:
         """Return the errors of each set beside the best published one."""

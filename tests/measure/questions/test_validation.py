@@ -105,6 +105,18 @@ def test_models_of_sets_are_not_compared(folder: Path) -> None:
     assert "- Copies: 16 published values predicted" in report
 
 
+def test_many_sets_have_one_sentence(folder: Path) -> None:
+    copies = STUDY[STUDY.index("  copies:") :]
+    sets = "".join(
+        copies.replace("copies:", f"set-{number}:").replace("start=1 us..90 us", free)
+        for number, free in enumerate(("start=1 us..90 us", "start=1 us..2 us", "start"), 1)
+    )
+    (folder / "study.yaml").write_text(STUDY.replace(copies, sets))
+    assert main(["run", "study.yaml", "--out", "found", "--no-html"]) == 0
+    report = (folder / "found" / "report.md").read_text()
+    assert "- 3 sets of published values are predicted with median errors from " in report
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
