@@ -93,7 +93,10 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         )
         reading.refuse(1, "", message)
     if name is None and (line := _line_of_table_without_heading(reading)):
-        message = "the table has no heading; write one above its numbers, such as: p  time [s]"
+        message = (
+            _names_in_comment(reading, line)
+            or "the table has no heading; write one above its numbers, such as: p  time [s]"
+        )
         reading.refuse(line, "", message)
     if name is None:
         reading.refuse(
@@ -126,6 +129,21 @@ def _line_of_table_without_heading(reading: Reading) -> int:
     ]
     are_all_numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
     return rows[0][0] if len(rows) > 1 and are_all_numbers and len(rows[0][1]) > 1 else 0
+
+
+def _names_in_comment(reading: Reading, line: int) -> str:
+    """Return a message that asks what the names in the comment above a table mean; empty if the
+    comment has not a word for each column.
+    """
+    comment = reading.lines[line - 2].strip() if line > 1 else ""
+    comment = comment if comment.startswith("#") else ""
+    words = re.split(r"[\s,;|]+", comment.lstrip("# "))
+    if len(words) < 2 or len(words) != len(re.split(r"[\s,;|]+", reading.lines[line - 1].strip())):
+        return ""
+    return (
+        f"no name in the comment above the numbers is known ({short(', '.join(words))}); say which"
+        f" columns they are: --column p={words[0]} --column time={words[1]} --unit s"
+    )
 
 
 def _with_hints(measurements: Measurements, hints: Hints) -> Measurements:

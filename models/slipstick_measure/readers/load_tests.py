@@ -61,6 +61,17 @@ _BUSY = re.compile(
     r"(?: (?:util|utilization|usage|%|pct|percent))*(?: (?P<after>[a-z]\w*))?"
     r"(?: ?%| pct| percent)?"
 )
+_BUSY_TIER = re.compile(
+    r"(?:cpu|util|utili[sz]ation|busy)(?: usage| util| load)? ?[\[(] ?(?P<tier>[a-z][\w-]*+) ?[\])]"
+    r"(?: ?[\[(]?%[\])]?)?",
+    re.IGNORECASE,
+)
+"""A utilization with its tier in brackets, such as CPU(web)."""
+_NO_TIERS = frozenset(
+    {"cores", "core", "count", "number", "n", "threads", "s", "sec", "seconds", "ms", "us", "ns"}
+    | {"min", "h", "pct", "percent", "avg", "mean", "total", "max", "mhz", "ghz", "busy", "used"}
+)
+"""Words in brackets behind a utilization or a number of processors that name no tier."""
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -78,6 +89,8 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
     """Return what a column of a load test holds, by its heading; None if it is not one of a load
     test.
     """
+    if tier := _tier_in_brackets(column):
+        return _LoadColumn("busy", tier, "%" if "%" in column.text else None)
     name = re.sub(r"[\[(].*", "", column.words).strip()
     if name in LOADS and name not in ("load",):
         return _LoadColumn("users", name, None)
@@ -97,6 +110,13 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
     return None
 
 
+def _tier_in_brackets(column: TableColumn) -> str:
+    """Return the tier that stands in brackets behind its utilization; empty for other columns."""
+    match = _BUSY_TIER.fullmatch(column.text.strip().replace("_", " "))
+    tier = match["tier"] if match else ""
+    return "" if tier.casefold() in _NO_TIERS else tier
+
+
 def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
     """Return what the columns of a load test hold, by index; empty for tables of runs on processors
     and for data of a model.
@@ -107,7 +127,8 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
         for column in columns
         if (load_column := _classify_column(column)) is not None
     }
-    if any(column.kind == "p" for column in columns) or heading_of_model_parameter(columns):
+    has_processors = any(column.kind == "p" and not _tier_in_brackets(column) for column in columns)
+    if has_processors or heading_of_model_parameter(columns):
         return {}
     return load_columns
 

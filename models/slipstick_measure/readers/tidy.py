@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from math import prod
 
 from slipstick.errors import SpecError, UnitError, did_you_mean, short
@@ -218,18 +219,26 @@ def _check_named_headings(reading: Reading, grid: CellGrid, columns: Sequence[Ta
 _SACCT = "let sacct print it: --format=JobID,NCPUS,Elapsed,State"
 
 
+def _near_heading(columns: Sequence[TableColumn], name: str) -> str:
+    """Return a clause that names a heading like a name of sacct; empty if there is none."""
+    headings = get_close_matches(name, [column.text[:80] for column in columns], n=1)
+    return f" (is {short(headings[0])} a misspelt {name}?)" if headings else ""
+
+
 def _refuse_roles(
     reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
 ) -> None:
     """Refuse a table if a necessary column is missing or ambiguous."""
     if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
-        reading.refuse(grid.line, "", f"there is no elapsed time of a job; {_SACCT}")
+        hint = _near_heading(columns, "Elapsed")
+        reading.refuse(grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT}")
     for heading, message in roles.refusals:
         reading.wrong(grid.line, heading, message)
     if "p" not in roles.index_by_role and reading.hints.processors is None:
         message = "there is no column p, the processors; name it with --column p=NAME"
         if "jobid" in {names.plain_words(column.text) for column in columns}:
-            message = f"there are no processors of a job; {_SACCT}"
+            hint = _near_heading(columns, "NCPUS")
+            message = f"there are no processors of a job{hint}; {_SACCT}"
         if parameter := heading_of_model_parameter(columns):
             message += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
         reading.wrong(grid.line, "", message)
