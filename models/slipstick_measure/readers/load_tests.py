@@ -770,8 +770,8 @@ class LoadFormat(NamedTuple):
     failures : the lines on failed requests
     header : begins each test if it was pasted as a whole
     ends : the line that ends the results of a test
-    unique_line : a line that each test has once, before its values; it separates tests whose first
-        lines were not copied
+    unique_lines : lines that each test has once, before its values; the most frequent separates
+        tests whose first lines were not copied
     """
 
     pattern: re.Pattern[str]
@@ -780,7 +780,7 @@ class LoadFormat(NamedTuple):
     failures: re.Pattern[str] | None = None
     header: re.Pattern[str] | None = None
     ends: re.Pattern[str] | None = None
-    unique_line: re.Pattern[str] | None = None
+    unique_lines: tuple[re.Pattern[str], ...] = ()
 
 
 def _line_pattern(pattern: str) -> re.Pattern[str]:
@@ -800,7 +800,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_ab,
         _line_pattern("Server Software:"),
         _line_pattern(r"(?:Failed requests|Non-2xx responses):\s+[1-9].*"),
-        unique_line=_line_pattern("Concurrency Level:"),
+        unique_lines=(_line_pattern("Concurrency Level:"),),
     ),
     "hey": LoadFormat(
         _line_pattern(
@@ -824,6 +824,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
     "bombardier": LoadFormat(
         _line_pattern("Bombarding .* connection"),
         _read_bombardier,
+        ends=_line_pattern("Reqs/sec"),
         failures=_line_pattern(r".*\b(?:[45]xx|others) - [1-9].*"),
     ),
     "bombardier-json": LoadFormat(
@@ -834,7 +835,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_gatling,
         re.compile(r"^[-=]+ *Global Information", re.MULTILINE),
         _line_pattern(r"> request count.*(?:KO= *[1-9].*|\| +[1-9][0-9,]* *)$"),
-        unique_line=_line_pattern("> request count"),
+        unique_lines=(_line_pattern("> request count"),),
     ),
     "sysbench": LoadFormat(
         _line_pattern(
@@ -844,14 +845,19 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_sysbench,
         _line_pattern("Running the test with following options:"),
         _line_pattern(r"ignored errors:\s+[1-9].*"),
-        unique_line=_line_pattern("Number of threads:"),
+        ends=_line_pattern("total number of events:"),
+        unique_lines=(
+            _line_pattern("Number of threads:"),
+            _line_pattern("SQL statistics:"),
+            _line_pattern("CPU speed:"),
+        ),
     ),
     "pgbench": LoadFormat(
         _line_pattern(r"(?:tps = [0-9.]+|progress: [0-9.]+ s, [0-9.]+ tps, lat )"),
         _read_pgbench,
         _line_pattern("transaction type:"),
         _line_pattern("number of failed transactions: [1-9].*"),
-        unique_line=_line_pattern("number of clients:"),
+        unique_lines=(_line_pattern("number of clients:"),),
     ),
     "k6": LoadFormat(
         re.compile(rf"^{_MARK}http_req_duration\.+:", re.MULTILINE),
@@ -1063,9 +1069,9 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
     if generator.header and generator.header.search(reading.text):
         begin = generator.header
     starts = [match.start() for match in begin.finditer(reading.text)]
-    if generator.unique_line:
-        unique_lines = [match.start() for match in generator.unique_line.finditer(reading.text)]
-        starts = unique_lines if len(unique_lines) > len(starts) else starts
+    for unique_line in generator.unique_lines:
+        lines = [match.start() for match in unique_line.finditer(reading.text)]
+        starts = lines if len(lines) > len(starts) else starts
     if len(starts) < 2 or name == "fio" or reading.text.lstrip()[:1] == "{":
         starts = [0]
     rows = list[LoadRow]()
