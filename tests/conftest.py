@@ -144,10 +144,23 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cases of long tests that `make thorough` tries."""
-    tried = tried_cases(item.nodeid for item in items)
+    """Leave out the cases of long tests that have their turn at other commits, and that
+    `make thorough` tries.
+    """
+    tests = [(item.nodeid.partition("[")[0], turns_of(item)) for item in items]
+    tried = tried_cases(tests, whole_suite=len(items) >= WHOLE_SUITE)
     config.hook.pytest_deselected(items=list(compress(items, map(not_, tried))))
     items[:] = compress(items, tried)
+
+
+WHOLE_SUITE = 5000
+"""Tests in a run of the whole suite, at least."""
+
+
+def turns_of(item: pytest.Item) -> int:
+    """Return at how many commits a test tries its cases: 1, or the turns of its mark."""
+    mark = item.get_closest_marker("turns")
+    return mark.args[0] if mark else 1
 
 
 def pytest_collection_finish() -> None:

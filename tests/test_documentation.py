@@ -57,6 +57,7 @@ LONG = ("counts.md", "locks.md", "measured.md", "rounds.md", "services.md", "tre
 """Pages whose commands take over five processor seconds: ``make thorough`` runs them."""
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("page", [page for page in TEXTS if PART >= 1 or page not in LONG])
 def test_a_page_shows_what_its_commands_print_today(page: str, tmp_path: Path) -> None:
     """`python -m tests.pages` writes the pages that differ."""

@@ -75,6 +75,7 @@ def child(*arguments: str, folder: Path, **more: Any) -> subprocess.CompletedPro
 # Statuses, and what goes where
 
 
+@pytest.mark.turns(3)
 def test_what_is_done_has_status_0_and_speaks_on_standard_output(slip: Run) -> None:
     Path("x.yaml").write_text(DESIGN)
     for command in (
@@ -121,6 +122,7 @@ def test_no_answer_has_status_1_and_says_why_on_standard_error(slip: Run) -> Non
     assert (status, err, json.loads(out)["answers"][0]["failed"]) == (1, "", why)
 
 
+@pytest.mark.turns(3)
 def test_several_methods_are_put_side_by_side_and_the_seed_is_kept(slip: Run) -> None:
     Path("x.yaml").write_text(DESIGN)
     status, out, err = slip(
@@ -147,6 +149,7 @@ def test_several_methods_are_put_side_by_side_and_the_seed_is_kept(slip: Run) ->
     assert other["answers"][0]["values"]["time"] != answer["values"]["time"]
 
 
+@pytest.mark.turns(3)
 def test_a_timeline_is_written_beside_the_answer(slip: Run) -> None:
     Path("x.yaml").write_text(DESIGN)
     status, _, err = slip("solve", "x.yaml", "--timeline", "run.json")
@@ -342,6 +345,7 @@ sample:
 """
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("questions", "names_on_terminal"),
     [
@@ -517,6 +521,7 @@ BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHON
 # Files of others
 
 
+@pytest.mark.turns(3)
 def test_a_run_refuses_a_folder_with_files_of_others_before_it_solves(slip: Run) -> None:
     Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
     Path("found").mkdir()
@@ -532,6 +537,7 @@ def test_a_run_refuses_a_folder_with_files_of_others_before_it_solves(slip: Run)
     assert slip("run", "s.yaml", "--out", "found").status == 0
 
 
+@pytest.mark.turns(3)
 def test_a_run_into_the_current_folder_leaves_it(slip: Run) -> None:
     Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
     for _ in range(2):
@@ -540,6 +546,7 @@ def test_a_run_into_the_current_folder_leaves_it(slip: Run) -> None:
         assert slip("status", ".").out.startswith(". is up to date")
 
 
+@pytest.mark.turns(3)
 def test_a_run_that_was_ended_on_the_way_is_named_and_completed(
     slip: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -589,6 +596,7 @@ def test_a_current_folder_that_was_removed_is_named(slip: Run, tmp_path: Path) -
     )
 
 
+@pytest.mark.turns(3)
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     for command in (
         "schema study",
@@ -666,6 +674,7 @@ def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Pa
 # What is loaded
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     "command",
     [
@@ -962,6 +971,7 @@ def test_limits_are_kept_in_the_command_of_a_report(
     assert "up to date" in capsys.readouterr().out
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("closed", ["2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"])
 def test_closed_standard_streams_are_no_error(closed: str, tmp_path: Path) -> None:
     Path(tmp_path, "s.yaml").write_text(study(base="{model: lock-and-bus}"))

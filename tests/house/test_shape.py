@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 
 import slipstick
-from tests.examples import STEPS
 from tests.house.code import ROOT, functions, modules, name_of, tree_of
 
 MODULES = modules()
@@ -116,8 +115,3 @@ def test_every_package_is_installed_layered_and_listed() -> None:
     assert {*beside} == names - {"slipstick", "slipstick_measure"}
     readme = (ROOT / "README.md").read_text()
     assert [name for name in sorted(names) if f"`models/{name}/`" not in readme] == []
-
-
-def test_every_test_of_which_some_cases_are_tried_exists() -> None:
-    places = [name.split("::") for name in STEPS]
-    assert [name for path, name in places if f"def {name}(" not in (ROOT / path).read_text()] == []

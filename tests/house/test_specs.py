@@ -28,11 +28,13 @@ def test_every_shipped_spec_is_valid(folder: str) -> None:
             assert check_file(path) == kinds[folder], path.stem
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("study", sorted({*STUDIES} - {*SAMPLED}))
 def test_a_report_is_current(study: str, tmp_path: Path) -> None:
     assert not list(differences(study, tmp_path))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("study", SAMPLED)
 def test_a_report_that_takes_long_has_its_inputs_and_a_sample_of_its_cells(study: str) -> None:
     assert not changed_inputs(study), "rebuild the report"

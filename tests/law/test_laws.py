@@ -224,6 +224,7 @@ def points_near(law: Law) -> Iterator[tuple[dict[str, float], float]]:
             yield point, law(**point)
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_rows_tell_the_law_from_its_neighbours(law: Law) -> None:
     """A slip that changes values of the law breaks a row."""
@@ -254,6 +255,7 @@ def test_has_a_source_a_row_and_a_meaning_for_every_symbol(law: Law) -> None:
     }
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_keeps_its_shape_when_seconds_become_minutes(law: Law) -> None:
     if plain(law):
@@ -279,6 +281,7 @@ def test_text_and_latex_name_every_symbol(law: Law) -> None:
     assert all(each.name in law.text and each.latex in law.latex for each in law.symbols)
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_text_latex_and_values_come_from_one_equation(law: Law) -> None:
     """What SymPy makes of the printed equation gives the rows' values."""
@@ -293,6 +296,7 @@ def test_text_latex_and_values_come_from_one_equation(law: Law) -> None:
     )
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_refuses_what_lies_outside_its_conditions(law: Law) -> None:
     found = breaking(law)

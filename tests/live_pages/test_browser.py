@@ -402,6 +402,7 @@ def test_a_curve_has_a_band_within_the_ranges_of_what_is_not_moved(
     nothing_went_wrong(browser)
 
 
+@pytest.mark.turns(3)
 def test_a_curve_without_ranges_has_no_band(browser: Browser, tmp_path: Path) -> None:
     out = tmp_path / "lock.html"
     assert main(["page", "three-parts", "-o", str(out)]) == 0

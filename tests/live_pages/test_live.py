@@ -143,6 +143,7 @@ def closed_forms() -> dict[str, Tape]:
     return tapes
 
 
+@pytest.mark.turns(3)
 def test_a_page_computes_what_python_does(engine: quickjs.Context) -> None:
     tapes = closed_forms()
     apart = {name: compared(engine, tape, -(-POINTS // len(tapes))) for name, tape in tapes.items()}
@@ -284,6 +285,7 @@ def test_a_model_that_does_not_run_has_its_answer(
     assert "<script" not in page
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("name", "within"), [("lock-and-bus", 0.004), ("central-server", 0.02)])
 def test_a_grid_is_as_far_off_as_its_page_says(
     engine: quickjs.Context, name: str, within: float
@@ -603,6 +605,7 @@ def test_pictures_of_other_places_are_links_and_those_of_other_folders_stay_ther
     assert '<a href="x.gif">x.gif</a>' in page
 
 
+@pytest.mark.turns(3)
 def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
     tmp_path: Path,
 ) -> None:
@@ -682,6 +685,7 @@ def test_a_model_that_is_costly_is_computed_at_fewer_points(
         assert nodes in [len(axis["nodes"]) for axis in grid["axes"]]
 
 
+@pytest.mark.turns(3)
 def test_a_page_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Strings hash differently in each process: the order of a set must not reach the page."""
     pages = []

@@ -73,6 +73,7 @@ def hosts(draw: st.DrawFn) -> dict[str, Any]:
     return {**drawn, **scales, "latency": scales["own"] * draw(st.floats(2.1, 4))}
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=6, deadline=None)
 @given(hosts(), st.integers(0, 1000))
 def test_a_host_comes_back_from_its_times_within_the_intervals(
@@ -169,6 +170,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
     return use_made_times(monkeypatch)
 
 
+@pytest.mark.turns(3)
 def test_the_machine_is_valid_and_compared_with_itself_later(
     made: type[FakeCalibration],
     tmp_path: Path,
@@ -232,6 +234,7 @@ def test_what_cannot_be_calibrated_is_refused(
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("size", [1 << 16, 1 << 18, 1 << 20])
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_kernels_read_no_element_outside_their_memory(

@@ -23,6 +23,7 @@ LONGEST = 400
 """Characters of a message that is clear."""
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_damaged_files_are_read_or_refused_by_name(name: str, tmp_path: Path) -> None:
     chance, outcomes = random.Random(name), set()
@@ -50,6 +51,7 @@ def _problems(path: Path, hints: Hints) -> tuple[Problem, ...] | None:
     return None
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     "name", ["timings.csv", "wide.csv", "extra-p.txt", "extra-p.json", "extra-p.jsonl"]
 )

@@ -369,6 +369,7 @@ def test_the_chain_equals_simulation(construct: str) -> None:
         assert SIMULATION in construct_known
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("construct", EXAMPLES)
 @pytest.mark.parametrize("method", KNOWN)
 def test_every_method_is_right_or_refuses_by_name(construct: str, method: str) -> None:
@@ -397,6 +398,7 @@ def test_the_default_answer_is_right(construct: str) -> None:
         assert time_of(default) == pytest.approx(time_of(reference(model)), rel=0.03)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_at_its_limit_it_equals_the_model_without_it(construct: str) -> None:
     example = EXAMPLES[construct]()

@@ -48,6 +48,7 @@ def _asked(model: object, method: str) -> bool:
     return not (isinstance(model, QueueingNetwork) and method == MARKOV_CHAIN)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("kind", "name"), MODELS, ids=[name for _, name in MODELS])
 def test_every_value_that_is_found_is_listed_with_its_unit(kind: str, name: str) -> None:
     built = _built(name)

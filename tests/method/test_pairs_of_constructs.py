@@ -24,6 +24,7 @@ def test_every_construct_is_in_a_pair() -> None:
     assert frozenset().union(*(pair.constructs for pair in pairs())) == of_activities
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("pair", SAMPLE, ids=lambda pair: pair.title)
 def test_a_pair_is_answered_right_or_refused_by_name(pair: Pair) -> None:
     assert problems(pair, SETTINGS) == []

@@ -89,6 +89,7 @@ def chain_of_day() -> Array:
     return stages(RATES_OF_STEPS, 60)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])
 def test_a_queue_equals_the_equations_of_its_chain(chain_of_day: Array, kernel: str) -> None:
     if kernel == "compiled" and not can_compile():
@@ -138,6 +139,7 @@ def test_the_plain_and_the_compiled_kernel_agree() -> None:
     assert plain.values == compiled.values
 
 
+@pytest.mark.turns(3)
 def test_customers_present_with_as_many_servers_follow_the_closed_form() -> None:
     """With a server for each customer the number present is Poisson with the mean m, m' = rate - m;
     those who leave are a Poisson stream of the rate m, which is that of a second queue.

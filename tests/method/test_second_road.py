@@ -166,6 +166,7 @@ def test_a_named_method_is_not_looked_at_nor_where_it_is_switched_off() -> None:
         assert answer.method == "mean-value"
 
 
+@pytest.mark.turns(3)
 def test_few_points_are_looked_at_and_all_where_one_differs() -> None:
     plain = solve("lock-and-bus", {"population.processors": range(2, 32)})
     verdicts = [str(check) for check in plain.provenance.checks.values()]
@@ -244,6 +245,7 @@ def test_a_network_is_looked_at_too() -> None:
     assert exact.exact
 
 
+@pytest.mark.turns(3)
 def test_an_open_network_near_saturation_says_what_it_takes() -> None:
     answer = solve(
         network(

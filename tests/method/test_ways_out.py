@@ -21,6 +21,7 @@ NO_METHOD = 20261138
 """The seed of a network that blocks where services have phases, which no method covers."""
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", [*range(20261128, 20261140), 20261153])
 def test_no_refusal_leads_in_a_circle(seed: int) -> None:
     try:
@@ -100,5 +101,6 @@ stations: {k: {discipline: lcfs, service: {c: 0.3 s}, scv: {c: 0}}}
 """
 
 
+@pytest.mark.turns(3)
 def test_no_refusal_of_a_study_leads_in_a_circle(tmp_path: Path) -> None:
     assert list(study_dead_ends(drawn_network(2026112893), tmp_path)) == []

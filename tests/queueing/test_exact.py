@@ -38,6 +38,7 @@ def same(one: NetworkSolution, other: NetworkSolution, within: float = 1e-10) ->
         )
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("speeds", SPEEDS, ids=["single", "servers", "rates"])
 @pytest.mark.parametrize("population", [[7], [3, 4], [2, 3, 2], [1, 0, 3]], ids=str)

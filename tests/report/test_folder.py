@@ -137,6 +137,7 @@ def read_a_missing_file(target: Path) -> None:
 # Kills, and two runs at once
 
 
+@pytest.mark.turns(3)
 def test_a_kill_before_each_operation_leaves_a_report_that_is_whole_or_recognized(
     tmp_path: Path,
 ) -> None:

@@ -488,6 +488,7 @@ p,size,time [s]
 """
 
 
+@pytest.mark.turns(3)
 def test_a_prediction_that_the_title_names_is_answered_yes_or_no(tmp_path: Path) -> None:
     (tmp_path / "weak.csv").write_text(WEAK)
     (tmp_path / "study.yaml").write_text(

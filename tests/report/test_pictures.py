@@ -323,6 +323,7 @@ def test_values_of_different_units_have_panels_of_their_own() -> None:
     assert not figure.legends
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("log", ["none", "x", "y", "both"])
 @pytest.mark.parametrize("relative", [False, True])
 @pytest.mark.parametrize(
@@ -390,6 +391,7 @@ def test_hard_maps_are_drawn_without_a_warning(tmp_path: Path, value: str, count
     save(with_sweeps(made), spec, tmp_path)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     "spec", [BARS, LINES, limit_map("map", "grid", ADAPTER, LONG)], ids=lambda spec: spec.name
 )

@@ -74,6 +74,7 @@ def test_the_inputs_word_for_word(tmp_path: Path) -> None:
     assert _inputs(tmp_path / "demo") == INPUTS_TEXT
 
 
+@pytest.mark.turns(3)
 def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     write(SMALL_RESULTS, STUDY, tmp_path / "one", COMMAND)
     write(SMALL_RESULTS, STUDY, tmp_path / "two", COMMAND)
@@ -106,6 +107,7 @@ def test_pictures_that_are_not_drawn_any_more_go_and_other_files_stay(tmp_path: 
     ]
 
 
+@pytest.mark.turns(3)
 def test_a_report_whose_inputs_are_longer_than_what_is_read_of_them_is_replaced(
     tmp_path: Path,
 ) -> None:
@@ -116,6 +118,7 @@ def test_a_report_whose_inputs_are_longer_than_what_is_read_of_them_is_replaced(
     assert manifest_and_changes(tmp_path / "demo")[1] == []
 
 
+@pytest.mark.turns(3)
 def test_a_page_is_listed_and_goes_when_it_is_not_wanted_any_more(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     write(SMALL_RESULTS, STUDY, folder, COMMAND, as_page=True)

@@ -161,6 +161,7 @@ def lengths(prompt: float, output: float, tokens: float) -> dict[str, float | st
     return {f"parameters.{name}": value for name, value in values.items()}
 
 
+@pytest.mark.turns(3)
 def test_the_capacity_is_the_throughput_of_a_full_server() -> None:
     """Rounds full of first phases bring 30 customers to the second phase, of 127 for whom memory
     has room: with as many in it as that the load was 4 % too low.
@@ -344,6 +345,7 @@ def test_shares_of_what_has_time_in_its_unit_add_up_to_one(
         assert sum(timed) == pytest.approx(1.0, abs=0.01), name
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("name", "value"), [("launch", 30e-6), ("prompt", 1024.0), ("output", 300.0)]
 )

@@ -73,6 +73,7 @@ def test_the_fft_on_a_hypercube_turns_from_n_log_n_to_a_power_at_a_threshold() -
     assert isoefficiency(FFT_HYPERCUBE, 0.6).order == N**3 * sympy.log(N)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("sample", [each for each, _ in ORDERS.values()], ids=ORDERS)
 @pytest.mark.parametrize("efficiency", [0.3, 0.7])
 def test_the_size_it_gives_has_the_efficiency(sample: Run, efficiency: float) -> None:

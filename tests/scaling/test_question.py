@@ -93,6 +93,7 @@ def test_each_size_gives_what_it_is_to_keep_when_solved_alone(folder: Path) -> N
     assert found.ways["fixed-size"]["parameters.items"].tolist() == [4096.0] * 4
 
 
+@pytest.mark.turns(3)
 def test_the_fastest_number_is_the_one_that_solving_all_finds(folder: Path) -> None:
     found = scaling()
     times = {count: alone(count, 4096)["time"] or 0.0 for count in range(2, 65)}
@@ -192,6 +193,7 @@ def test_a_statement_may_be_about_a_cell_of_the_matrix(folder: Path) -> None:
     assert (row["verdict"], row["computed"][:12]) == ("hit", "base-4-to-64")
 
 
+@pytest.mark.turns(3)
 def test_json_and_the_table_have_the_same_numbers(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,6 +209,7 @@ def test_json_and_the_table_have_the_same_numbers(
     assert rows[1]["scalability[4] [1]"] == ""
 
 
+@pytest.mark.turns(3)
 def test_the_classical_programs_grow_as_published() -> None:
     """Grama, Gupta and Kumar, 1993; Gupta and Kumar, 1993: from the shipped activities, at 50 %."""
     found = {
@@ -491,6 +494,7 @@ def test_a_case_without_answers_is_not_said_to_have_no_defined_efficiency(folder
     assert reason in result.headline(result.words)[0]
 
 
+@pytest.mark.turns(3)
 def test_a_search_by_simulation_says_that_not_all_sizes_were_tried(folder: Path) -> None:
     found = scaling(
         SCALE.partition("pictures")[0]
@@ -527,6 +531,7 @@ scale:
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("verdict", [AGREED, REPLACED])
 def test_trial_sizes_are_looked_at_only_where_a_look_rejects_an_answer(
     verdict: str, folder: Path, monkeypatch: pytest.MonkeyPatch

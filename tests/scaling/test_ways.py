@@ -107,6 +107,7 @@ def _symbols() -> dict[str, Parameter]:
     return {name: Parameter(name, dimension, value) for name, dimension, value in given}
 
 
+@pytest.mark.turns(3)
 def test_waiting_asks_for_more_work_than_the_closed_form_sees_and_simulation_agrees() -> None:
     locked = closed_model(
         delay(ITEMS / N * STEP, name="add", component="busy", scv=1)

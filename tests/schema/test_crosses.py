@@ -94,6 +94,7 @@ def _of_class(value: Any) -> Any:
     return {"x": 0} if value == {"x": 2} else value
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("discipline", STATION_DISCIPLINES)
 def test_each_discipline_with_each_key_of_a_station(discipline: str) -> None:
     count, wrong = outcomes(network_of(discipline))
@@ -230,6 +231,7 @@ def activity(resource: Document, *steps: Document, machine: str = "") -> Documen
     }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("step", steps())
 def test_each_step_with_each_resource(step: str) -> None:
     documents = list(activities(step))
@@ -298,6 +300,7 @@ def asked(question: str, path: str, value: str) -> list[Any]:
     return known.get(question, list(sampler.options(STUDY["properties"][question], question)))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("question", questions())
 def test_each_question_about_each_kind_of_model(

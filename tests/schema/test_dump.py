@@ -50,6 +50,7 @@ def test_an_operation_answers_the_same_from_a_file(tmp_path: Path) -> None:
     assert list(there.share["time"].values()) == list(here.share["time"].values())
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", names_of_kind("activity"))
 def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Path) -> None:
     """The choice among algorithms of a collective has formulas too long for one text."""

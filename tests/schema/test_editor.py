@@ -33,6 +33,7 @@ def tree(text: str) -> Node:
     return read_text(text, "x.yaml")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("folder", sorted({name.partition("/")[0] for name in SHIPPED}))
 def test_every_shipped_spec_is_valid_in_an_editor(folder: str) -> None:
     for name, text in SHIPPED.items():

@@ -72,6 +72,7 @@ def test_its_parameters_are_those_of_the_model() -> None:
     assert answer["time"].tolist() == [6.0, 8.0]
 
 
+@pytest.mark.turns(3)
 def test_a_maximum_over_it_is_exact_nowhere_and_simulated_by_default() -> None:
     beside = fork(
         Until(Number(0.25), delay(1.0, name="left")), Until(Number(0.25), delay(1.0, name="right"))

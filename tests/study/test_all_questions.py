@@ -106,6 +106,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.turns(3)
 def test_every_question_has_a_sentence_and_tables_that_say_how_each_row_was_computed(
     folder: Path,
 ) -> None:
@@ -132,6 +133,7 @@ def test_every_question_has_a_sentence_and_tables_that_say_how_each_row_was_comp
                     assert set(method.split(" and ")) <= KNOWN, (key, method)
 
 
+@pytest.mark.turns(3)
 def test_every_row_of_the_table_and_every_answer_of_json_says_its_method(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,6 +152,7 @@ def test_every_row_of_the_table_and_every_answer_of_json_says_its_method(
                 assert row["exact"] in ("yes", "no") or row["failed"], row
 
 
+@pytest.mark.turns(3)
 def test_the_page_begins_with_what_was_found_and_ends_with_the_inputs(folder: Path) -> None:
     assert main(["run", "study.yaml", "--out", "here"]) == 0
     assert printed_lines(Path("here/report.md").read_text()) <= PAGE_LINES

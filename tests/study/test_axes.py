@@ -238,6 +238,7 @@ def test_each_refusal_word_for_word(tmp_path: Path, written: str, problems: list
     assert [each[: len(problem)] for each, problem in zip(found, problems, strict=True)] == problems
 
 
+@pytest.mark.turns(3)
 def test_one_odd_value_of_many_is_found(tmp_path: Path) -> None:
     numbers = [str(number) for number in range(2, 700)]
     for odd, problem in (

@@ -44,6 +44,7 @@ def test_a_broken_file_of_ones_own_is_listed_as_such(
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", known_kinds())
 def test_whatever_is_listed_can_be_shown(kind: str) -> None:
     for entry in catalogue_lines(kind):

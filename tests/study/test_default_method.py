@@ -59,6 +59,7 @@ def sizes_of(model: Model | QueueingNetwork) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", [*ACTIVITIES, *NETWORKS])
 def test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark(name: str) -> None:
     model = model_of(name)

@@ -59,6 +59,7 @@ def test_a_worker_that_still_imports_ends_with_the_process_that_started_it() -> 
         assert worker.wait(timeout=HANGS) == 0
 
 
+@pytest.mark.turns(3)
 def test_a_point_that_ends_its_process_or_is_over_a_limit_costs_itself_alone() -> None:
     good = blocks(1, 2, 3)
     bad = [
@@ -177,6 +178,7 @@ def test_a_row_of_another_type_is_a_damaged_one(value: object, tmp_path: Path) -
         assert journal.find(block, Limits()) is None
 
 
+@pytest.mark.turns(3)
 def test_a_file_that_is_damaged_inside_is_made_anew_and_the_points_are_solved(
     tmp_path: Path,
 ) -> None:
@@ -212,6 +214,7 @@ def test_a_point_of_this_run_is_not_from_an_earlier_one(tmp_path: Path) -> None:
         assert journal.reused_points == 1
 
 
+@pytest.mark.turns(3)
 def test_a_worker_without_memory_says_so_and_nothing_else(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,6 +421,7 @@ def test_a_cluster_that_is_not_there_is_told(
 REPLICATED = Simulation(seed=2, cycles=6000, replications=4, kernel="plain")
 
 
+@pytest.mark.turns(3)
 def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: Path) -> None:
     (block,) = blocks(5)
     block = replace(

@@ -41,6 +41,7 @@ def quotients(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return found
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_an_explanation_compiles_and_expands_nothing_beyond_what_it_prints(
     name: str,

@@ -78,6 +78,7 @@ def objects(document: Any) -> Iterator[dict[str, Any]]:
         yield from objects(each)
 
 
+@pytest.mark.turns(3)
 def test_tables_csv_and_json_of_cases_and_sweeps(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,6 +206,7 @@ pictures:
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("samples", [0, 16] if PART >= 1 else [4])
 def test_every_question_shows_the_intervals_of_what_is_simulated(
     folder: Path, capsys: pytest.CaptureFixture[str], samples: int

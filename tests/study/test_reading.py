@@ -190,6 +190,7 @@ def test_what_takes_too_much_is_one_message(
     assert capsys.readouterr().err == message
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", range(40))
 def test_check_and_solving_agree_about_generated_specs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int

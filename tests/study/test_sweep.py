@@ -147,6 +147,7 @@ def test_several_cases_are_swept_one_after_the_other(tmp_path: Path) -> None:
     assert len(set(found.columns["time"].tolist())) == 4
 
 
+@pytest.mark.turns(3)
 def test_a_point_of_a_sweep_has_the_bits_of_the_point_alone(tmp_path: Path) -> None:
     lines = (
         "vary: {s: {axes: {parts: [1, 2, 7], reply: {from: 16 B, to: 65536 B, count: 9, spacing:"

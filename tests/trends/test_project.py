@@ -195,6 +195,7 @@ def test_the_technology_of_2002_is_what_the_milestones_make_of_1996(folder: Path
     )
 
 
+@pytest.mark.turns(3)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

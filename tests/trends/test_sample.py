@@ -131,6 +131,7 @@ def test_a_class_of_cost_is_sampled_around_its_middle(folder: Path) -> None:
     assert [(each.first_order, each.total) for each in outcome.influences] == [(1.0, 1.0)]
 
 
+@pytest.mark.turns(3)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

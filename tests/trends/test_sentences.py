@@ -54,6 +54,7 @@ def time(rate: float, factor: float, year: float) -> float | None:
     return 1 / (service_rate - rate) if service_rate > rate else None
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_year_that_is_named_is_where_the_condition_or_its_answer_begins(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -71,6 +71,7 @@ def sized(scatter: float, seed: int = 1) -> Timings:
     return Timings(p, n, (2 * n / p + 3) * noise)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("by", ["profile", "bootstrap"])
 @pytest.mark.parametrize("efficiency", [0.6, 0.75])
 def test_the_size_needed_has_an_interval_that_holds_the_truth(by: str, efficiency: float) -> None:

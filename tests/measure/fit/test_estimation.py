@@ -165,6 +165,7 @@ def test_what_the_rows_do_not_tell_is_named(tmp_path: Path) -> None:
     assert "the rows do not tell parameters.start" in " ".join(estimation_text(estimated).split())
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_a_model_without_a_closed_form(tmp_path: Path, method: str) -> None:
     """Nine at work and one at the lock: the times are those of the machine repairman."""

@@ -48,6 +48,7 @@ def noisy(rates: list[float], times: list[float], seed: int = 0) -> LoadTest:
 RATES = [10.0, 30.0, 50.0, 70.0, 85.0, 93.0]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("servers", "scv"), [(1, 0.0), (1, 1.0), (4, 1.0), (8, 4.0)])
 def test_a_known_station_is_found(servers: int, scv: float) -> None:
     service = 0.01 * servers
@@ -65,6 +66,7 @@ def test_a_known_station_is_found(servers: int, scv: float) -> None:
     assert "saturates at 100 /s" in saturated.reason
 
 
+@pytest.mark.turns(3)
 def test_predictions_enclose_what_comes_beyond_the_rows() -> None:
     """Of truths that the model has not: an scv between those tried, and two stations."""
     truths: list[Callable[[float], float]] = [
@@ -92,6 +94,7 @@ def users_test(demands: tuple[float, ...], counts: tuple[int, ...]) -> LoadTest:
     return LoadTest("users.csv", tuple(rows))
 
 
+@pytest.mark.turns(3)
 def test_users_who_think_are_those_of_a_closed_network() -> None:
     found = fit_loads(users_test((0.01,), (5, 40, 80, 100)), [150.0])
     assert found.think == pytest.approx(1.0)
@@ -124,6 +127,7 @@ def test_rows_that_completed_less_than_was_offered_are_left_out() -> None:
     assert "Left out: 150 /s offered" in load_fit_text(found.result())
 
 
+@pytest.mark.turns(3)
 def test_rows_that_no_station_explains_are_said_to_be_so() -> None:
     test = noisy(RATES, [0.02, 0.01, 0.03, 0.01, 0.02, 0.01])
     found = fit_loads(test, [95.0])
@@ -181,6 +185,7 @@ TABLE = """rate [1/s],mean [ms],p95 [ms]
 """
 
 
+@pytest.mark.turns(3)
 def test_the_command_fits_and_import_makes_the_network(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

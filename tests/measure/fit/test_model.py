@@ -60,6 +60,7 @@ def saved(folder: Path, text: str, name: str = "door.yaml") -> str:
     return str(folder / name)
 
 
+@pytest.mark.turns(3)
 def test_an_activity_by_mean_value_finds_the_lock_and_is_a_closed_queue(tmp_path: Path) -> None:
     settings: dict[str, object] = {"model": saved(tmp_path, LOCK), "method": "mean-value"}
     model = family(settings, "parameters.work", "parameters.critical=1 ms..20 s")

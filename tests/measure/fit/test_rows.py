@@ -62,6 +62,7 @@ def test_a_weak_table_that_begins_above_one() -> None:
     assert "efficiency over p = 2 falls below 75 % between p = 8 (85.9 %)" in rows.sentences()[0]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(71, 74))
 def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
     """A shared limit of 70 s that begins between 8 and 16 of 16 processors."""

@@ -133,6 +133,7 @@ def test_a_published_model_has_its_printed_throughput(name: str, tmp_path: Path)
     assert solve(model)["throughput"] == pytest.approx(printed, rel=error)
 
 
+@pytest.mark.turns(3)
 def test_a_graph_of_activities_is_a_nesting_of_steps(tmp_path: Path) -> None:
     """By hand, of one user alone: 4 + .2, .05, two branches side by side, .05 + 3 x .025 + .01,
     a choice, and reply.
@@ -269,6 +270,7 @@ def test_a_thread_goes_on_after_its_reply_exactly(tmp_path: Path) -> None:
     assert solve(model)["throughput[user]"] == pytest.approx(0.6, rel=0.03)
 
 
+@pytest.mark.turns(3)
 def test_a_request_without_reply_does_not_keep_its_caller(tmp_path: Path) -> None:
     """By hand: an M/M/1 queue of load 0.25 beside a client of 1 s."""
     model, _ = _imported(SENT, tmp_path)

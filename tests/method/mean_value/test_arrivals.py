@@ -88,6 +88,7 @@ def test_names_of_nested_permits_do_not_matter() -> None:
     assert times[0] >= 30 * 0.12 / 2
 
 
+@pytest.mark.turns(3)
 def test_many_processors_wait_for_the_outermost_permits() -> None:
     (time,) = MeanValue(nested_permits("threads", "connections", 11_000)).times({})
     # Ten at a time go round between the processor and the database: a chain of how many are at the
@@ -197,6 +198,7 @@ def held_and_outside(n: int, think: float, own: float, inside: float, outside: f
     return float(n * think / thinking)
 
 
+@pytest.mark.turns(3)
 def test_a_lock_whose_holder_queues_with_processors_outside() -> None:
     """Issue 12: up to 23 % too long. Holders arrive while no holder is at the server, and find
     what is there then.

@@ -182,6 +182,7 @@ def times(model: Model) -> tuple[float, float]:
     return one, other
 
 
+@pytest.mark.turns(3)
 def test_the_stages_of_a_pipeline_delay_at_the_same_time() -> None:
     """The busiest stage alone takes 12 x 9 x 0.6 s; queues passed one after the other would take
     0.35 + 0.6 for each.
@@ -207,6 +208,7 @@ def test_items_of_a_parallel_stage_join_the_queue_together() -> None:
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("discipline", "within"), [("fcfs", 0.03), ("ps", 0.1)])
 def test_items_that_wait_for_each_other_take_turns(discipline: str, within: float) -> None:
     """All are through at about the same time, so the next station starts late."""

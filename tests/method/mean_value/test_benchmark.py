@@ -10,6 +10,7 @@ from benchmarks import mean_value as program
 from slipstick_mean_value import form
 
 
+@pytest.mark.turns(3)
 def test_a_short_run_prints_errors_by_construct_and_goes_on_from_what_it_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,6 +231,7 @@ def test_two_classes_in_product_form_are_those_of_the_exact_solver() -> None:
     assert found["throughput[others]"] == pytest.approx(truth.throughput.ravel()[1], rel=1e-9)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("competitors", [2, 8, 30])
 def test_one_processor_among_competitors_against_simulation(competitors: int) -> None:
     test = service("bus", 1.0, name="ask", scv=0.5) >> delay(3.0, name="think", scv=1.0)

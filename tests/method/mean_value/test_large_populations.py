@@ -30,6 +30,7 @@ def _time(folder: Path, processors: int, think: str) -> float:
     return found
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("think", ["200 ms", "900 ms", "1 s", "1.1 s", "3 s"])
 def test_the_last_processors_one_by_one_give_the_time_of_all_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, think: str
@@ -39,6 +40,7 @@ def test_the_last_processors_one_by_one_give_the_time_of_all_one_by_one(
     assert _time(tmp_path, 1000, think) == pytest.approx(one_by_one, rel=1e-11)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("think", "within"), [("200 ms", 2e-3), ("1 s", 2e-2), ("3 s", 2e-3)])
 def test_a_state_that_finds_itself_is_near_the_recursion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, think: str, within: float
@@ -68,6 +70,7 @@ def test_a_state_that_does_not_settle_is_no_answer(
     )
 
 
+@pytest.mark.turns(3)
 def test_a_state_that_goes_round_is_given_up_early() -> None:
     with pytest.raises(NoAnswerError, match=r"does not settle within \d\d\d steps"):
         solve("lock-and-bus", method="mean-value", set={"population.processors": 40_000})

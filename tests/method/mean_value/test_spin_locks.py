@@ -60,6 +60,7 @@ def test_one_alone_takes_what_the_closed_form_counts(kind: str) -> None:
     assert dict(found.account) == pytest.approx(dict(plain.account))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "lock",
     [

@@ -202,6 +202,7 @@ def test_approximate_quantiles_do_not_depend_on_the_unit_of_time() -> None:
     assert [1e3 * (each or 0.0) for each in milliseconds] == pytest.approx(seconds, rel=1e-6)
 
 
+@pytest.mark.turns(3)
 def test_an_answer_lists_the_probabilities_of_the_first_hundred_thousand_customers() -> None:
     answer = solve(
         network({"jobs": closed_class(100_500)}, {"cpu": station(demand={"jobs": 1.0}, servers=2)})
@@ -605,6 +606,7 @@ def test_more_may_come_than_can_be_served_where_the_others_are_lost() -> None:
         assert answer["loss_probability[jobs,cpu]"] == pytest.approx(chances[-1])
 
 
+@pytest.mark.turns(3)
 def test_the_throughput_of_a_class_that_customers_change_to_is_its_own() -> None:
     members = open_class(1.25)
     chains = {"pages": chain(["first", "second", "third"], members, ("first", "database"))}

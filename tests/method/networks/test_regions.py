@@ -80,6 +80,7 @@ def within(answer: Answer, name: str, exact: float | None, widths: float = 2.0) 
     return abs(value.value - exact) <= widths * (value.high - value.value) + 1e-9
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     "regions",
     [

@@ -101,6 +101,7 @@ def times_of_least_work(rate: float, scv: float, customers: int) -> float:
     return total / customers
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("scv", [0.25, 4.0])
 def test_least_work_is_that_of_a_simulation_by_the_work_left(scv: float) -> None:
     truth = times_of_least_work(1.4, scv, 400_000)
@@ -147,6 +148,7 @@ def test_work_of_customers_that_left_the_queue_is_no_longer_there() -> None:
     assert lost == pytest.approx(loss, rel=0.03)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("by", ROUTES)
 def test_a_network_and_an_activity_select_alike_in_both_kernels(by: str) -> None:
     """The two are one program: equal numbers to the last digit with equal streams are not asked,

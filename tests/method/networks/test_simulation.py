@@ -174,6 +174,7 @@ MODELS: dict[str, tuple[QueueingNetwork, str]] = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_exact_answers_lie_within_the_intervals(name: str) -> None:
     model, method = MODELS[name]

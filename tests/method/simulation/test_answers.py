@@ -69,6 +69,7 @@ def test_without_contention_or_chance_it_is_the_closed_form(model: Model) -> Non
     assert time.low == pytest.approx(time.high, rel=1e-12)
 
 
+@pytest.mark.turns(3)
 @few
 @given(busy_models())
 def test_the_account_adds_up_to_the_time(model: Model) -> None:
@@ -110,6 +111,7 @@ def test_bounds_enclose_what_is_not_random(model: Model) -> None:
     assert limits.high is None or time <= limits.high * (1 + slack)
 
 
+@pytest.mark.turns(3)
 @few
 @given(busy_models(), st.integers(0, 99))
 def test_intervals_meet_the_bounds(model: Model, seed: int) -> None:
@@ -177,6 +179,7 @@ def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(
             assert max(rounds.values()) - min(rounds.values()) <= 1
 
 
+@pytest.mark.turns(3)
 @few
 @given(
     st.lists(st.sampled_from(["bus", "pool"]), min_size=1, max_size=4),
@@ -491,6 +494,7 @@ def test_locks_that_keep_the_order_are_fairer_than_those_that_leave_it_to_luck()
     assert lucky.high < 0.6
 
 
+@pytest.mark.turns(3)
 def test_waits_of_random_order_have_the_fairness_of_their_distribution() -> None:
     """Waits that are 0 or exponential by a coin have E[w]^2 / E[w^2] = (m / 2)^2 / (2 m^2 / 2),
     a quarter.

@@ -688,6 +688,7 @@ def test_what_a_model_requires_is_refused_where_it_is_written_and_has_no_answer_
         solve(wrong)
 
 
+@pytest.mark.turns(3)
 def test_what_is_measured_on_a_machine_changes_with_it() -> None:
     a100, h100 = (
         time_of("language-model-step", machine=f"gpu-node-{name}") for name in ("a100", "h100")
@@ -775,6 +776,7 @@ def test_a_sequence_that_is_shared_costs_its_products_and_the_exchange() -> None
     assert apart.account["context"] == 0
 
 
+@pytest.mark.turns(3)
 def test_experts_that_are_spread_send_each_token_twice_forward_and_twice_back() -> None:
     given = {**MIXTRAL, "parameters.data": 32, "parameters.stages": 4}
     both, one = (

@@ -69,6 +69,7 @@ SHOP = (
 )
 
 
+@pytest.mark.turns(3)
 def test_several_streams_need_no_processors(tmp_path: Path) -> None:
     model = read(tmp_path, SHOP)
     assert isinstance(model.population, StreamsPopulation)

@@ -130,6 +130,7 @@ def test_a_station_of_several_rates_bounds_by_its_highest_speed(folder: Path) ->
     assert np.all(made.throughput <= made.throughput_bound * (1 + 1e-9))
 
 
+@pytest.mark.turns(3)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

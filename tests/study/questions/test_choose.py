@@ -65,6 +65,7 @@ def everything() -> tuple[Sweep, np.ndarray[tuple[int, ...], np.dtype[np.float64
     )
 
 
+@pytest.mark.turns(3)
 def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) -> None:
     sweep, cost = everything()
     for limit, monotone in product((75e-3, 90e-3, 120e-3), (False, True)):
@@ -85,6 +86,7 @@ def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) 
         assert found.solved <= (40 if monotone else np.sum(cost <= np.sort(cost[meet])[3]) + 32)
 
 
+@pytest.mark.turns(3)
 def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: Path) -> None:
     name = "response_time_quantile[requests,0.99]"
     ways = list(product(range(3, 7), range(4, 7), range(3, 7)))  # three of app are saturated
@@ -105,6 +107,7 @@ def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: P
     assert [number(each, "objective") for each in found.undecided] == open_ != []
 
 
+@pytest.mark.turns(3)
 def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:
     sweep, cost = everything()
     budget = CHOOSE.replace("minimize: cost", f"minimize: 2 * {TIME}").replace(
@@ -162,6 +165,7 @@ def test_numbers_that_shape_no_model_are_chosen_among_as_well(folder: Path) -> N
     assert alone(TIME, **given, classes__requests__arrivals="120 /s") > rates[100]
 
 
+@pytest.mark.turns(3)
 def test_permits_of_an_activity_are_chosen_among(folder: Path) -> None:
     text = "  vary: {resources.*.permits: {from: 1, to: 4, step: 1}}\n"
     text += (
@@ -183,6 +187,7 @@ def test_permits_of_an_activity_are_chosen_among(folder: Path) -> None:
     assert number(found.found[0], "objective") == cost.min()
 
 
+@pytest.mark.turns(3)
 def test_where_nothing_meets_the_conditions_the_nearest_is_named(folder: Path) -> None:
     narrow = CHOOSE.replace("<= 90 ms", "<= 71 ms and utilization[db] <= 0.9")
     found, pruned = chosen(narrow), chosen(narrow + "  monotone: true\n")
@@ -247,6 +252,7 @@ def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path)
     assert "it is undecided whether 10 web servers would be better" in result.headline(Words())[0]
 
 
+@pytest.mark.turns(3)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

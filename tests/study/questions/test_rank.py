@@ -46,6 +46,7 @@ def written(path: str, value: float, unit: str) -> dict[str, str]:
     return {path.replace(".", "__"): repr(value) if unit == "1" else f"{value!r} {unit}"}
 
 
+@pytest.mark.turns(3)
 def test_effects_are_those_of_solving_again(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 50%, most: 100}")
     assert len(found.rows) > 8
@@ -60,6 +61,7 @@ def test_effects_are_those_of_solving_again(tmp_path: Path) -> None:
         ), parameter(row)
 
 
+@pytest.mark.turns(3)
 def test_elasticities_are_those_of_small_differences(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 1%, most: 100}")
     base = time()
@@ -75,6 +77,7 @@ def test_elasticities_are_those_of_small_differences(tmp_path: Path) -> None:
         ), parameter(row)
 
 
+@pytest.mark.turns(3)
 def test_shares_of_times_add_up_to_one(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 50%, most: 1000}")
     shares = {
@@ -89,6 +92,7 @@ def test_shares_of_times_add_up_to_one(tmp_path: Path) -> None:
     assert next(row for row in found.rows if parameter(row) == "parts")["share"] is None
 
 
+@pytest.mark.turns(3)
 def test_the_best_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
     whole, few = ranking(tmp_path, "rank: {most: 100}"), ranking(tmp_path, "rank: {most: 3}")
     assert whole.rows[:3] == few.rows
@@ -98,18 +102,21 @@ def test_the_best_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
     assert effects == sorted(effects, reverse=True)
 
 
+@pytest.mark.turns(3)
 def test_less_of_some_is_no_help_and_more_is(tmp_path: Path) -> None:
     rows = {parameter(row): row for row in ranking(tmp_path, "rank: {most: 100}").rows}
     assert rows["machine.processors.speed"].point["change"] == "50 % more"
     assert rows["machine.network.adapter"].point["change"] == "50 % less"
 
 
+@pytest.mark.turns(3)
 def test_a_change_that_is_not_allowed_has_no_effect_to_tell(tmp_path: Path) -> None:
     rows = {parameter(row): row for row in ranking(tmp_path, "rank: {change: 50%, most: 100}").rows}
     assert rows["parts"]["time_saved"] is None  # three and a half
     assert number(rows["parts"], "elasticity") > 0
 
 
+@pytest.mark.turns(3)
 def test_what_does_not_matter_is_named(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {most: 100}")
     assert "machine.processors.count" in found.idle
@@ -253,6 +260,7 @@ cycle:
 """
 
 
+@pytest.mark.turns(3)
 def test_a_change_is_compared_with_an_answer_of_the_same_method(tmp_path: Path) -> None:
     """Mean value is 20 % off for this model, so a check replaces it by a simulation: half of the
     small time under the lock shortens the time, and does not lengthen it by 19 %.

@@ -330,6 +330,7 @@ def simulated(question: str, limit: float, cycles: int = 4000) -> ConditionSearc
 SERVERS = "of: stations.web.servers, from: 9, to: 12, step: 1"
 
 
+@pytest.mark.turns(3)
 def test_a_limit_that_noise_hides_is_refined_until_it_is_decided(folder: Path) -> None:
     limit = (exact_quantile(folder, 9) + exact_quantile(folder, 10)) / 2
     made = simulated(SERVERS, limit)
@@ -344,6 +345,7 @@ def test_a_limit_that_noise_hides_is_refined_until_it_is_decided(folder: Path) -
     )
 
 
+@pytest.mark.turns(3)
 def test_a_limit_at_the_value_itself_stays_undecided(folder: Path) -> None:
     made = simulated(SERVERS, exact_quantile(folder, 10))
     (crossing,) = made.crossings
@@ -419,6 +421,7 @@ def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
         assert "without an answer up to 8" in search_text(made)
 
 
+@pytest.mark.turns(3)
 def test_permits_and_processors_are_whole_numbers(folder: Path) -> None:
     given = {"model": "layered-service", "method": "mean-value"}
     base = "{model: layered-service, method: mean-value}"
@@ -490,6 +493,7 @@ def test_of_many_changes_the_first_are_said(folder: Path) -> None:
     assert ", and 30 further changes in the table (searched over" in said
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_each_limit_near_saturation_is_found_and_holds_on_its_own_side_only(
     folder: Path, seed: int

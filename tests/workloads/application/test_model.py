@@ -238,6 +238,7 @@ def test_the_delay_of_further_requests_is_the_slope_of_the_printed_ones(
     assert sum(errors) / len(errors) == pytest.approx({75.0: 0.30, 77.0: 0.47}[alone], abs=0.005)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("network", [FE, ATM] if PART >= 1 else [ATM])
 @pytest.mark.parametrize(
     ("name", "sequential", "given"),

@@ -82,6 +82,7 @@ no fit has used.
 """
 
 
+@pytest.mark.turns(3)
 def test_four_programs_are_fitted_on_fast_ethernet_and_the_others_predicted() -> None:
     assert errors(FE) == pytest.approx({**FITTED, **UNUSED}, abs=0.001)
 
@@ -92,6 +93,7 @@ programs with locks ran faster there.
 """
 
 
+@pytest.mark.turns(3)
 def test_the_fit_transferred_to_atm_misses_programs_with_locks() -> None:
     found = errors(ATM)
     assert {name: each for name, each in found.items() if abs(each) > 0.1} == pytest.approx(

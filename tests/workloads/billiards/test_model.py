@@ -135,6 +135,7 @@ def test_balls_beyond_the_local_cache_are_fetched_again() -> None:
     assert fetched / accesses == pytest.approx(1 / 6)
 
 
+@pytest.mark.turns(3)
 def test_a_search_that_finds_its_bin_from_the_time_does_not_lengthen_with_the_balls() -> None:
     few, many = (
         answer(balls=balls, bins="direct", processors=32, steps=1000) for balls in (1250, 10_000)
@@ -171,6 +172,7 @@ def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
     assert min(found) == found[1]
 
 
+@pytest.mark.turns(3)
 def test_the_best_bins_pass_least() -> None:
     found = {balls: _counts_with_best_width(balls, 2000, 1, 0.1).searched for balls in (400, 6400)}
     assert found == {

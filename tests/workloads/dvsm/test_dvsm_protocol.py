@@ -58,6 +58,7 @@ def test_one_asker_takes_as_long_as_the_tree_says(table: int, network: str, phas
     assert run.delays == pytest.approx([DISPATCH[network] * US] * len(run.delays))
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(("table", "network", "phase"), EXCHANGES)
 def test_an_exchange_takes_as_long_as_the_tree_says(table: int, network: str, phase: str) -> None:
     in_step = phase_run(table, network, phase, 0.0)
@@ -69,6 +70,7 @@ def test_an_exchange_takes_as_long_as_the_tree_says(table: int, network: str, ph
     )
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("table", "network", "phase"), EXCHANGES)
 def test_the_delay_of_an_exchange_is_predicted(table: int, network: str, phase: str) -> None:
     """Between 70 and 105 % of the measured delay, which the paper had to be given; 8 to 22 % are
@@ -80,6 +82,7 @@ def test_the_delay_of_an_exchange_is_predicted(table: int, network: str, phase: 
     assert DISPATCH[network] < 0.25 * measured
 
 
+@pytest.mark.turns(3)
 @every_cell
 def test_no_message_is_lost(table: int, network: str, phase: str) -> None:
     run, given = phase_run(table, network, phase), inputs(table, network, phase)

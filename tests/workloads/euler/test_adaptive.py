@@ -114,6 +114,7 @@ def test_unequal_work_lengthens_the_wait_at_the_end_of_pass_2a() -> None:
     assert waited > 1.2 * first["barrier:pass-1"] / sum(first.values())
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("deepest", [8, 9, 10])
 @pytest.mark.parametrize("tolerance", [2e-3, TOLERANCE])
 def test_smaller_tasks_are_better_with_short_entry_code_and_worse_with_long(

@@ -118,6 +118,7 @@ def test_every_mistake_replaces_a_method_that_exists() -> None:
     assert missing == []
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", sample(MISTAKES, part=max(PART, 0.25)))
 def test_a_protocol_with_a_mistake_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place, attribute, mistake, protocol = MISTAKES[name]

@@ -52,6 +52,7 @@ def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many(un
     assert many["mcs"] > 2 * max(many["nat"], many["tas"])
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("competitors", [5, 6, 12, 20])
 def test_figure_9_the_queue_lock_disturbs_memory_least(competitors: int) -> None:
     walk = {"elements": LARGE, "stride": 4, "start": 1, "accesses": 20, "other_accesses": 0}

@@ -106,6 +106,7 @@ def started(apart: float, **given: tuple[float, ...]) -> Model:
     )
 
 
+@pytest.mark.turns(3)
 def test_processors_that_start_one_after_another_find_fewer_others_waiting() -> None:
     """A release with nobody waiting tells no other node; among 40 that start together always one
     waits, as in the spin locks of MIN-Graph: 390 accesses to the counter, 399 to flags.
@@ -160,6 +161,7 @@ def test_without_contention_it_is_the_sum_of_the_phases(method: str) -> None:
     assert value(solve(model, method=method)) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: str) -> None:
     shared: dict[str, Any] = {
@@ -224,6 +226,7 @@ def test_processors_left_out_are_idle() -> None:
     )
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation", "bounds"])
 def test_the_shipped_workload_is_answered_by_every_method(method: str) -> None:
     given = settings(workload="phases-of-grains", machine="bbn-tc2000")
