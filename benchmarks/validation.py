@@ -70,7 +70,7 @@ class Group:
     times: float = 1.0
 
     @property
-    def held(self) -> Array:
+    def is_inside(self) -> Array:
         """Whether each value lies in its interval."""
         return np.asarray(np.abs(self.residuals) <= self.halves)
 
@@ -81,7 +81,7 @@ def pool(groups: list[Group]) -> None:
     scores: list[Array] = []
     for of in dict.fromkeys(group.of for group in groups):
         members = [group for group in groups if group.of == of]
-        held = np.concatenate([group.held for group in members])
+        inside = np.concatenate([group.is_inside for group in members])
         count = len(members)
         band = "{:.0%} to {:.0%}".format(*(binom.ppf([0.025, 0.975], count, LEVEL) / count))
         words = "not with fewer than three groups"
@@ -89,12 +89,12 @@ def pool(groups: list[Group]) -> None:
             pair = interval_scores([(group.residuals, group.halves) for group in members])
             scores.append(np.array(pair))
             words = f"{pair[0].mean():6.3f} {pair[1].mean():7.3f}"
-        print(f"  {of:<30} {len(held):>6} {count:>6} {held.mean():>5.0%} {band:>16} {words}")
-    held = np.concatenate([group.held for group in groups])
-    by_group = [float(group.held.mean()) for group in groups]
+        print(f"  {of:<30} {len(inside):>6} {count:>6} {inside.mean():>5.0%} {band:>16} {words}")
+    inside = np.concatenate([group.is_inside for group in groups])
+    by_group = [float(group.is_inside.mean()) for group in groups]
     print(
-        f"  all: {held.mean():.1%} of {len(held)} values, {np.mean(by_group):.1%} in the mean of"
-        f" {len(groups)} groups, {sum(part < 0.6 for part in by_group)} of them under 60 %"
+        f"  all: {inside.mean():.1%} of {len(inside)} values, {np.mean(by_group):.1%} in the mean"
+        f" of {len(groups)} groups, {sum(part < 0.6 for part in by_group)} of them under 60 %"
     )
     for words, low, high in (("within twice", 0, 2), ("from twice to four times", 2, 4)):
         halves = [group.halves for group in groups if low < group.times <= high]
@@ -106,7 +106,7 @@ def pool(groups: list[Group]) -> None:
 
 
 def _groups(
-    name: str, found: ValidationSet, times: Mapping[str, float] | None = None
+    name: str, validation_set: ValidationSet, times: Mapping[str, float] | None = None
 ) -> list[Group]:
     return [
         Group(
@@ -116,23 +116,23 @@ def _groups(
             np.array(group.halves),
             (times or {}).get(group.name, 1.0),
         )
-        for group in found.estimation.groups
+        for group in validation_set.estimation.groups
     ]
 
 
 def study() -> list[Group]:
     """Run the sets that are typed in; print them, and return their groups."""
-    found = run("validation").questions["validation"]
-    assert isinstance(found, ValidationResult)
+    result = run("validation").questions["validation"]
+    assert isinstance(result, ValidationResult)
     print()
-    print("\n".join(found.sentences()))
+    print("\n".join(result.sentences()))
     specs = yaml.safe_load((ROOT / "specs" / "studies" / "validation.yaml").read_text())[
         "validation"
     ]
     groups = []
-    for name, each in found.sets.items():
-        times = _times_the_fitted(specs[name]) if "half" in each.split else {}
-        groups += _groups(name, each, times)
+    for name, validation_set in result.sets.items():
+        times = _times_the_fitted(specs[name]) if "half" in validation_set.split else {}
+        groups += _groups(name, validation_set, times)
     return groups
 
 
@@ -166,25 +166,31 @@ def serving(table: Path, new: Path | None = None) -> list[Group]:
 
 def left_out_sets(path: Path, kind: str = "") -> list[Group]:
     """Run a study, print the errors of each group of its sets, and return the groups."""
-    found = run(path).questions["validation"]
-    assert isinstance(found, ValidationResult)
-    sets = found.sets
-    for name, each in sets.items():
-        print(f"\n{name}: {each.split}")
-        for group in each.estimation.groups:
+    result = run(path).questions["validation"]
+    assert isinstance(result, ValidationResult)
+    sets = result.sets
+    for name, validation_set in sets.items():
+        print(f"\n{name}: {validation_set.split}")
+        for group in validation_set.estimation.groups:
             print(
                 f"  {group.name:<45} {group.rows:>4} rows: median {group.median:6.1%}, with sign"
                 f" {group.bias:+6.1%}, 90 % below {group.ninth:6.1%}, held {group.coverage:4.0%},"
                 f" high / low {group.width:.2f}"
             )
-        for peer, error, of, _ in each.peers:
+        for peer, error, of, _ in validation_set.peers:
             print(f"  published: {peer} {error:.1%} ({of})")
+        estimated_groups = validation_set.estimation
         print(
-            f"  median of groups {median(each.errors):.1%}, held {each.coverage:.0%},"
-            f" interval score {each.estimation.score or np.nan:.3f}, by other groups' errors"
-            f" {each.estimation.simple_score or np.nan:.3f}"
+            f"  median of groups {median(validation_set.errors):.1%},"
+            f" held {validation_set.coverage:.0%}, interval score"
+            f" {estimated_groups.score or np.nan:.3f}, by other groups' errors"
+            f" {estimated_groups.simple_score or np.nan:.3f}"
         )
-    return [group for name, each in sets.items() for group in _groups(f"{kind}{name}", each)]
+    return [
+        group
+        for name, validation_set in sets.items()
+        for group in _groups(f"{kind}{name}", validation_set)
+    ]
 
 
 def _joined(table: Path, new: Path) -> str:
@@ -221,25 +227,25 @@ def database(table: Path) -> list[Group]:
             _print(f"siblings, to {last:g}, at {step:g} times", siblings)
             groups += _curves(f"siblings, {last:g} to {step * last:g}", siblings, step)
             alone = [
-                found
+                prediction
                 for name in curves
-                if (found := _alone(curves[name], name, hardware[name], last, step))
+                if (prediction := _alone(curves[name], name, hardware[name], last, step))
             ]
             _print(f"laws alone, to {last:g}, at {step:g} times", alone, len(curves))
             groups += _curves(f"laws alone, {last:g} to {step * last:g}", alone, step)
     return groups
 
 
-def _curves(of: str, found: list[SiblingPrediction], step: float) -> list[Group]:
+def _curves(of: str, predictions: list[SiblingPrediction], step: float) -> list[Group]:
     return [
         Group(
             of,
-            each.curve,
-            np.log([(each.measured or np.nan) / np.sqrt(each.low * each.high)]),
-            np.log([each.high / each.low]) / 2,
+            prediction.curve,
+            np.log([(prediction.measured or np.nan) / np.sqrt(prediction.low * prediction.high)]),
+            np.log([prediction.high / prediction.low]) / 2,
             step,
         )
-        for each in found
+        for prediction in predictions
     ]
 
 
@@ -247,32 +253,40 @@ def _alone(
     curve: dict[float, float], name: str, servers: int, last: float, step: float
 ) -> SiblingPrediction | None:
     """Predict a curve by laws that know its hardware threads; None where that is refused."""
-    p = np.array([each for each in curve if each <= last])
-    rates = np.array([curve[each] for each in p.tolist()])
+    p = np.array([threads for threads in curve if threads <= last])
+    rates = np.array([curve[threads] for threads in p.tolist()])
     try:
-        found = compare(Timings(p, np.ones(len(p)), p / rates, True, servers=servers))
+        comparison = compare(Timings(p, np.ones(len(p)), p / rates, True, servers=servers))
     except NoAnswerError:
         return None
     at = step * last
-    given = found.predictions([at], LEVEL) | found.intervals_by_bounds([at], LEVEL)
-    if at not in curve or not given:
+    interval_by_threads = comparison.predictions([at], LEVEL) | comparison.intervals_by_bounds(
+        [at], LEVEL
+    )
+    if at not in curve or not interval_by_threads:
         return None
-    low, high = given[at]
+    low, high = interval_by_threads[at]
     value = at / float(np.sqrt(low * high))
     return SiblingPrediction(name, at, last, value, at / high, at / low, 0, curve[at])
 
 
-def _print(title: str, found: list[SiblingPrediction], asked: int = 0) -> None:
-    if not found:
+def _print(title: str, predictions: list[SiblingPrediction], asked: int = 0) -> None:
+    if not predictions:
         print(f"{title:<36} none predicted")
         return
-    known = [each.measured or np.nan for each in found]
-    errors = [abs(each.value / value - 1) for each, value in zip(found, known, strict=True)]
-    held = [each.low <= value <= each.high for each, value in zip(found, known, strict=True)]
+    known = [prediction.measured or np.nan for prediction in predictions]
+    errors = [
+        abs(prediction.value / value - 1)
+        for prediction, value in zip(predictions, known, strict=True)
+    ]
+    held = [
+        prediction.low <= value <= prediction.high
+        for prediction, value in zip(predictions, known, strict=True)
+    ]
     print(
-        f"{title:<36} {len(found):>3}{f' of {asked}' if asked else ''}: median"
+        f"{title:<36} {len(predictions):>3}{f' of {asked}' if asked else ''}: median"
         f" {median(errors):5.1%}, worst {max(errors):4.0%}, held {np.mean(held):4.0%}, high / low"
-        f" {median(each.high / each.low for each in found):.2f}"
+        f" {median(prediction.high / prediction.low for prediction in predictions):.2f}"
     )
 
 

@@ -139,12 +139,12 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
         station_spec = stations.get(station, {})
         if kind in ("number of customers", "customer numbers"):
             axes.append(
-                _axes_by_class(names, classes, "population", values, "classes.{}.population")
+                _axis_values_by_path(names, classes, "population", values, "classes.{}.population")
             )
         elif kind == "population mix" and name in classes:
             axes.append(_axis_of_mix(model, element, classes, name, values))
         elif kind.startswith("arrival"):
-            rates = _axes_by_class(names, classes, "arrivals", values, "classes.{}.arrivals")
+            rates = _axis_values_by_path(names, classes, "arrivals", values, "classes.{}.arrivals")
             axes.append({path: [f"{value} /s" for value in rate] for path, rate in rates.items()})
         elif kind.startswith("service demand") and station_spec:
             axes.append(_axis_of_demands(model, station_spec, station, names, values))
@@ -161,7 +161,7 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
     return axes
 
 
-def _axes_by_class(
+def _axis_values_by_path(
     names: list[str], classes: dict[str, Any], key: str, values: list[float], path: str
 ) -> SpecAxes:
     """Return the axis of a range for each class; for several classes, multiples of their own

@@ -224,7 +224,7 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     blocks = -(-len(accounted) // _MOST_COLUMNS)
     width = -(-len(accounted) // blocks)
     paragraphs += [
-        _lost_block(accounted[first : first + width], shown_causes, other_causes, words)
+        _processors_table(accounted[first : first + width], shown_causes, other_causes, words)
         for first in range(0, len(accounted), width)
     ]
     if other_causes:
@@ -235,7 +235,7 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _lost_block(
+def _processors_table(
     accounted: Sequence[Answer],
     shown_causes: Sequence[str],
     other_causes: Sequence[str],

@@ -116,7 +116,7 @@ class Lowering:
         ------
         SpecError : calls in a circle, no callers, a cycle without time, or too many steps
         """
-        self._declare_losses()
+        self._declare_lost_features()
         for name, (formula, line) in self.network.parameters.items():
             source_place = f"{self.network.reading.name}:{line}"
             try:
@@ -191,7 +191,7 @@ class Lowering:
 
     # Losses of the whole file -------------------------------------------------------------------
 
-    def _declare_losses(self) -> None:
+    def _declare_lost_features(self) -> None:
         """Declare the features that an activity cannot express, at their elements."""
         for processor in self.network.processors.values():
             tasks = [t for t in self.network.tasks.values() if t.processor == processor.name]
