@@ -413,7 +413,7 @@ class _JsimReader:
                 f" {_ADVICE.get(kind, 'an activity chooses by state (pick): write one by hand')}",
             )
         total = math.fsum(shares.values())
-        if router and self._is_scaled_with_note(router, shares, f"{class_name} to leave {node}"):
+        if router and self._note_rounding(router, shares, f"{class_name} to leave {node}"):
             shares = {target_name: share / total for target_name, share in shares.items()}
             total = 1.0
         if router and shares and not math.isclose(total, 1.0, rel_tol=1e-6):
@@ -472,9 +472,7 @@ class _JsimReader:
                 new_name = ""
                 if new_class in self.classes and (share := self.number_of(child)) > 0:
                     probability_by_class[new_class] = share
-        if self._is_scaled_with_note(
-            switch, probability_by_class, f"{class_name} to change at {node}"
-        ):
+        if self._note_rounding(switch, probability_by_class, f"{class_name} to change at {node}"):
             total = math.fsum(probability_by_class.values())
             probability_by_class = {
                 new_class: share / total for new_class, share in probability_by_class.items()
@@ -487,9 +485,7 @@ class _JsimReader:
             )
         return probability_by_class
 
-    def _is_scaled_with_note(
-        self, element: XmlElement, shares: Mapping[str, float], event: str
-    ) -> bool:
+    def _note_rounding(self, element: XmlElement, shares: Mapping[str, float], event: str) -> bool:
         """Return whether probabilities differ from 1 by the rounding of their digits alone; then
         note it.
         """
