@@ -19,9 +19,9 @@ from typing import NamedTuple
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr, Number
 from slipstick.model.absences import Absence
-from slipstick.model.activity import Step, delay, map_steps, service
+from slipstick.model.activity import Attempt, Step, delay, map_steps, service
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
-from slipstick.model.steps import Activity
+from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.vocabulary import ROUTES_BY_STATE
 
@@ -145,6 +145,7 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
         is_counted = {
             "rates": bool(station.rates),
             "a pick by the number present": picks_by_state,
+            "an attempt": has_attempt(model, name),
         }
         _check_may_break_down(name, station.discipline, is_counted)
         check_label_of_absence(_label(name), name, (*population.group_names, *resources))
@@ -201,6 +202,30 @@ def check_label_of_absence(label: str, station: str, names: Iterable[str]) -> No
             f"slipstick calls servers of {station} that are away {label}, a name that the model has"
             " too; change it there"
         )
+
+
+def check_is_always_there(station: str, absences: Mapping[str, Absence]) -> None:
+    """Raise a ModelError if servers of a station are away for another reason too.
+
+    A server that is off duty would fail as well, and one that is not there would be repaired first.
+
+    Parameters
+    ----------
+    station : its name
+    absences : of the model, by name
+    """
+    if any(absence.station == station for absence in absences.values()):
+        raise ModelError(
+            f"{station} has a schedule and a breakdown: servers off duty would fail in place of"
+            " those on duty; leave one of them out"
+        )
+
+
+def has_attempt(model: Model, station: str) -> bool:
+    """Return whether a station is attempted, with a limit of the time or of the number there."""
+    return any(
+        isinstance(node, Attempt) and node.resource == station for node in each_once(model.bodies)
+    )
 
 
 def _check_may_break_down(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:

@@ -9,10 +9,11 @@ simulation covers whole periods of the schedule.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
-from slipstick.errors import ModelError
+from slipstick.errors import Fault, ModelError, ModelFaultsError
 from slipstick.expression.nodes import RATE, TIME, Expr, Number
 from slipstick.model.absences import Absence
 from slipstick.model.activity import Step, delay, map_steps, service
@@ -41,7 +42,9 @@ from slipstick_chains.breakdowns import (
     RESUMED,
     SCHEDULE,
     arithmetic_name,
+    check_is_always_there,
     check_label_of_absence,
+    has_attempt,
 )
 
 ServersByTime = Sequence[tuple[float, int]]
@@ -95,9 +98,11 @@ def network_with_schedules(
     customers = [*network.classes.values(), *(chain.members for chain in network.chains.values())]
     if not any(isinstance(members, OpenClass) for members in customers):
         raise ModelError(_NO_STREAM)
-    classes = {name: _stream(name, members, period) for name, members in network.classes.items()}
+    classes = {
+        name: _stream("classes", name, members, period) for name, members in network.classes.items()
+    }
     chains = {
-        name: replace(chain, members=_stream(name, chain.members, period))
+        name: replace(chain, members=_stream("chains", name, chain.members, period))
         for name, chain in network.chains.items()
     }
     stations, ways_to_work = dict(network.stations), dict[str, NetworkStation]()
@@ -109,13 +114,16 @@ def network_with_schedules(
             "a capacity": station.capacity is not None,
             "a region": bool(network.region_of(name)),
         }
-        _check(name, station.discipline, is_counted)
+        with _fault_at("stations", name, "schedule"):
+            check_is_always_there(name, absences)
+            _check(name, station.discipline, is_counted)
         station = _with_ranks(station, max(count for _, count in schedule))
         for number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{number}"
             delay_name = f"on_{label[4:]}"
-            for new_name in (label, delay_name):
-                check_label_of_absence(new_name, name, (*network.names, *network.stations))
+            with _fault_at("stations", name, "schedule"):
+                for new_name in (label, delay_name):
+                    check_label_of_absence(new_name, name, (*network.names, *network.stations))
             absences[label] = _absence(name, start, length, period, delay_name)
             classes[label] = OpenClass(Number(1 / period, RATE), trace=(period,))
             constant = {label: Number(0.0)}
@@ -148,11 +156,21 @@ def _with_ranks(station: NetworkStation, servers: int) -> NetworkStation:
     return replace(station, discipline=INTERRUPTED, servers=servers, priority=ranks)
 
 
-def _stream(name: str, members: CustomerClass, period: float) -> CustomerClass:
+@contextmanager
+def _fault_at(*path: str) -> Iterator[None]:
+    """Turn an error of the body into a fault of the network at a path."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelFaultsError([Fault(path, str(error))]) from None
+
+
+def _stream(section: str, name: str, members: CustomerClass, period: float) -> CustomerClass:
     """Return customers, with a profile of the period if they arrive."""
     if not isinstance(members, OpenClass):
         return members
-    _check_pattern(name, members.profile, members.bursty or bool(members.trace), period)
+    with _fault_at(section, name):
+        _check_pattern(name, members.profile, members.bursty or bool(members.trace), period)
     return replace(members, profile=members.profile or ((period, 1.0),))
 
 
@@ -190,7 +208,9 @@ def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -
         is_counted = {
             "rates": bool(station.rates),
             "a pick by the number present": ROUTES_BY_STATE in model.constructs,
+            "an attempt": has_attempt(model, name),
         }
+        check_is_always_there(name, absences)
         _check(name, station.discipline, is_counted)
         ranked_stations += [name] if station.discipline == INTERRUPTED else []
         servers = max(count for _, count in schedule)

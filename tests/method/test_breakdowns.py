@@ -133,6 +133,8 @@ def test_answers_are_of_customers_alone(build: Callable[[], Model | QueueingNetw
         answer = solve(model, method=method, simulation=Simulation(seed=1, events=20_000))
         names = [*answer.names, *answer.share, *answer.gradient, *names_of(model, method)]
         text = answer_text(answer, in_full=True)
+        if isinstance(model, Model):
+            assert {"time", "throughput"} <= {*names_of(model)}
         for word in ("breakdowns", "up-disk", "repair-disk"):
             assert word not in text
             assert [name for name in names if word in name] == []
@@ -141,6 +143,15 @@ def test_answers_are_of_customers_alone(build: Callable[[], Model | QueueingNetw
     assert sum(chain.account.values()) == pytest.approx(
         3 / value_of(chain, f"throughput[{customers}]")
     )
+
+
+def test_the_only_group_has_the_values_of_the_model() -> None:
+    answer = solve(model_with_breakdowns(workers(), breakdown()))
+    assert answer["time"] == answer["time[processors]"]
+    assert answer["throughput"] == answer["throughput[processors]"]
+    first_line, *_ = answer_text(answer).splitlines()
+    assert "time of processors" not in first_line.replace("response time of processors", "")
+    assert any(name.startswith("time") for name in answer.share)
 
 
 def test_a_queue_length_of_customers_has_its_derivative(tmp_path: Path) -> None:
@@ -244,6 +255,15 @@ def test_ranks_stay_in_their_order(tmp_path: Path) -> None:
             (
                 "disk cannot break down with a capacity: a server in repair would count among the "
                 "customers"
+            ),
+        ),
+        (
+            ACTIVITY.replace("count: 2, ", ""),
+            "{service: disk, time: 1 s, scv: 1}",
+            "{attempt: [{service: disk, time: 1 s, scv: 1}], timeout: 9 s}",
+            (
+                "disk cannot break down with an attempt: a server in repair would count among the"
+                " customers present"
             ),
         ),
         (

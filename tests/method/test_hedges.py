@@ -24,6 +24,7 @@ from slipstick.model.activity import (
     pick,
     pipeline,
     reply,
+    send,
     service,
 )
 from slipstick.model.steps import Activity
@@ -137,6 +138,7 @@ def test_both_kernels_hedge_alike() -> None:
     "body",
     [
         if_late(TO_LEFT),
+        send(if_late(TO_RIGHT)),
         fork(TO_LEFT, if_late(TO_RIGHT)),
         fork(TO_LEFT, pipeline([if_late(TO_RIGHT)], 2), join=1),
         fork(TO_LEFT, hold("slots", TO_RIGHT, after=if_late(TO_RIGHT)), join=1),

@@ -32,11 +32,12 @@ from slipstick import (
     station,
 )
 from slipstick.errors import ModelError, NoAnswerError, SpecError
-from slipstick.expression.nodes import RATE, Parameter
+from slipstick.expression.nodes import RATE, TIME, Parameter
 from slipstick.late import Array
 from slipstick.method.names import names_of
 from slipstick.model.system import ArrivalPattern
 from slipstick.report.answer import answer_text
+from slipstick_chains.breakdowns import model_with_breakdowns
 from slipstick_chains.schedules import model_with_schedules, network_with_schedules
 
 PROFILE = ((20.0, 0.5), (10.0, 1.2))
@@ -177,6 +178,8 @@ def test_answers_are_of_customers_alone(build: Callable[[], Model | QueueingNetw
     names = [*answer.names, *names_of(model)]
     assert "throughput[web]" in names or "throughput[customers]" in names
     text = answer_text(answer, in_full=True)
+    if isinstance(model, Model):
+        assert {"time", "throughput"} <= {*names}
     for word in ("off_desk", "on_desk", "off desk", "on desk", "on-desk"):
         assert word not in text
         assert [name for name in names if word in name] == []
@@ -268,6 +271,18 @@ SHORT_DAY = "profile: [{lasts: 9 h, rate: 1 /s}], arrivals: 1"
             "servers: 0}",
             "the schedule of desk has no part with a server; give it one",
         ),
+        (
+            NETWORK,
+            "calls: 30 s}",
+            "calls: 30 s}\n    breakdown: {every: 5 h, repair: 1 h}",
+            "stations.desk.schedule: desk has a schedule and a breakdown: servers off duty would",
+        ),
+        (
+            ACTIVITY,
+            "[{service: desk, time: 30 s}]",
+            "[{attempt: [{service: desk, time: 30 s}], timeout: 9 s}]",
+            "desk cannot have a schedule with an attempt: a server off duty would count among",
+        ),
         (NETWORK, "servers: 1}", "servers: -1}", "schedule.0.servers"),
         (NETWORK, "lasts: 8 h", "lasts: 0 h", "must be more than 0 s"),
     ],
@@ -294,6 +309,34 @@ def test_schedules_of_two_stations_have_one_period() -> None:
         match="all schedules of servers last equally long, but that of desk 8 s, that of till 9 s",
     ):
         network_with_schedules(both, {"desk": ((8.0, 1),), "till": ((9.0, 1),)})
+
+
+def test_a_breakdown_and_a_schedule_of_an_activity_exclude_each_other() -> None:
+    stream = (Parameter("rate", RATE, 0.1), service("desk", 1.0), ArrivalPattern())
+    workers = (1, delay(3.0, name="think") >> service("desk", 1.0, name="work"))
+    model = grouped_model({"workers": workers, "visits": stream})
+    breakdown = {"desk": (Parameter("up", TIME, 100.0), Parameter("down", TIME, 1.0))}
+    with pytest.raises(ModelError, match="desk has a schedule and a breakdown"):
+        model_with_schedules(model_with_breakdowns(model, breakdown), {"desk": SCHEDULE})
+
+
+def test_patience_keeps_a_desk_with_shifts_from_saturation() -> None:
+    """Customers that abandon the queue are no load, and the servers off duty never abandon it."""
+    desk = station(service={"web": 1.0}, patience={"web": 2.0})
+    model = network_with_schedules(
+        network({"web": open_class(3.0)}, {"desk": desk}), {"desk": SCHEDULE}
+    )
+    answer = solve(model, simulation=Simulation(seed=1, events=200_000))
+    lost, served = answer["abandonment[web,desk]"], answer["throughput[web]"]
+    assert lost is not None
+    assert served is not None
+    assert served == pytest.approx(3.0 * (1 - lost), rel=0.03)
+    assert answer["utilization[desk]"] == pytest.approx(served / 2, rel=0.03)
+
+
+def test_answers_say_that_servers_follow_a_schedule() -> None:
+    with pytest.raises(NoAnswerError, match=r"^servers follow a schedule, which the method exact"):
+        solve(shop(), method="exact")
 
 
 def test_branches_chosen_by_the_number_present_are_refused() -> None:

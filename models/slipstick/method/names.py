@@ -304,7 +304,7 @@ def is_of_absence(value_name: str, labels: Container[str]) -> bool:
     (True, False)
     """
     names_in_brackets = value_name.partition("[")[2].removesuffix("]").split(",")
-    return any(name.removeprefix("wait:") in labels for name in names_in_brackets)
+    return any(name.removeprefix("wait:") in labels for name in names_in_brackets if name)
 
 
 def first_quantity(

@@ -45,6 +45,7 @@ from slipstick.expression.nodes import (
     Number,
     Parameter,
     as_expr,
+    is_number,
     log2,
     maximum,
     parameters,
@@ -2059,7 +2060,8 @@ def _check_late(enclosing: tuple[Activity, ...]) -> None:
         or (isinstance(around, Hold) and has_reply(around))
     )
     fork_around = next(begins_beside, None)
-    if not isinstance(fork_around, Fork) or fork_around.join is None:
+    join = fork_around.join if isinstance(fork_around, Fork) else None
+    if join is None or is_number(join, 0.0):
         raise ModelError(
             "if_late stands in a branch of a fork with a join, and leaves its steps out when the"
             " fork waits no longer; give the fork around it a join, such as 1"

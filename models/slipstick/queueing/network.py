@@ -157,7 +157,8 @@ class NetworkArrays:
         """
         if self.patience is None:
             return self.has_capacity
-        arrives = (self.visits.real > 0) & (self.service.real > 0) & ~self.closed[:, None]
+        comes = self.is_customer & ~self.closed
+        arrives = (self.visits.real > 0) & (self.service.real > 0) & comes[:, None]
         all_impatient = arrives.any(axis=(0, 1)) & ((self.patience.real > 0) | ~arrives).all(
             axis=(0, 1)
         )
@@ -167,8 +168,10 @@ class NetworkArrays:
     @cached_property
     def not_poisson(self) -> str:
         """The reason why arrivals are no Poisson stream: the first class with bursts, batches, a
-        trace or a profile; empty if there is none.
+        trace or a profile; empty if there is none. Servers that are off duty go by a trace.
         """
+        if not (self.is_customer | self.closed).all():
+            return "servers follow a schedule"
         for class_index, class_name in enumerate(self.classes):
             if self.arrival_words and self.arrival_words[class_index]:
                 return f"{class_name} arrive {self.arrival_words[class_index]}"

@@ -350,7 +350,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     usual_names = [
         name
         for name in ranked_names
-        if name.partition("[")[0] in _USUAL_VALUES and not _is_response_time(answer, name)
+        if name.partition("[")[0] in _USUAL_VALUES and not _has_other_name(answer, name)
     ]
     values_in_words = [
         words.value_with_amount(name, value_amount(name, value.value, value.unit, value.ends))
@@ -372,14 +372,16 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield wrapped(f"where {whose_time} goes: {', '.join(parts_in_words)}", _INDENT)
 
 
-def _is_response_time(answer: Answer, name: str) -> bool:
-    """Return whether a value is the time of a group whose response time is the same, because its
-    customers do not think.
+def _has_other_name(answer: Answer, name: str) -> bool:
+    """Return whether a value of a group is known by a more usual name: a time whose customers do
+    not think is their response time, and values of the only group are those of the model.
     """
     kind, bracket, group_name = name.partition("[")
-    response_name = f"response_time[{group_name}"
-    is_named_time = kind == "time" and bool(bracket)
-    return is_named_time and answer.find(response_name) == answer.find(name)
+    if not bracket or kind not in ("time", "throughput"):
+        return False
+    other_names = [f"response_time[{group_name}"] if kind == "time" else []
+    other_names += [] if answer.groups else [kind]
+    return any(answer.find(other_name) == answer.find(name) for other_name in other_names)
 
 
 def _interval_remark(answer: Answer) -> str:
