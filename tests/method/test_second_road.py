@@ -20,6 +20,7 @@ from slipstick import (
     choose,
     closed_model,
     delay,
+    fork,
     hold,
     network,
     open_model,
@@ -30,11 +31,19 @@ from slipstick import (
 from slipstick.answer import Rejected, Verdict
 from slipstick.cli.main import main
 from slipstick.method.answers import Remarks, Solution
-from slipstick.method.second_road import EVENTS, _with_simulated_answers
+from slipstick.method.methods import form_of
+from slipstick.method.second_road import (
+    EVENTS,
+    TOLERANCES,
+    _expected_of_activity,
+    _may_decide_longer,
+    _with_simulated_answers,
+)
 from slipstick.model.network import closed_class, open_class, station
 from slipstick.model.system import Model
 from slipstick.report.answer import answer_text, check_sentence
 from slipstick.results.question import answer_document
+from slipstick.sim.estimate import Estimate
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
@@ -44,6 +53,7 @@ from slipstick.sim.second_look import (
     UNDECIDED,
     UNSETTLED,
     Expected,
+    Look,
     _controlled_ratio,
     second_look,
 )
@@ -464,3 +474,36 @@ def test_beside_an_undecided_time_a_part_differs_in_two_looks_or_not_at_all(
     assert dict(look.verdict_by_value) == {"utilization[disk]": state}
     assert look.verdict == (DIFFERS if off else UNDECIDED)
     assert look.events == (20_000 if off else 10_000)
+
+
+def test_a_fork_of_delays_is_decided_by_what_varies_outside_of_it() -> None:
+    """Known means of steps outside of branches are control variates; those inside are not, for an
+    account follows only one branch.
+    """
+    branches = [delay(1.0, scv=3.0, name=name) for name in "xy"]
+    model = closed_model(delay(2.0, scv=3.0, name="think") >> fork(*branches), 4)
+    solution = form_of(model, {}).solution({})
+    _, expected_by_group = _expected_of_activity(model, {}, solution, 0)
+    assert dict(expected_by_group[0].step_times) == {"think": pytest.approx(2.0)}
+    check = solve(model).check
+    assert check is not None
+    assert check.word == "agreed"
+
+
+@pytest.mark.parametrize(
+    ("error", "half_width", "is_exact", "longer"),
+    [
+        (0.01, 0.055, False, True),  # 4 times the events leave 2.75 %, of the 3 % needed
+        (0.01, 0.065, False, False),
+        (0.03, 0.2, False, True),  # near the tolerance of 4 %
+        (0.0, 0.055, True, True),
+        (0.0, 0.07, True, False),
+    ],
+)
+def test_a_look_goes_on_where_four_times_the_events_may_decide(
+    error: float, half_width: float, is_exact: bool, longer: bool
+) -> None:
+    tolerance = TOLERANCES["certain" if is_exact else "usual"]
+    estimate = Estimate(10.0, 10.0 * (1 - half_width), 10.0 * (1 + half_width))
+    look = Look(UNDECIDED, estimate=estimate, relative_error=-error)
+    assert _may_decide_longer(look, Expected(10.0, tolerance, is_exact)) == longer

@@ -12,6 +12,7 @@ others where one of them differs.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,9 +23,9 @@ from slipstick.errors import SlipstickError
 from slipstick.expression.tape import Values, entry_at
 from slipstick.late import Array, np
 from slipstick.method.answers import TABLES, Solution, join_solutions
-from slipstick.model.activity import Ask, BarrierWait, Fork, Pipeline, Repeat
+from slipstick.model.activity import Ask, BarrierWait, Fork, Pipeline, Repeat, Step
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import ASKED, each_once, is_parallel
+from slipstick.model.steps import ASKED, each_once, is_parallel, steps
 from slipstick.model.system import Model
 from slipstick.results.words import NO_WORDS
 from slipstick.sim.plan.plan import Plan
@@ -56,7 +57,7 @@ nothing is random there, so that one cycle decides."""
 
 LONGER_LOOK, SUSPICIOUS_PART = 4, 0.5
 """Factor on the events where the look ends undecided, and the mean of the run is farther off than
-so large a part of what is borne."""
+so large a part of what is borne, or so many events are expected to decide."""
 
 TOLERANCES = {"certain": 0.01, "close": 0.03, "usual": 0.04}
 """Relative differences that are borne: of an answer called exact, of one that promises 2 %, of all
@@ -326,15 +327,9 @@ def _verdict_by_look(
         waits_and_utilizations = _waits_and_utilizations(plan, solution, point_index)
         simulate_shortly = second_look if simulation.check == CHECK_AGAIN else kept_look
         look = simulate_shortly(plan, expected_by_group, event_limit, waits_and_utilizations)
-        least_tolerance = min(
-            expected_mean.tolerance for expected_mean in expected_by_group.values()
-        )
-        is_undecided = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
-        is_suspicious = (
-            is_undecided and abs(look.relative_error) > SUSPICIOUS_PART * least_tolerance
-        )
-        # A difference near the tolerance is worth a longer look before it is called undecided.
-        if is_suspicious:
+        if look.verdict not in (AGREES, DIFFERS, UNSETTLED) and _may_decide_longer(
+            look, expected_by_group[look.group]
+        ):
             look = simulate_shortly(
                 plan, expected_by_group, LONGER_LOOK * event_limit, waits_and_utilizations
             )
@@ -346,6 +341,20 @@ def _verdict_by_look(
     if look.verdict == UNSETTLED:
         return Verdict(NOT_CHECKED, f"{look.reason}, after {look.events:,} events")
     return _verdict_of(look, plan, solution, point_index, waits_and_utilizations)
+
+
+def _may_decide_longer(look: Look, expected_time: Expected) -> bool:
+    """Return whether an undecided look is worth a longer one: its difference is near the tolerance,
+    or its interval, which narrows with the root of the events, would be narrow enough.
+    """
+    from slipstick.sim.second_look import CERTAIN_WIDTH
+
+    difference = abs(look.relative_error)
+    if difference > SUSPICIOUS_PART * expected_time.tolerance:
+        return True
+    width_needed = CERTAIN_WIDTH if expected_time.is_exact else expected_time.tolerance - difference
+    relative_half_width = look.estimate.half_width / look.estimate.mean
+    return relative_half_width <= math.sqrt(LONGER_LOOK) * width_needed
 
 
 def _method_at(solution: Solution, point_index: int) -> str:
@@ -457,12 +466,13 @@ def _expected_of_activity(
         time_name: float(entry_at(column, point_index))
         for time_name, column in solution.once.items()
     }
-    if len(plan.groups) == 1 and not _has_branches(model):
+    if len(plan.groups) == 1:
         # Known means of steps are control variates: they take their own noise out of the estimate.
+        names_in_branches = _names_in_branches(model)
         step_columns = {
             time_name: solution.steps[time_name]
             for time_name in solution.once
-            if time_name in solution.steps
+            if time_name in solution.steps and time_name not in names_in_branches
         }
         mean_by_step = {
             time_name: float(entry_at(column, point_index))
@@ -493,11 +503,17 @@ def _expected_of_activity(
     }
 
 
-def _has_branches(model: Model) -> bool:
-    """Return whether a cycle has parallel branches or tasks of a pool. Its account then follows
-    only one of them.
+def _names_in_branches(model: Model) -> set[str]:
+    """Return the names of steps in parallel branches or tasks of a pool, of which an account
+    follows only one.
     """
-    return any(is_parallel(node) or node.use == ASKED for node in each_once(model.bodies))
+    return {
+        step.name
+        for node in each_once(model.bodies)
+        if is_parallel(node) or node.use == ASKED
+        for step in steps(node)
+        if isinstance(step, Step)
+    }
 
 
 def _expected_of_network(
