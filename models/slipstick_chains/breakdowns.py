@@ -84,6 +84,7 @@ def network_with_breakdowns(
             "rates": bool(station.rates),
             "a capacity": station.capacity is not None,
             "a region": bool(network.region_of(name)),
+            "routes by its state": is_picked(network, name),
         }
         _check_may_break_down(name, station.discipline, is_counted)
         check_label_of_absence(failure_class, name, (*network.names, *stations))
@@ -219,6 +220,13 @@ def check_is_always_there(station: str, absences: Mapping[str, Absence]) -> None
             f"{station} has a schedule and a breakdown: servers off duty would fail in place of"
             " those on duty; leave one of them out"
         )
+
+
+def is_picked(network: QueueingNetwork, station: str) -> bool:
+    """Return whether customers choose a station by its state, such as the number present."""
+    return any(
+        route.by and route.target and route.target[1] == station for route in network.routing
+    )
 
 
 def has_attempt(model: Model, station: str) -> bool:

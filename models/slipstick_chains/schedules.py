@@ -45,6 +45,7 @@ from slipstick_chains.breakdowns import (
     check_is_always_there,
     check_label_of_absence,
     has_attempt,
+    is_picked,
 )
 
 ServersByTime = Sequence[tuple[float, int]]
@@ -113,6 +114,7 @@ def network_with_schedules(
             "rates": bool(station.rates),
             "a capacity": station.capacity is not None,
             "a region": bool(network.region_of(name)),
+            "routes by its state": is_picked(network, name),
         }
         with _fault_at("stations", name, "schedule"):
             check_is_always_there(name, absences)

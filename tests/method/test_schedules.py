@@ -35,9 +35,10 @@ from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, TIME, Parameter
 from slipstick.late import Array
 from slipstick.method.names import names_of
+from slipstick.model.network import chain, route
 from slipstick.model.system import ArrivalPattern
 from slipstick.report.answer import answer_text
-from slipstick_chains.breakdowns import model_with_breakdowns
+from slipstick_chains.breakdowns import model_with_breakdowns, network_with_breakdowns
 from slipstick_chains.schedules import model_with_schedules, network_with_schedules
 
 PROFILE = ((20.0, 0.5), (10.0, 1.2))
@@ -337,6 +338,25 @@ def test_patience_keeps_a_desk_with_shifts_from_saturation() -> None:
 def test_answers_say_that_servers_follow_a_schedule() -> None:
     with pytest.raises(NoAnswerError, match=r"^servers follow a schedule, which the method exact"):
         solve(shop(), method="exact")
+
+
+def test_routes_chosen_by_the_number_present_are_refused() -> None:
+    """A server that is away would count among those present when a customer chooses."""
+    stations = {name: station(service={"web": 1.0}) for name in ("door", "left", "right")}
+    routes = [route(("web", "door"), ("web", name), by="shortest") for name in ("left", "right")]
+    routes += [route(("web", name), None) for name in ("left", "right")]
+    jobs = {"jobs": chain(["web"], open_class(0.1), ("web", "door"))}
+    model = network({}, stations, chains=jobs, routing=routes)
+    counted = "among the customers present"
+    with pytest.raises(
+        ModelError, match=f"left cannot have a schedule with routes by .* {counted}"
+    ):
+        network_with_schedules(model, {"left": SCHEDULE})
+    times = (Parameter("up", TIME, 100.0), Parameter("down", TIME, 1.0))
+    with pytest.raises(ModelError, match=f"left cannot break down with routes by .* {counted}"):
+        network_with_breakdowns(model, {"left": times})
+    # The station before the choice may break down.
+    assert network_with_breakdowns(model, {"door": times}).absences
 
 
 def test_branches_chosen_by_the_number_present_are_refused() -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import (
@@ -381,7 +382,8 @@ def _has_other_name(answer: Answer, name: str) -> bool:
         return False
     other_names = [f"response_time[{group_name}"] if kind == "time" else []
     other_names += [] if answer.groups else [kind]
-    return any(answer.find(other_name) == answer.find(name) for other_name in other_names)
+    value = answer.find(name) or 0.0
+    return any(isclose(answer.find(other_name) or 0.0, value) for other_name in other_names)
 
 
 def _interval_remark(answer: Answer) -> str:
