@@ -100,7 +100,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
 
     Parameters
     ----------
-    model : with breakdowns or schedules
+    model : with breakdowns or schedules, or without, of which the file has the whole
 
     >>> from slipstick.expression.nodes import TIME, Parameter
     >>> from slipstick.model.activity import delay, service
@@ -112,6 +112,8 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     >>> written.population.group_names, keys("disk", QuantityWriter())
     (['processors'], {'breakdown': {'every': 'up', 'repair': 'down'}})
     """
+    if not model.absences:
+        return model, _keys_of_file({})
     servers = {
         name: resource.servers
         for name, resource in model.resources.items()

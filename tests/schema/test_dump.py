@@ -8,7 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import slipstick
-from slipstick import PROGRAMS, Simulation, closed_model, delay, load
+from slipstick import (
+    PROGRAMS,
+    Simulation,
+    closed_model,
+    delay,
+    load,
+    open_model,
+    phased_model,
+    service,
+)
 from slipstick.api import dump
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
@@ -107,3 +116,10 @@ def test_two_parameters_that_a_file_would_take_for_one_are_refused() -> None:
     with pytest.raises(ModelError) as caught:
         activity_data(model)
     assert str(caught.value) == "parameters a-b and a.b would have one name in a file: a_b"
+
+
+def test_an_open_activity_and_a_program_are_written() -> None:
+    """A model of which no server is away is written as it is, whatever its population."""
+    use = service("desk", 1.0, scv=1.0, name="use")
+    assert "arrivals: 0.5 1/s" in dump(open_model(use, 0.5))
+    assert "phases:" in dump(phased_model((3, 2, use >> delay(2.0, name="rest"))))
