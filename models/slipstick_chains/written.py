@@ -58,6 +58,8 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
     >>> keys("desk", QuantityWriter())["schedule"][0]
     {'lasts': '8.0 s', 'servers': 1}
     """
+    if not network.absences:
+        return network, _keys_of_file({})
     absences = network.absences
     delays = {absence.delay for absence in absences.values()}
     servers = {name: station.servers for name, station in network.stations.items()}
