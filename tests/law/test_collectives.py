@@ -175,3 +175,44 @@ def test_one_rate_of_the_links_explains_measured_reductions_in_the_switch() -> N
         assert max(rates) / min(rates) < 1.025
         buses = list(measured.values())
         assert max(buses) / min(buses) > 1.07
+
+
+def parents_of_tree(ranks: int) -> dict[int, int]:
+    """Return the parent of each rank but 0 in a binary tree whose odd ranks are leaves or inner
+    ranks by their lowest set bit; ranks is a power of 2.
+    """
+    parents = {}
+    for rank in range(1, ranks):
+        bit = rank & -rank
+        parent = (rank ^ bit) | (bit << 1)
+        parents[rank] = parent if parent < ranks else rank ^ bit
+    return parents
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8, 16, 64])
+def test_two_trees_load_a_rank_as_the_law_counts(ranks: int) -> None:
+    """Half of the vector passes up and down each tree; the second is the first in reverse order,
+    so that inner ranks of one are leaves of the other. The largest load in one direction counts.
+    """
+    first = parents_of_tree(ranks)
+    second = {ranks - 1 - rank: ranks - 1 - parent for rank, parent in first.items()}
+    sent = dict.fromkeys(range(ranks), 0.0)
+    received = dict.fromkeys(range(ranks), 0.0)
+    combined = dict.fromkeys(range(ranks), 0.0)
+    half = ranks / 2
+    deepest = 0
+    for tree in (first, second):
+        for rank, parent in tree.items():
+            for sender, receiver in ((rank, parent), (parent, rank)):
+                sent[sender] += half
+                received[receiver] += half
+            combined[parent] += half
+            depth = 0
+            while rank in tree:
+                rank = tree[rank]
+                depth += 1
+            deepest = max(deepest, depth)
+    rounds, moved_bytes, combined_bytes = counted("allreduce", "double-tree", ranks)
+    assert rounds == 2 * deepest
+    assert max([*sent.values(), *received.values()]) == moved_bytes
+    assert max(combined.values()) == combined_bytes

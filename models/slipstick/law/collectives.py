@@ -34,6 +34,7 @@ from slipstick.expression.nodes import (
     ceil_log,
     floor,
     log2,
+    minimum,
     walk,
 )
 from slipstick.law.law import Check, Law, Symbol
@@ -47,6 +48,11 @@ MPICH = (
 SWITCH = (
     "Klenk, Jiang, Thorson and Dennison, An in-network architecture for accelerating shared-memory"
     " multiprocessor collectives, ISCA 2020; Graham and others, SHARP, COMHPC 2016"
+)
+
+TREES = (
+    "Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction and"
+    " scan, Parallel Computing 35(12), 2009; NVIDIA/nccl, src/graph/tuning.cc, commit 5067397, 2026"
 )
 
 NEAR_FIRST, PARTS, RING, SHIFT = "near-first", "parts", "ring", "shift"
@@ -94,6 +100,8 @@ class CollectiveAlgorithm:
     operation, name : what it does, and how it is called
     figures : rounds, bytes moved and bytes combined, from ranks and size
     in_switch : the switch combines the parts and moves bytes at a rate of its own
+    is_pipelined : the vector moves in pieces that are taken as infinitely small, so that only a
+        library that lists the algorithm is taken to have it
     order : in which a rank meets the others, one of `NEAR_FIRST`, `PARTS`, `RING` and `SHIFT`
     check : time of 6 ranks, 6 MB, 1 us a message, 1 ns to move and 0.1 ns to combine a byte, by
         hand [s]
@@ -105,6 +113,7 @@ class CollectiveAlgorithm:
     figures: Figures
     check: float
     in_switch: bool = False
+    is_pipelined: bool = False
     order: str = ""
     check_of_eight: float | None = None
 
@@ -156,7 +165,7 @@ class CollectiveAlgorithm:
             symbols=symbols,
             equation=equation,
             holds=condition,
-            source=SWITCH if self.in_switch else MPICH,
+            source=SWITCH if self.in_switch else TREES if self.is_pipelined else MPICH,
             note=(
                 "contention is neglected; a rank sends one message and receives one message at the"
                 " same time"
@@ -230,6 +239,17 @@ def _figures_by_rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr
     )
 
 
+def _figures_by_two_trees(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+    """Return rounds, bytes moved and bytes combined where each half of the vector passes up and
+    down a binary tree of its own, in which the leaves of the other are inside.
+
+    A rank receives its half from each of two children, and sends both halves up, then the same
+    down; two ranks have one child each.
+    """
+    children = minimum(2, ranks - 1)
+    return 2 * _tree_rounds(ranks), children * size, (children / 2) * size
+
+
 def _figures_by_switch(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     """Return rounds, bytes moved and bytes combined where each rank reads the sum of its part
     through the switch, then writes it to all at once.
@@ -286,6 +306,9 @@ ALGORITHMS = (
         partial(_figures_by_parts, lambda p: 2 * _ring_rounds(p), 2),
         0.01051,
         order=RING,
+    ),
+    CollectiveAlgorithm(
+        "allreduce", "double-tree", _figures_by_two_trees, 0.012606, is_pipelined=True
     ),
     CollectiveAlgorithm("allreduce", "in-switch", _figures_by_switch, 0.007002, in_switch=True),
     CollectiveAlgorithm(

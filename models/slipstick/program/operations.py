@@ -528,7 +528,8 @@ class MachineOperations:
             candidates = [
                 algorithm
                 for algorithm in candidates
-                if not algorithm.in_switch
+                if not (algorithm.in_switch or algorithm.is_pipelined)
+                or (algorithm.is_pipelined and algorithm.name in network.algorithms)
                 or (switch_reduction and switch_reduction.algorithm == algorithm.name)
             ]
         if in_switch is not None:
