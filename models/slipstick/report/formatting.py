@@ -343,8 +343,8 @@ def as_number(value: float | None, unit: str, ends: Ends) -> str:
 
 
 def three_digits(value: float | None) -> str:
-    """Write a ratio, such as an elasticity, to three digits."""
-    return NOTHING if value is None else f"{value:.3g}"
+    """Write a ratio or a count, such as an elasticity or lost processors, to three digits."""
+    return NOTHING if value is None else plain_decimal(value, 3)
 
 
 def plain_decimal(value: float, digits: int = 4) -> str:

@@ -905,7 +905,7 @@ def _efficiencies(
     extrapolation: Extrapolation, values: Mapping[str, Value], numbers: Iterable[float]
 ) -> dict[str, Value]:
     """Return the efficiency at each number of processors; its interval is that of the time there,
-    against the fitted time of one processor.
+    against the fitted time of the smallest number measured.
     """
     # A fit without work for one processor has no speed-up over it.
     if extrapolation.time[0] <= 0:
@@ -961,4 +961,6 @@ def _scaling_limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[st
         if rows.agrees_on_efficiency(efficient):
             values["efficient_processors"] = Value(efficient, "1")
     values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
+    if extrapolation.base > 1:
+        values["base_processors"] = Value(extrapolation.base, "1")
     return values

@@ -57,16 +57,28 @@ class Extrapolation:
         """The times at `p` [s]."""
         return self.fitted.predict(self.p, self.n)
 
+    @cached_property
+    def base(self) -> float:
+        """The smallest number of processors of the largest size measured; speed-ups are over it."""
+        timings = self.fitted.timings
+        return float(timings.select(timings.n == timings.n.max()).p.min())
+
+    @cached_property
+    def base_time(self) -> float:
+        """The time of the fit on `base` processors [s]."""
+        return float(self.fitted.predict(np.array([self.base]), self.n)[0])
+
     def _speedup(self, p: Array, time: Array) -> Array:
-        """Return the speed-up over one processor, T(1) / T(p) for a shared work, else p T(1) /
-        T(p).
+        """Return the speed-up over the base b, T(b) / T(p) for a shared work, else p T(b) / (b
+        T(p)).
         """
-        speedups: Array = self.time[0] / time * (p if self.fitted.timings.weak_scaling else 1.0)
+        work = p / self.base if self.fitted.timings.weak_scaling else 1.0
+        speedups: Array = self.base_time / time * work
         return speedups
 
     def efficiency(self, p: float, time: float) -> float:
-        """Return the efficiency at a number of processors with a time [s], speed-up / p."""
-        return float(self._speedup(np.array([p]), np.array([time]))[0]) / p
+        """Return the efficiency at a number of processors with a time [s], b speed-up / p."""
+        return float(self._speedup(np.array([p]), np.array([time]))[0]) * self.base / p
 
     def _refined_choice(
         self, pick: Callable[[Array, Array], int | None], steps_before: int, steps_after: int
@@ -101,8 +113,7 @@ class Extrapolation:
         return None if point is None else (int(point[0]), point[1])
 
     def largest_speedup(self) -> tuple[float, int]:
-        """Return the largest speed-up of the fit over one processor, and the number of processors
-        there.
+        """Return the largest speed-up of the fit over the base, and the number of processors there.
 
         If it still grows at the largest number evaluated (`TimeFormula.horizon`), it is the one
         there.
@@ -122,8 +133,8 @@ class Extrapolation:
         """Return the largest number of processors up to which the efficiency is at least the given
         one.
 
-        Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's
-        own, with T(1) from the fit.
+        Efficiency is b T(b) / (p T(p)) for a shared work, T(b) / T(p) for one of each processor's
+        own, with T(b) on the base from the fit.
 
         Parameters
         ----------
@@ -131,7 +142,8 @@ class Extrapolation:
         """
 
         def first_inefficient(p: Array, time: Array) -> int | None:
-            indices = np.flatnonzero(~(self._speedup(p, time) / p >= efficiency * (1 - 1e-12)))
+            efficiencies = self._speedup(p, time) * self.base / p
+            indices = np.flatnonzero(~(efficiencies >= efficiency * (1 - 1e-12)))
             return int(indices[0]) if len(indices) else None
 
         point = self._refined_choice(first_inefficient, 1, 0)

@@ -42,6 +42,7 @@ _MEASURES = (
     "largest_speedup_processors",
     "efficient_processors",
     "most_processors",
+    "base_processors",
 )
 
 
@@ -108,7 +109,7 @@ def main_findings(fitting: Fitting) -> list[str]:
         cause, most = next(iter(lost_processors.items()))
         processors = float(best.point["p"])
         lines.append(
-            f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of"
+            f"Most is lost to {cause[len(LOST) : -1]}: {plain_decimal(most.value or 0.0, 3)} of"
             f" {words.member_count(processors)}."
         )
     for name, value in best.values.items():
@@ -337,16 +338,18 @@ def _limits_sentence(answer: Answer, efficient: float) -> str:
         return f"p = {processors:g}{', the largest number examined' if largest else ''}"
 
     sentence = ""
+    base = answer.values.get("base_processors", NO_PLACE).value
+    over_base = "" if base is None else f" over p = {base:g}"
     if "efficient_processors" in answer.values:
         up_to = place_text(number("efficient_processors"))
-        sentence = f"Efficiency is at least {percent(efficient)} up to {up_to}."
+        sentence = f"Efficiency{over_base} is at least {percent(efficient)} up to {up_to}."
     if "largest_speedup" in answer.values:
         speedup_processors = number("largest_speedup_processors")
         rises = (
             "still rises, to" if speedup_processors == number("most_processors") else "is at most"
         )
         largest = plain_decimal(number("largest_speedup"), 3)
-        sentence += f" Speed-up {rises} {largest}, at {place_text(speedup_processors)}."
+        sentence += f" Speed-up{over_base} {rises} {largest}, at {place_text(speedup_processors)}."
     sentence = sentence.strip()
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])

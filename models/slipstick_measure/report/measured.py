@@ -247,7 +247,7 @@ def _processors_table(
         float(answer.point["p"]) - sum(losses.values())
         for answer, losses in zip(accounted, losses_of_points, strict=True)
     ]
-    rows = [["useful", *(f"{value:.4g}" for value in useful)]]
+    rows = [["useful", *(plain_decimal(value) for value in useful)]]
     rows += [
         [_shortened_cause(cause), *(three_digits(losses.get(cause)) for losses in losses_of_points)]
         for cause in shown_causes
