@@ -13,21 +13,30 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import slipstick.answer
+from slipstick.answer import Answer, Rejected, Verdict
 from slipstick.cli.main import _print_points, main
-from slipstick.errors import InputError
+from slipstick.errors import InputError, MissingValue, Saturated
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar
 from slipstick.sim.settings import Simulation
 from slipstick.study.engine import _WORKER_PROGRAM, Engine, Limits, _solve_group
 from slipstick.study.evaluator import evaluator
-from slipstick.study.journal import NAME, Journal, StoredPoints, _PointReader, stored_points
+from slipstick.study.journal import (
+    _ALLOWED_CLASSES,
+    NAME,
+    Journal,
+    StoredPoints,
+    _PointReader,
+    stored_points,
+)
 from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solve_block
 from tests.processes import HANGS
 from tests.study.poison import poisoned
@@ -134,6 +143,26 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
     (tmp_path / NAME).write_bytes(b"no database" * 100)
     with pytest.raises(InputError, match="is not a file of points"):
         Journal(tmp_path, about)
+
+
+def test_every_part_of_an_answer_can_be_kept() -> None:
+    """A point whose answer has a part that is not read would be solved again by every run."""
+    parts = {
+        name
+        for name, part in vars(slipstick.answer).items()
+        if is_dataclass(part) and isinstance(part, type) and part.__module__ == "slipstick.answer"
+    }
+    assert {("slipstick.answer", name) for name in parts} <= _ALLOWED_CLASSES
+    kept = Answer(
+        "m",
+        "simulation",
+        failed=Saturated("door is saturated"),
+        notes=(MissingValue("time_at[2 s]", "its chain is too large"),),
+        check=Verdict("replaced", "9 % off", Rejected("mean-value", "time", 2.0, "s")),
+    )
+    again = _PointReader(io.BytesIO(pickle.dumps(kept, protocol=4))).load()
+    assert again == kept
+    assert (type(again.failed), type(again.notes[0])) == (Saturated, MissingValue)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,10 @@ create table if not exists about (name text primary key, value text);
 commit;
 """
 _ALLOWED_CLASSES = (
-    {("slipstick.answer", name) for name in ("Answer", "AskedValue", "Value", "Limit", "Takeover")}
+    {
+        ("slipstick.answer", name)
+        for name in ("Answer", "AskedValue", "Value", "Limit", "Rejected", "Takeover", "Verdict")
+    }
     | {
         ("slipstick.errors", sentence_class.__name__)
         for sentence_class in TypedSentence.__subclasses__()
