@@ -38,7 +38,6 @@ from slipstick.report.formatting import (
     with_noun,
 )
 from slipstick.results.question import (
-    MOST_FURTHER_CASES,
     YES,
     Decision,
     QuestionResult,
@@ -69,6 +68,9 @@ TOGETHER = 32
 
 LONGEST = 64.0
 """The longest run that is to decide a condition, as a multiple of the first."""
+
+_MOST_FURTHER = 4
+"""Further cases in the sentence at the head of a report, which the table below it has in full."""
 
 OBJECTIVE = "objective"
 COST = "cost"
@@ -101,6 +103,7 @@ class ChosenPoints:
     nearest : where no point meets the conditions, the one that is nearest to it
     worst : the condition that is farthest from being met there
     currency : of the objective, such as dollars; empty where none is given
+    totals : formulas of the varied values at the best point, by what they count
     """
 
     case: str
@@ -121,6 +124,7 @@ class ChosenPoints:
     nearest: Answer | None = None
     worst: int = 0
     currency: str = ""
+    totals: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class ChooseResult(QuestionResult):
     @property
     def has_further_answers(self) -> bool:
         """Return whether the headline leaves out an answer."""
-        return len(self.choices) > 1 + MOST_FURTHER_CASES
+        return len(self.choices) > 1 + _MOST_FURTHER
 
     def headline(self, words: Words) -> list[str]:
         """Return the chosen points of the first cases."""
@@ -162,7 +166,7 @@ class ChooseResult(QuestionResult):
         heads = [_first_headline(first, words, lead, first_case)]
         heads += [
             _further_headline(choice, words, words.case(choice.case))
-            for choice in further_choices[:MOST_FURTHER_CASES]
+            for choice in further_choices[:_MOST_FURTHER]
         ]
         return [". ".join(map(capital, heads))]
 
@@ -200,7 +204,7 @@ class ChooseResult(QuestionResult):
             else as_words(first.objective)
         )
         unit = f" ({first.currency})" if first.currency else ""
-        head = ["", *map(words.quantity, first.units)]
+        head = ["", *map(as_words, first.totals), *map(words.quantity, first.units)]
         head += [] if first.objective in first.units else [f"{objective}{unit}"]
         head += [words.condition(first.conditions[place]) for place in _places_of_values(first)]
         return head, [_decision_row(choice, words) for choice in comparable_choices]
@@ -237,6 +241,7 @@ class _Choosing:
     prices: Mapping[str, float]
     objective: Condition
     condition: Condition
+    totals: Mapping[str, Condition]
 
     def varied_values(self, rows: Rows) -> dict[str, Array]:
         """Return the varied values at points, and the sum of their costs [points]."""
@@ -270,6 +275,18 @@ class _Choosing:
         return np.broadcast_to(
             self.objective.sides(self.varied_values(rows))[0].left[0], (len(rows),)
         )
+
+    def totals_at(self, answer: Answer) -> dict[str, str]:
+        """Return the totals at a point with their units, by name."""
+        row = [values.index(float(answer.point[path])) for path, values in self.values.items()]
+        values_of_point = self.varied_values(np.array([row]))
+        return {
+            name: quantity(
+                float(total.sides(values_of_point)[0].left[0, 0]),
+                str(total.parts[0].left.dimension),
+            )
+            for name, total in self.totals.items()
+        }
 
     @cached_property
     def shaping_columns(self) -> list[int]:
@@ -416,9 +433,20 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     objective = condition_of(
         spec.minimize, ("choose", "minimize"), case, study, given_units=given_units, is_formula=True
     )
-    return _Choosing(
-        case, settings, study, spec, values, nodes, units, prices, objective, condition
+    totals = {
+        name: condition_of(
+            text, ("choose", "totals", name), case, study, given_units=given_units, is_formula=True
+        )
+        for name, text in spec.totals.items()
+    }
+    choosing = _Choosing(
+        case, settings, study, spec, values, nodes, units, prices, objective, condition, totals
     )
+    for label, total in totals.items():
+        if not all(choosing.needs_no_solving(total)):
+            message = f"{label} needs a value that is not varied; write a formula of what vary has"
+            raise study.refusal(("choose", "totals", label), message)
+    return choosing
 
 
 def _paths(
@@ -718,6 +746,7 @@ def _chosen_result(
         reason=enumeration.reason,
         contradicted=enumeration.contradiction() if choosing.spec.monotone else None,
         currency=choosing.spec.currency,
+        totals=choosing.totals_at(best_found[0][1]) if best_found else {},
     )
 
 
@@ -758,7 +787,8 @@ def _first_headline(choice: ChosenPoints, words: Words, lead: str, case: str) ->
     if not choice.found:
         return _headline_without_choice(choice, words, case)
     best = choice.found[0]
-    point = _point_sentence(choice, best, words, lead)
+    totals = f"{lead} {_totals_text(choice)}," if choice.totals else lead
+    point = _point_sentence(choice, best, words, totals)
     values = _limited_value_texts(choice, best, words)
     values_in_words = f"; then {join_phrases(values)}" if values else ""
     return f"{point}{_objective_text(choice, words)}{values_in_words}{_rival_clause(choice, words)}"
@@ -789,8 +819,14 @@ def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
     """Return a sentence on the chosen point of a further case, with numbers only."""
     if not choice.found:
         return _headline_without_choice(choice, words, case)
-    point = _point_text(choice, choice.found[0], words, False)
+    point = _totals_text(choice) or _point_text(choice, choice.found[0], words, False)
     return f"{case}: {point}{_objective_text(choice, words)}{_rival_clause(choice, words)}"
+
+
+def _totals_text(choice: ChosenPoints) -> str:
+    """Return the totals of the best point, such as ``44 GPUs in all``; empty without any."""
+    amounts = [f"{amount} {as_words(name)}" for name, amount in choice.totals.items()]
+    return f"{join_phrases(amounts)} in all" if amounts else ""
 
 
 def _headline_without_choice(choice: ChosenPoints, words: Words, case: str) -> str:
@@ -901,7 +937,7 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
     ]
     # An objective that is chosen itself stands in its own column.
     objective = [] if choice.objective in choice.units else [_quantity_text(best, OBJECTIVE)]
-    return [words.case(choice.case), *point, *objective, *values]
+    return [words.case(choice.case), *choice.totals.values(), *point, *objective, *values]
 
 
 def _sentences(choice: ChosenPoints) -> Iterator[str]:

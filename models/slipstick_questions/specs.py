@@ -157,6 +157,13 @@ class ChooseQuestionSpec(QuestionSpec):
             " the cost"
         ),
     )
+    totals: dict[Name, Note] = Field(
+        {},
+        description=(
+            "formulas of the varied values that the report shows with each choice, by what they"
+            " count, such as gpus: parameters.servers * parameters.tensor"
+        ),
+    )
     currency: Note = Field("", description="currency of the cost, such as dollars, for the report")
     monotone: bool = Field(
         False,

@@ -187,7 +187,7 @@ class Words:
     Parameters
     ----------
     titles : of cases, by name
-    meanings : of quantities, by path
+    meanings : of quantities, by path, and of values, by name
     member : what one of the population is, such as a thread
     limits : of values that a question sets a limit to, by name, in base units
     nouns : what resources are, such as a lock, by name
@@ -228,6 +228,9 @@ class Words:
     ...     words.value("time[gold]"),
     ... )
     ('95 % of customers end the phase prompt within 34 ms', 'time of gold')
+    >>> called = Words(meanings={"phase_time_quantile[prompt,0.95]": "time of 95 first tokens"})
+    >>> called.condition("phase_time_quantile[prompt,0.95] <= 1 s")
+    'time of 95 first tokens is at most 1 s'
     >>> words.value_clause("time[gold]", "3 s"), words.value_clause("processors_lost[lock]", "2")
     ('the time of gold is 3 s', 'the processors lost to lock are 2')
     """
@@ -341,6 +344,8 @@ class Words:
 
     def value(self, name: str) -> str:
         """Return a phrase for a value of an answer, such as ``utilization of db``."""
+        if meaning := self.meanings.get(name):
+            return meaning
         value_kind, _, label_end = name.partition("[")
         label_text = label_end.removesuffix("]")
         if value_kind.endswith("_quantile"):
@@ -388,7 +393,7 @@ class Words:
     def value_with_amount(self, name: str, amount: str) -> str:
         """Return a phrase for a value with its amount, such as ``time of gold 3 s``."""
         value_kind, _, label_end = name.partition("[")
-        if value_kind.endswith("_quantile"):
+        if self._is_quantile_clause(name):
             return (
                 f"{self._quantile_clause(value_kind, label_end.removesuffix(']'))} within {amount}"
             )
@@ -396,10 +401,14 @@ class Words:
 
     def value_clause(self, name: str, amount: str) -> str:
         """Return a clause for a value with its amount, such as ``the time of gold is 3 s``."""
-        if name.partition("[")[0].endswith("_quantile"):
+        if self._is_quantile_clause(name):
             return self.value_with_amount(name, amount)
         noun = self.value(name)
         return f"the {noun} {'are' if is_plural(noun.partition(' ')[0]) else 'is'} {amount}"
+
+    def _is_quantile_clause(self, name: str) -> bool:
+        """Return whether a value is told as a share of what ends within it."""
+        return name.partition("[")[0].endswith("_quantile") and name not in self.meanings
 
     def _quantile_clause(self, value_kind: str, label: str) -> str:
         """Return a clause for a quantile of a duration as a share, such as ``95 % of jobs are
@@ -439,7 +448,7 @@ class Words:
         if comparison := _COMPARISON.fullmatch(text):
             name, relation, number, unit_text = comparison.groups()
             value_kind, _, label_end = name.partition("[")
-            if value_kind.endswith("_quantile") and relation.startswith("<"):
+            if self._is_quantile_clause(name) and relation.startswith("<"):
                 quantile_clause = self._quantile_clause(value_kind, label_end.removesuffix("]"))
                 return f"{quantile_clause} within {number} {unit_text or ''}".strip()
             if value_kind in SHARES and not unit_text:

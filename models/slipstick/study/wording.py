@@ -33,7 +33,7 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     study : as read
     answers : of each case
     """
-    meanings = meanings_of(answers.values())
+    meanings = {**meanings_of(answers.values()), **study.spec.called}
     bound_by_name = dict(
         name_and_bound for text in _conditions_in(study.spec) for name_and_bound in _bounds_in(text)
     )

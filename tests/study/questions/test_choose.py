@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -377,3 +378,51 @@ def test_an_objective_that_is_chosen_itself_is_told_once(folder: Path) -> None:
     titles, rows = decision
     assert titles == ["", "web servers", "response time of jobs is at most 1.1 s"]
     assert [len(row) for row in rows] == [3]
+
+
+def test_totals_and_words_of_values_stand_in_the_sentence_and_the_table(folder: Path) -> None:
+    called = f'called: {{"{TIME}": mean time of an answer}}\n'
+    total = "  totals: {servers: stations.web.servers + stations.app.servers}\n"
+    path = written(CHOOSE + total, more=called)
+    (choice,) = result_of(run(prepare(str(path))), ChooseResult).choices
+    web, app, _ = (float(choice.found[0].point[name]) for name in PATHS)
+    assert choice.totals == {"servers": f"{web + app:g}"}
+    words = Words(meanings={TIME: "mean time of an answer"})
+    result = ChooseResult((choice,))
+    (sentence,) = result.headline(words)
+    assert f"{web + app:g} servers in all, " in sentence
+    assert "; then the mean time of an answer is " in sentence
+    decision = result.decision(words)
+    assert decision is not None
+    head, (row,) = decision
+    assert head[1] == "servers"
+    assert head[-1] == "mean time of an answer is at most 90 ms"
+    assert row[1] == f"{web + app:g}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            'called: {"response_time[request]": mean time}\n',
+            (
+                "called.response_time[request]: answer has no response_time[request]; write a"
+                " value of answer, or add it there"
+            ),
+        ),
+        (
+            "  totals: {much: 'utilization[web]'}\n",
+            (
+                "choose.totals.much: much needs a value that is not varied; write a formula of what"
+                " vary has"
+            ),
+        ),
+    ],
+)
+def test_totals_and_words_that_lead_nowhere_are_refused(
+    folder: Path, text: str, message: str
+) -> None:
+    is_total = text.startswith("  ")
+    path = written(CHOOSE + text) if is_total else written(CHOOSE, more=text)
+    with pytest.raises(SpecError, match=re.escape(message)):
+        check_file(path)

@@ -416,6 +416,9 @@ class StudySpec(Described):
         ),
         min_length=1,
     )
+    called: dict[Annotated[str, StringConstraints(max_length=256)], Note] = Field(
+        {}, description="what the report calls values of answer, by name"
+    )
     pictures: list[PictureSpec] = Field([], description="pictures of the report")
     limits: LimitsSpec = Field(
         LimitsSpec(), description=("limits for a single point, such as its time or memory")
@@ -428,6 +431,10 @@ class StudySpec(Described):
         if "base" in self.cases:
             message = "a difference cannot be called base; that is what it differs from"
             raise broken_rule(message, "cases", "base")
+        for name in self.called:
+            if name not in self.answer:
+                message = f"answer has no {name}; write a value of answer, or add it there"
+                raise broken_rule(message, "called", name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to pickle the object: by its questions, from which its class is built
