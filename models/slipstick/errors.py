@@ -21,6 +21,7 @@ text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -339,11 +340,14 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
     '; known: adapter, switch'
     >>> did_you_mean("M/M/1", ["amdahl-speedup", "mm1-number", "mm1-response-time"])
     "; did you mean 'mm1-number' or 'mm1-response-time'?"
+    >>> did_you_mean("p99", ["response_time[jobs]", "response_time_quantile[jobs,0.5]"])
+    "; did you mean 'response_time_quantile[jobs,0.99]'?"
     """
     # The comparison takes time with the square of the length: a name of a megabyte must not stop a
     # message.
     near_names = (
-        get_close_matches(name[:80], known_names, n=1, cutoff=0.6)
+        _quantile_names(name[:80], known_names)[:3]
+        or get_close_matches(name[:80], known_names, n=1, cutoff=0.6)
         or _names_with_letters(name, known_names)[:3]
     )
     if near_names:
@@ -352,6 +356,20 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
         return ""
     names_in_words = ", ".join(list(known_names)[:most_names])
     return f"; known: {names_in_words}" + (", ..." if len(known_names) > most_names else "")
+
+
+def _quantile_names(name: str, known_names: Collection[str]) -> list[str]:
+    """Return the quantiles that a word such as p99 means, by known names of quantiles."""
+    percentile = _PERCENTILE.fullmatch(name.strip())
+    if percentile is None:
+        return []
+    ending = f"{float(percentile[1]) / 100:g}]"
+    quantiles = [_LAST_NUMBER.match(known_name) for known_name in known_names]
+    return list(dict.fromkeys(match[1] + ending for match in quantiles if match))
+
+
+_PERCENTILE = re.compile(r"[pP]_?([0-9]{2}(?:[.][0-9]{1,3})?)")
+_LAST_NUMBER = re.compile(r"([a-z_]+_quantile\[(?:[^,\]]*,)?)0[.][0-9]+\]")
 
 
 def _names_with_letters(name: str, known_names: Collection[str]) -> list[str]:

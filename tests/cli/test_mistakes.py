@@ -334,3 +334,22 @@ def test_words_of_other_tools_lead_to_ours(
 def test_a_law_is_found_by_its_name_with_other_marks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "law/m-m-1"]) == 2
     assert "there is no law 'm-m-1'; did you mean 'mm1-" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "names"),
+    [
+        ("three-tier", "p99", "'response_time_quantile[requests,0.99]'"),
+        (
+            "llm-serving",
+            "p99.9",
+            "'response_time_quantile[0.999]' or 'phase_time_quantile[prompt,0.999]'",
+        ),
+    ],
+)
+def test_a_percentile_by_its_short_name_leads_to_the_quantile(
+    model: str, words: str, names: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", model, "--value", words]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert f"there is no value of an answer '{words}'; did you mean {names}" in error
