@@ -800,7 +800,7 @@ OPEN = Parameter("open", TIME, 1.0)
 PATTERNS = [
     bad(
         lambda: attempt(delay(1.0), timeout=2.0),
-        "an attempt is one step at a station, or one hold; got delay(1.0, name='delay')",
+        "an attempt is one step at a station, or one hold, and no delay",
     ),
     bad(
         lambda: attempt(service("desk", 1.0)),

@@ -870,7 +870,11 @@ IS = Station(1, "is")
     [
         (
             lambda: attempt(thinks(), timeout=1.0),
-            "an attempt is one step at a station, or one hold; got",
+            "an attempt is one step at a station, or one hold, and no delay",
+        ),
+        (
+            lambda: attempt(choose((0.5, served()), (0.5, served(2.0))), timeout=1.0),
+            "and no choose; a step at one of several copies is a choice: name one station",
         ),
         (
             lambda: attempt(served()),
