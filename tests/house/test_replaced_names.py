@@ -24,20 +24,27 @@ def imported_names(tree: ast.Module) -> dict[str, str]:
 
 
 def replaced_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield what calls of `setattr` replace: the owner's place, and the name."""
+    """Yield what calls of `setattr`, `patch` and `patch.object` replace: the owner's place, and the
+    name. The owner may be a class of an imported module.
+    """
     names = imported_names(tree)
     for node in ast.walk(tree):
-        if not (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "setattr"
-        ):
+        if not (isinstance(node, ast.Call) and called_name(node) in ("setattr", "patch", "object")):
             continue
         match node.args:
-            case [ast.Constant(value=str(place)), _] if place.startswith("slipstick"):
+            case [ast.Constant(value=str(place)), *_] if place.startswith("slipstick"):
                 yield place.rpartition(".")[::2]
-            case [ast.Name(id=owner), ast.Constant(value=str(name)), _] if owner in names:
-                yield names[owner], name
+            case [ast.Name() | ast.Attribute() as owner, ast.Constant(value=str(name)), *_]:
+                first, _, rest = ast.unparse(owner).partition(".")
+                if first in names:
+                    yield f"{names[first]}{'.' if rest else ''}{rest}", name
+                elif first.startswith("slipstick"):
+                    yield ast.unparse(owner), name
+
+
+def called_name(call: ast.Call) -> str:
+    """Return the last name of what is called."""
+    return ast.unparse(call.func).rpartition(".")[2]
 
 
 def has_name(place: str, name: str) -> bool:
@@ -65,5 +72,12 @@ def test_a_name_that_is_gone_is_seen() -> None:
         "patch.setattr(second_road, 'no_such_check', 1)\n"
         "patch.setattr('slipstick.api.no_such_name', 1)\n"
         "patch.setattr('slipstick.api.solve', 1)\n"
+        "from slipstick.sim.plain import kernel\n"
+        "patch.setattr(kernel.Kernel, '_no_such_method', 1)\n"
+        "mock.patch.object(kernel.Kernel, 'run', 1)\n"
+        "patch('slipstick.sim.plain.kernel.Kernel._no_such_method', 1)\n"
     )
-    assert [has_name(*replaced) for replaced in replaced_names(tree)] == [False, False, True]
+    assert [has_name(*replaced) for replaced in replaced_names(tree)] == [
+        *(False, False, True),
+        *(False, True, False),
+    ]

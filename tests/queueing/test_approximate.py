@@ -42,14 +42,18 @@ def closed(demand: Any = DEMAND, **more: Any) -> NetworkArrays:
     return network_arrays(demand, population=[4, 3], think=1.0, **more)
 
 
-@pytest.mark.parametrize(("method", "typical"), [(schweitzer, 0.25), (linearizer, 0.08)])
+@pytest.mark.parametrize(
+    ("method", "typical", "largest"), [(schweitzer, 0.25, 0.12), (linearizer, 0.08, 0.09)]
+)
 def test_throughputs_of_product_form_are_seldom_beyond_the_measured_errors(
-    method: Any, typical: float
+    method: Any, typical: float, largest: float
 ) -> None:
-    """A few random networks are worse; answers outside of their bounds are refused."""
+    """The largest errors of these networks are 9.0 and 7.0 %, of those of another seed 9.2 and
+    7.3 %; one answer of Schweitzer is outside of its bounds and refused.
+    """
     random = np.random.default_rng(20261129)
-    within = [
-        _is_within(method, typical, random_network(*draw))
+    errors = [
+        _largest_error(method, random_network(*draw))
         for draw in zip(
             range(60),
             random.integers(1, 4, 60).tolist(),
@@ -60,15 +64,22 @@ def test_throughputs_of_product_form_are_seldom_beyond_the_measured_errors(
             strict=True,
         )
     ]
-    assert sum(within) >= 0.95 * len(within)
+    answered = [error for error in errors if error is not None]
+    assert len(errors) - len(answered) <= 1
+    assert sum(error <= typical for error in answered) >= 0.95 * len(errors)
+    assert max(answered) <= largest
 
 
-def _is_within(method: Any, typical: float, arrays: NetworkArrays) -> bool:
+def _largest_error(method: Any, arrays: NetworkArrays) -> float | None:
+    """Return the largest relative error of a throughput; none where the answer is refused."""
     try:
         answer = checked_solution(arrays, method(arrays), ITERATED)
     except NoAnswerError:
-        return False
-    return np.allclose(answer.throughput, exact(arrays).throughput, rtol=typical, atol=0)
+        return None
+    expected = exact(arrays).throughput
+    assert np.all(answer.throughput[expected == 0] == 0)
+    used = expected > 0
+    return float(np.abs(answer.throughput[used] / expected[used] - 1).max(initial=0))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -26,6 +26,8 @@ RIGHT, REFUSED_WELL = "right", "refused well"
 REFUSED_BADLY, WRONG = "refused badly", "wrong"
 VERDICTS = (RIGHT, REFUSED_WELL, REFUSED_BADLY, WRONG)
 ROUNDING = 1e-9
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Reads the cases, which every process that collects tests does; at C speed where it is built."""
 KEYS = {"file", "made_after", "run", "right", "says", "refused", "silent", "now", "why"}
 
 
@@ -73,7 +75,7 @@ def cases(folder: Path = SHELF) -> list[Case]:
     """
     listed: list[Case] = []
     for path in sorted(folder.glob("*/cases.yaml")):
-        told = yaml.safe_load(path.read_text("utf-8"))
+        told = yaml.load(path.read_text("utf-8"), LOADER)
         named: dict[str, int] = {}
         for row in told["cases"]:
             if unknown := set(row) - KEYS:
