@@ -34,13 +34,20 @@ from slipstick.vocabulary import (
     BATCHES,
     KNOWN_OF_NETWORKS,
     MARKOV_CHAIN,
-    PROFILES,
     RENEWALS,
     STREAMS,
     TRACES,
     refuse_unknown,
 )
 from slipstick_chains.activity_chain import ChainFromStart, chain_from_start, phases_given
+from slipstick_chains.over_the_day import (
+    Part,
+    parts_of_period,
+    passage_time,
+    probabilities_at,
+    profiles_of,
+    with_mean_rates,
+)
 from slipstick_chains.uniformization import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
@@ -77,22 +84,23 @@ def transient(
     Parameters
     ----------
     model : a network, or an activity of processors that repeat a cycle and of streams with Poisson
-        arrivals or bursts, of which the first begins after time 0. A time whose scv is not 1 is
-        represented by phases with the same mean and scv
+        arrivals, bursts or a profile over the day. The first burst begins after time 0, and the
+        first part of a profile at time 0. A time whose scv is not 1 is represented by phases with
+        the same mean and scv
     times : times after the start [s]
     values : parameters that differ from those of the model, in base units
     most : maximum number of arriving customers in the chain, for stations without a capacity. By
         default it is so large that a larger one would not change the values
     limit : maximum number of states
     backlog : number of customers of each stream, or each open class, that arrive together at time
-        0. A network with a backlog is solved as an activity
+        0. A network with a backlog or a profile is solved as an activity
 
     Returns
     -------
     dict : an array for each name, with a number for each time. The names are
         ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``,
         as in answers. For an activity the resource takes the place of the station, and there are no
-        classes; nor are there for a network with a backlog
+        classes; nor are there for a network with a backlog or a profile
 
     Raises
     ------
@@ -140,10 +148,13 @@ def _probabilities(name: str, lengths: Array, probabilities_by_time: Array) -> C
 
 
 def _columns_of_activity(
-    chain: MarkovChain, present: Mapping[str, Array], times: Sequence[float]
+    chain: MarkovChain, present: Mapping[str, Array], parts: Sequence[Part], times: Sequence[float]
 ) -> Columns:
     """Return expected queue lengths and probabilities by resource [times]."""
-    probabilities_by_time = of_chain(chain, times)
+    if parts:
+        probabilities_by_time = probabilities_at(chain.start, parts, times)
+    else:
+        probabilities_by_time = of_chain(chain, times)
     columns: Columns = {}
     for name, lengths in present.items():
         columns[f"queue_length[{name}]"] = probabilities_by_time @ lengths
@@ -201,21 +212,33 @@ def time_until(
         _check_station(model.resources, station)
         chains = _activity_chains(model, values, most, limit, backlog, present + 1)
         return _settled_columns(
-            {"time": np.array([_passage_time(chain, numbers.get(station), station, present)])}
-            for chain, numbers in chains
+            {
+                "time": np.array(
+                    [_passage_time(chain, numbers.get(station), station, present, parts)]
+                )
+            }
+            for chain, numbers, parts in chains
         )["time"].item()
     chain, lengths = _chain_and_lengths(model, station, present, values, most, limit)
     return _passage_time(chain, lengths, station, present)
 
 
-def _passage_time(chain: MarkovChain, lengths: Array | None, station: str, present: int) -> float:
+def _passage_time(
+    chain: MarkovChain,
+    lengths: Array | None,
+    station: str,
+    present: int,
+    parts: Sequence[Part] = (),
+) -> float:
     """Return the mean time until a number of customers is first present at a station [s]."""
     lengths = np.zeros(chain.size) if lengths is None else lengths
-    ends = np.flatnonzero(lengths >= present if present else lengths == 0)
+    ends = np.flatnonzero(lengths >= present if present else lengths == 0).astype(np.int64)
     if not len(ends):
         raise NoAnswerError(
             f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are"
         )
+    if parts:
+        return passage_time(chain.start, parts, ends)
     return float(mean_times(chain, ends).sum().real)
 
 
@@ -226,8 +249,6 @@ def _check_station(names: Collection[str], station: str) -> None:
 
 _WAYS_OUT: Mapping[str, str] = {
     BATCHES: "give a backlog, or ask for values of the long run",
-    PROFILES: "simulate a profile whose last part has rate 0, so that each period is one peak from"
-    " an empty system",
     RENEWALS: "leave their scv out",
     TRACES: "ask for values of the long run, by simulation",
 }
@@ -244,22 +265,28 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
         ]
         has_capacity = any(station.capacity is not None for station in model.stations.values())
         has_pattern = {
-            PROFILES: any(members.profile for members in classes),
             TRACES: any(members.trace for members in classes),
             BATCHES: has_capacity and any(members.batch > 1 for members in classes),
         }
         patterns = frozenset(name for name, is_present in has_pattern.items() if is_present)
     for pattern in sorted(patterns):
         raise NoAnswerError(
-            f"values before the long run follow Poisson streams and bursts; {model.name} has"
-            f" {pattern}:"
-            f" {_WAYS_OUT[pattern]}"
+            "values before the long run follow Poisson streams, bursts and profiles;"
+            f" {model.name} has {pattern}: {_WAYS_OUT[pattern]}"
         )
 
 
 def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNetwork | Model:
-    """Return the model whose chain is followed: a network with a backlog as an activity."""
-    followed = lower_network(model) if backlog and isinstance(model, QueueingNetwork) else model
+    """Return the model whose chain is followed: a network with a backlog or a profile as an
+    activity.
+    """
+    followed = model
+    if isinstance(model, QueueingNetwork):
+        has_profile = any(
+            isinstance(members, OpenClass) and members.profile
+            for members in model.members_by_chain.values()
+        )
+        followed = lower_network(model) if backlog or has_profile else model
     _refuse_patterns(followed)
     return followed
 
@@ -300,21 +327,32 @@ def _activity_chains(
     limit: float | None,
     backlog: int,
     fewest: int = 0,
-) -> Iterator[tuple[MarkovChain, dict[str, Array]]]:
-    """Yield the chain of an activity, and the number at each resource [1] [states]; where streams
-    come, chains that follow more and more of their customers.
+) -> Iterator[tuple[MarkovChain, dict[str, Array], list[Part]]]:
+    """Yield the chain of an activity, the number at each resource [1] [states], and the parts of a
+    period, of which there are none without a profile; where streams come, chains that follow more
+    and more of their customers.
     """
     has_streams = model.population.open or STREAMS in model.constructs
     if not has_streams and (most is not None or backlog):
         key = "the backlog" if backlog else "most"
         raise ModelError(f"no streams come to {model.name}, so leave out {key}")
-    _check_parameters(model, values or {}, ChainFromStart(model))
+    profiles = profiles_of(model)
+    at_mean_rates = with_mean_rates(model)
+    _check_parameters(model, values or {}, ChainFromStart(at_mean_rates))
     followed = max(FEWEST_FOLLOWED, fewest, 2 * backlog) if most is None else most
     if backlog > followed:
         raise ModelError(f"a backlog of {backlog} is more than most, {most}; raise most")
     with with_lower_limits({} if limit is None else {"states": limit}):
         while True:
-            yield chain_from_start(model, values or {}, followed, backlog)
+            chain, present = chain_from_start(at_mean_rates, values or {}, followed, backlog)
+            faster_chains = {
+                name: chain_from_start(
+                    with_mean_rates(model, name), values or {}, followed, backlog
+                )[0]
+                for name in profiles
+            }
+            parts = parts_of_period(chain, faster_chains, profiles) if profiles else []
+            yield chain, present, parts
             if most is not None or not has_streams:
                 return
             followed += followed // 2
@@ -368,7 +406,9 @@ def transient_values(
     customers at door; at most 2 are'}
     """
     value_by_name: dict[str, float | str] = {}
-    compiled_model = ChainFromStart(model) if isinstance(model, Model) else NetworkLayout(model)
+    compiled_model = (
+        ChainFromStart(with_mean_rates(model)) if isinstance(model, Model) else NetworkLayout(model)
+    )
     parameters_read = compiled_model.tape.parameters
     values = {path: value for path, value in values_given.items() if path in parameters_read}
     for name in names:

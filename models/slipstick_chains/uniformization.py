@@ -68,7 +68,7 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     clock = 0.0
     by_time = {}
     for time in np.unique(times_asked).tolist():
-        probabilities = _probabilities_after(
+        probabilities = probabilities_after(
             step, rate, probabilities, time - clock, error / max(1, len(times_asked))
         )
         clock = time
@@ -76,13 +76,13 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     return np.array([by_time[time] for time in times_asked.tolist()])
 
 
-def _probabilities_after(
+def probabilities_after(
     step: csr_array, rate: float, start: Array, time: float, error: float
 ) -> Array:
     """Return the probabilities of the states at a time after those at the start."""
     if rate * time == 0:
         return start
-    first_tick, weights = _poisson(rate * time, error / 2)
+    first_tick, weights = poisson_weights(rate * time, error / 2)
     after_ticks = start
     probabilities = np.zeros_like(start)
     for k in range(first_tick + len(weights)):
@@ -92,7 +92,7 @@ def _probabilities_after(
     return probabilities
 
 
-def _poisson(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
+def poisson_weights(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
     """Return the first number of ticks whose probability counts, and the Poisson weights from there
     on, which add up to 1.
 

@@ -228,30 +228,19 @@ def test_bursts_that_last_no_time_are_refused() -> None:
 
 
 def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> None:
-    bursts = open_model(
-        service("disk", 1.0, scv=1.0),
-        STREAM,
-        pattern=ArrivalPattern(profile=((9.0, 1.0), (1.0, 5.0))),
-    )
     single = open_model(service("disk", 1.0, scv=1.0), STREAM)
-    no_profile = (
-        "values before the long run follow Poisson streams and bursts; "
-        "model has arrival profiles: "
-        "simulate a profile whose last part has rate 0, so that each period is one peak from "
-        "an empty system"
-    )
     no_batches = (
-        "values before the long run follow Poisson streams and bursts; "
+        "values before the long run follow Poisson streams, bursts and profiles; "
         "network has batches: give a backlog, or"
         " ask for values of the long run"
     )
     no_trace = (
-        "values before the long run follow Poisson streams and bursts; "
+        "values before the long run follow Poisson streams, bursts and profiles; "
         "network has recorded arrivals: ask for"
         " values of the long run, by simulation"
     )
     no_spread = (
-        "values before the long run follow Poisson streams and bursts; "
+        "values before the long run follow Poisson streams, bursts and profiles; "
         "model has arrivals that are not "
         "Poisson: leave their scv out"
     )
@@ -260,7 +249,6 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
     no_streams = "no streams come to model, so leave out the backlog"
     too_many = "a backlog of 4 is more than most, 3; raise most"
     refusals: list[tuple[Callable[[], object], str]] = [
-        (lambda: transient(bursts, [1.0]), no_profile),
         (lambda: transient(WORKERS, [1.0], backlog=2), no_streams),
         (lambda: transient(USERS, [1.0], backlog=2), closed),
         (lambda: time_until(arriving(batch=2), "disk", 2), no_batches),

@@ -1,0 +1,248 @@
+"""Markov chains whose streams have a rate for each part of a period, such as a day.
+
+Each part has its own rates between the same states. The generator is linear in the rates of the
+streams, so that it follows from the chain at the mean rates and, for each stream, from the chain in
+which the stream is twice as fast.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator, gmres
+
+from slipstick.errors import NoAnswerError
+from slipstick.late import Array, NDArray
+from slipstick.limits import check_cost
+from slipstick.model.system import Group, Model, OpenPopulation, population_of_groups
+from slipstick.profiles import Profile, mean_rate_of, period_of
+from slipstick.queueing.markov.chain import MarkovChain
+from slipstick.vocabulary import PROFILES
+from slipstick_chains.uniformization import poisson_weights, probabilities_after
+
+STREAM = ""
+"""The name of the only stream of an open activity."""
+
+LARGEST_RESIDUAL = 1e-10
+"""Of the equations for the time in all periods together, as a part of their right side."""
+
+
+class Part(NamedTuple):
+    """A part of a period: how long it lasts [s], and the rates of the chain in it [1/s]."""
+
+    duration: float
+    generator: csr_array
+
+
+def profiles_of(model: Model) -> dict[str, Profile]:
+    """Return the profiles of the streams of a model that have one, by group.
+
+    Raises
+    ------
+    NoAnswerError : their periods differ
+    """
+    population = model.population
+    pattern_by_stream = {group.name: group.pattern for group in population.groups}
+    if isinstance(population, OpenPopulation):
+        pattern_by_stream = {STREAM: population.pattern}
+    profiles = {
+        name: pattern.profile for name, pattern in pattern_by_stream.items() if pattern.profile
+    }
+    periods = {name: period_of(profile) for name, profile in profiles.items()}
+    if periods and not math.isclose(min(periods.values()), max(periods.values()), rel_tol=1e-9):
+        lengths = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
+        raise NoAnswerError(
+            f"values before the long run need profiles of one period, but {lengths}; write all for"
+            " the same period"
+        )
+    return profiles
+
+
+def with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
+    """Return a model whose streams have the mean rates of their profiles, one of them twice."""
+    population = model.population
+    if PROFILES not in population.constructs:
+        return model
+    if isinstance(population, OpenPopulation):
+        factor = 2.0 if faster_stream == STREAM else 1.0
+        pattern = replace(population.pattern, profile=())
+        population = replace(population, rate=population.rate * factor, pattern=pattern)
+        return replace(model, population=population)
+
+    def at_mean_rate(group: Group) -> Group:
+        if group.arrivals is None:
+            return group
+        factor = 2.0 if group.name == faster_stream else 1.0
+        pattern = replace(group.pattern, profile=())
+        return replace(group, arrivals=group.arrivals * factor, pattern=pattern)
+
+    groups = list(map(at_mean_rate, population.groups))
+    return replace(model, population=population_of_groups(groups))
+
+
+def parts_of_period(
+    chain: MarkovChain, faster_chains: Mapping[str, MarkovChain], profiles: Mapping[str, Profile]
+) -> list[Part]:
+    """Return the parts of a period, in each of which all streams have constant rates.
+
+    Parameters
+    ----------
+    chain : at the mean rates of all streams
+    faster_chains : by stream, the chain in which its rate is twice the mean
+    profiles : by stream, all of one period
+    """
+    generator = chain.generator()
+    change_by_stream = {
+        name: faster_chain.generator() - generator for name, faster_chain in faster_chains.items()
+    }
+    starts = sorted({start for profile in profiles.values() for start, _, _ in _pieces(profile)})
+    period = period_of(next(iter(profiles.values())))
+    parts = []
+    for start, end in zip(starts, [*starts[1:], period], strict=True):
+        if end - start <= 1e-12 * period:  # two profiles whose sums differ by rounding
+            continue
+        rates = generator
+        for name, profile in profiles.items():
+            rates = rates + (_factor_at((start + end) / 2, profile) - 1) * change_by_stream[name]
+        parts.append(Part(end - start, csr_array(rates)))
+    return parts
+
+
+def _pieces(profile: Profile) -> Iterator[tuple[float, float, float]]:
+    """Yield the start and the end of each piece of a profile, and its rate."""
+    end = 0.0
+    for duration, rate in profile:
+        start, end = end, end + duration
+        yield start, end, rate
+
+
+def _factor_at(time: float, profile: Profile) -> float:
+    """Return the rate of a profile at a time of the period, as a part of its mean rate [1]."""
+    rate = next((rate for _, end, rate in _pieces(profile) if time < end), profile[-1][1])
+    return rate / mean_rate_of(profile)
+
+
+def probabilities_at(
+    start: Array, parts: Sequence[Part], times: Sequence[float], error: float = 1e-10
+) -> Array:
+    """Return the probability of each state at some times after the start of a period [1] [times,
+    states]; see `slipstick_chains.uniformization.transient`.
+
+    Parameters
+    ----------
+    start : probability of each state at time 0 [1] [states]
+    parts : of the period, which repeats
+    times : at which to look, in any order [s]
+    error : bound on the error at each time, summed over the states [1]
+
+    Raises
+    ------
+    NoAnswerError : the sum needs too many ticks
+    """
+    times_asked = np.asarray(times, dtype=np.float64)
+    last_time = float(times_asked.max(initial=0.0))
+    _check_ticks(parts, last_time / math.fsum(part.duration for part in parts))
+    span_count = len(times_asked) + last_time / min(part.duration for part in parts)
+    steps = [_step_of(part) for part in parts]
+    probabilities, clock, index, remaining = start, 0.0, 0, parts[0].duration
+    by_time = {}
+    for time in np.unique(times_asked).tolist():
+        to_go = time - clock
+        while to_go > 0:
+            span = min(to_go, remaining)
+            step, rate = steps[index]
+            probabilities = probabilities_after(step, rate, probabilities, span, error / span_count)
+            to_go, remaining = to_go - span, remaining - span
+            if remaining <= 0:
+                index = (index + 1) % len(parts)
+                remaining = parts[index].duration
+        clock = time
+        by_time[time] = probabilities
+    return np.array([by_time[time] for time in times_asked.tolist()])
+
+
+def _check_ticks(parts: Sequence[Part], periods: float) -> None:
+    """Raise NoAnswerError if uniformization over some periods costs too much."""
+    ticks = periods * sum(part.duration * _step_of(part)[1] for part in parts)
+    steps = ticks * (2000 + max(part.generator.nnz for part in parts))
+    check_cost(
+        "ticks",
+        steps,
+        f"the chain's clock ticks {ticks:.3g} times, which is {steps:.3g} steps with its rates",
+        "ask for an earlier time, for the long run",
+    )
+
+
+def _step_of(part: Part) -> tuple[csr_array, float]:
+    """Return the transposed rates of a part, and the rate at which the clock ticks [1/s]."""
+    rate = float(-part.generator.diagonal().real.min(initial=0.0))
+    return sparse.csr_array(part.generator.T), rate
+
+
+def passage_time(start: Array, parts: Sequence[Part], ends: NDArray[np.int64]) -> float:
+    """Return the mean time from the start of a period until a chain first reaches one of some
+    states [s].
+
+    With M the probabilities of going from state to state in a period without an end, x = p(0) +
+    p(0) M + p(0) M^2 + ... solves x = p(0) + x M. The mean time is that of a period which begins
+    with x.
+
+    Parameters
+    ----------
+    start : probability of each state at time 0 [1] [states]
+    parts : of the period, which repeats
+    ends : numbers of the states to end in
+
+    Raises
+    ------
+    NoAnswerError : an end is not reached with certainty, or only after very many periods; or a
+        period has too many ticks
+    """
+    inner = np.delete(np.arange(len(start)), ends)
+    if not len(inner) or not start[inner].any():
+        return 0.0
+    inner_parts = [part._replace(generator=part.generator[inner][:, inner]) for part in parts]
+    _check_ticks(inner_parts, 1.0)
+    steps = [(*_step_of(part), part.duration) for part in inner_parts]
+
+    def after_period(probabilities: Array) -> tuple[Array, float]:
+        """Return what is left of probabilities after a period, and the time they spent [s]."""
+        spent = 0.0
+        for step, rate, duration in steps:
+            spent += _time_spent(step, rate, probabilities, duration)
+            probabilities = probabilities_after(step, rate, probabilities, duration, 1e-13)
+        return probabilities, spent
+
+    def lost_in_period(probabilities: Array) -> Array:
+        return probabilities - after_period(probabilities)[0]
+
+    operator = LinearOperator((len(inner), len(inner)), matvec=lost_in_period, dtype=np.float64)
+    visits, failed = gmres(operator, start[inner], rtol=LARGEST_RESIDUAL, maxiter=20)
+    mean_time = after_period(visits)[1]
+    if failed or not 0 <= mean_time < math.inf:
+        raise NoAnswerError(
+            "the number asked for is reached after very many periods of the profile, or never; ask"
+            " for a smaller one, or for probability_at"
+        )
+    return mean_time
+
+
+def _time_spent(step: csr_array, rate: float, start: Array, duration: float) -> float:
+    """Return the time that probabilities spend in the states of a part [s]: the sum over k of
+    P(more than k ticks) / L after k ticks.
+    """
+    if rate * duration == 0:
+        return float(start.sum()) * duration
+    first_tick, weights = poisson_weights(rate * duration, 1e-13)
+    later = np.concatenate([np.ones(first_tick), 1 - np.cumsum(weights)])
+    after_ticks, spent = start, 0.0
+    for probability in later:
+        spent += float(probability) * float(after_ticks.sum()) / rate
+        after_ticks = after_ticks + step @ after_ticks / rate
+    return spent
