@@ -250,7 +250,9 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
     span = f"from {year(float(years[ends[0]]))} to {year(float(years[ends[1]]))}"
     failed = [year(float(years[index])) for index in track.sweep.failed]
     unanswered_in_words = f"; no answer in {join_phrases(failed)}" if failed else ""
-    return f"{lead}{span} {join_phrases(changes)}{unanswered_in_words}"
+    starts_later = 0 < track.base_year < float(years[ends[0]])
+    start = f"; values as given are those of {year(track.base_year)}" if starts_later else ""
+    return f"{lead}{span} {join_phrases(changes)}{unanswered_in_words}{start}"
 
 
 def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
