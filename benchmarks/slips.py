@@ -58,20 +58,20 @@ SLIPS = (
     # expressions and random times
     Slip(
         "slipstick/random_times.py",
-        "sign * 2.0 * together * together",
-        "sign * together * together",
+        "sign * 2.0 * minimum_mean * minimum_mean",
+        "sign * minimum_mean * minimum_mean",
         "tests/test_random_times.py",
     ),
     Slip(
         "slipstick/random_times.py",
-        "return RandomTime(first, second - first * first)",
-        "return RandomTime(first, second)",
+        "return RandomTime(expected_maximum, mean_square - expected_maximum * expected_maximum)",
+        "return RandomTime(expected_maximum, mean_square)",
         "tests/test_random_times.py",
     ),
     Slip(
         "slipstick/random_times.py",
-        "theta * (1 + excess / 8.8) ** -0.41",
-        "theta * (1 + excess / 8.8) ** 0.41",
+        "deviation * (1 + excess / 8.8) ** -0.41",
+        "deviation * (1 + excess / 8.8) ** 0.41",
         "tests/test_random_times.py",
     ),
     # queueing
@@ -83,8 +83,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick/queueing/residual_wait.py",
-        "rates = np.arange(1, customers) / elsewhere",
-        "rates = np.arange(customers - 1) / elsewhere",
+        "transform_arguments = np.arange(1, customers) / elsewhere",
+        "transform_arguments = np.arange(customers - 1) / elsewhere",
         f"{QUEUEING}/test_residual_wait.py",
     ),
     Slip(
@@ -95,8 +95,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick/queueing/residual_wait.py",
-        "lost / (1 - busy / servers * (1 - lost))",
-        "lost / (1 - busy / servers)",
+        "1 - offered_load / servers * (1 - loss_probability)",
+        "1 - offered_load / servers",
         f"{QUEUEING}/test_residual_wait.py",
     ),
     Slip(
@@ -107,27 +107,27 @@ SLIPS = (
     ),
     Slip(
         "slipstick/queueing/approximate.py",
-        "wait = (waiting + residual_work) / servers",
-        "wait = waiting + residual_work / servers",
+        "wait = (waiting_work + residual_work) / servers",
+        "wait = waiting_work + residual_work / servers",
         f"{QUEUEING}/test_approximate.py {QUEUEING}/test_disciplines.py",
     ),
     Slip(
         "slipstick/queueing/approximate.py",
-        "residual, station, ahead if kind.preemptive else None",
-        "residual, station, None",
+        "residual_service, station, rank_weights if discipline.preemptive else None",
+        "residual_service, station, None",
         f"{QUEUEING}/test_approximate.py {QUEUEING}/test_disciplines.py",
     ),
     Slip(
         "slipstick/queueing/approximate.py",
-        "total = weighted.sum(axis=1, keepdims=True) - self.own * weighted",
-        "total = weighted.sum(axis=1, keepdims=True) - weighted",
+        "weighted_numbers.sum(axis=1, keepdims=True) - self.own_share * weighted_numbers",
+        "weighted_numbers.sum(axis=1, keepdims=True) - weighted_numbers",
         f"{QUEUEING}/test_approximate.py",
     ),
     # mean value
     Slip(
         "slipstick_mean_value/open.py",
-        "added(works_met) / queue.servers / nonzero",
-        "added(works_met) / nonzero",
+        "added(met_work) / queue.servers / nonzero",
+        "added(met_work) / nonzero",
         f"{MEAN}/test_open.py",
     ),
     Slip(
@@ -138,75 +138,75 @@ SLIPS = (
     ),
     Slip(
         "slipstick_mean_value/open.py",
-        "stretch = all_busy / (queue.servers - busy)",
-        "stretch = all_busy / (1 - busy)",
+        "stretch = probability_all_busy / (queue.servers - busy_servers)",
+        "stretch = probability_all_busy / (1 - busy_servers)",
         f"{MEAN}/test_open.py",
     ),
     Slip(
         "slipstick_mean_value/open.py",
-        "(1 - back) * residual[index] + back * services[index].mean",
-        "residual[index] + back * services[index].mean",
+        "(1 - returning_share) * residual_by_visit[visit_index]",
+        "residual_by_visit[visit_index]",
         f"{MEAN}/test_open.py",
     ),
     Slip(
         "slipstick_mean_value/open.py",
-        "varied = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1",
-        "varied = 1 / np.where(all_busy.real > 0, all_busy, 1.0)",
+        "scv_of_wait = 2 / np.where(probability_all_busy.real > 0, probability_all_busy, 1.0) - 1",
+        "scv_of_wait = 1 / np.where(probability_all_busy.real > 0, probability_all_busy, 1.0)",
         f"{MEAN}/test_open.py",
     ),
     Slip(
         "slipstick_mean_value/features.py",
-        "squares += count * mean * mean * (1 + visit.step.scv)",
-        "squares += count * mean * mean * visit.step.scv",
+        "mean_time * mean_time * (1 + visit.step.scv)",
+        "mean_time * mean_time * visit.step.scv",
         f"{MEAN}/test_features.py {MEAN}/test_promises.py",
     ),
     # simulation
     Slip(
         "slipstick/sim/estimate.py",
-        "t_quantile(level, k - 1) * math.sqrt(inflation * squares * k / (k - 1))",
-        "t_quantile(level, k) * math.sqrt(inflation * squares * k / (k - 1))",
+        "t_quantile(level, batch_count - 1)",
+        "t_quantile(level, batch_count)",
         f"{SIM}/test_intervals.py",
     ),
     Slip(
         "slipstick/sim/estimate.py",
-        "t_quantile(level, k - 1) * math.sqrt(inflation * squares * k / (k - 1))",
-        "t_quantile(level, k - 1) * math.sqrt(inflation * squares)",
+        "squared_residuals * batch_count / (batch_count - 1)",
+        "squared_residuals",
         f"{SIM}/test_intervals.py",
     ),
     Slip(
         "slipstick/sim/estimate.py",
-        "counts[:index].sum() + 0.5 * counts[index]",
-        "counts[:index].sum() + counts[index]",
+        "counts_by_bin[:bin_index].sum() + 0.5 * counts_by_bin[bin_index]",
+        "counts_by_bin[:bin_index].sum() + counts_by_bin[bin_index]",
         f"{SIM}/test_intervals.py",
     ),
     Slip(
         "slipstick/sim/estimate.py",
-        "rest.astype(np.float64) ** 2",
-        "rest.astype(np.float64)",
+        "remaining.astype(np.float64) ** 2",
+        "remaining.astype(np.float64)",
         f"{SIM}/test_intervals.py {SIM}/test_theory.py",
     ),
     Slip(
         "slipstick/sim/second_look.py",
-        "inflation * count * squares / degrees",
-        "inflation * squares / degrees",
+        "inflation * batch_count * squared_residuals / degrees",
+        "inflation * squared_residuals / degrees",
         "tests/method/test_second_road.py tests/sim/test_theory.py",
     ),
     Slip(
         "slipstick/sim/second_look.py",
-        "off > answer.tolerance + half and half <= WIDEST",
-        "off > answer.tolerance and half <= WIDEST",
+        "if difference > expected_time.tolerance + half_width and",
+        "if difference > expected_time.tolerance and",
         "tests/method/test_second_road.py",
     ),
     Slip(
         "slipstick/sim/plan/distributions.py",
-        "_exponential(1.0, stream, count) ** power / math.gamma(1 + power)",
-        "_exponential(1.0, stream, count) ** power",
+        "_exponential(1.0, stream, sample_count) ** exponent / math.gamma(1 + exponent)",
+        "_exponential(1.0, stream, sample_count) ** exponent",
         "tests/test_time_distributions.py",
     ),
     Slip(
         "slipstick/sim/plan/distributions.py",
-        "_normal(stream, count) - variance / 2)",
-        "_normal(stream, count))",
+        "np.exp(deviations - log_variance / 2)",
+        "np.exp(deviations)",
         "tests/test_time_distributions.py",
     ),
     Slip(
@@ -218,14 +218,14 @@ SLIPS = (
     # fits and measurements
     Slip(
         "slipstick_measure/fit/intervals.py",
-        "len(fitted.residuals) / fitted.freedom",
-        "fitted.freedom / len(fitted.residuals)",
+        "len(fitted_formula.residuals) / fitted_formula.freedom",
+        "fitted_formula.freedom / len(fitted_formula.residuals)",
         f"{FIT}/test_bootstrap.py",
     ),
     Slip(
         "slipstick_measure/fit/intervals.py",
-        "far = float(t.ppf((1 + level) / 2, fitted.freedom))",
-        "far = float(t.ppf(level, fitted.freedom))",
+        "float(t.ppf((1 + level) / 2, fitted_formula.freedom))",
+        "float(t.ppf(level, fitted_formula.freedom))",
         f"{FIT}/test_profile.py",
     ),
     Slip(
@@ -248,14 +248,14 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/loads.py",
-        "utilization *= (first.users - 1) / first.users",
-        "utilization *= first.users / (first.users + 1)",
+        "utilization *= (lowest_load.users - 1) / lowest_load.users",
+        "utilization *= lowest_load.users / (lowest_load.users + 1)",
         "tests/measure/test_loads.py",
     ),
     Slip(
         "slipstick_measure/loads.py",
-        "self.users / self.throughput - self.response",
-        "self.users / self.throughput",
+        "difference = cycle_time - self.response",
+        "difference = cycle_time",
         "tests/measure/test_loads.py",
     ),
     Slip(
@@ -266,15 +266,15 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/account.py",
-        "elapsed - busy / point.p - sum(lost.values())",
+        "elapsed - busy / point.p - sum(lost_seconds.values())",
         "elapsed - busy / point.p",
         "tests/measure/test_account.py",
     ),
     # studies and their questions
     Slip(
         "slipstick/study/sweep.py",
-        "numbers = [1.0 / number for number in numbers]",
-        "numbers = [number for number in numbers]",
+        "values = [1.0 / value for value in values]",
+        "values = [value for value in values]",
         f"{STUDY}/test_axes.py",
     ),
     Slip(
@@ -285,20 +285,20 @@ SLIPS = (
     ),
     Slip(
         "slipstick_trends/sample.py",
-        "np.std(each_set, ddof=1)",
-        "np.std(each_set)",
+        "np.std(quantiles_of_sets, ddof=1)",
+        "np.std(quantiles_of_sets)",
         "tests/trends/test_sample.py",
     ),
     Slip(
         "slipstick_questions/seek.py",
-        "fraction = row[at] / (row[at] - row[at + 1])",
-        "fraction = row[at + 1] / (row[at + 1] - row[at])",
+        "fraction = row[index] / (row[index] - row[index + 1])",
+        "fraction = row[index + 1] / (row[index + 1] - row[index])",
         f"{QUESTIONS}/test_seek.py",
     ),
     Slip(
         "slipstick_questions/rank.py",
-        "zero_if_rounding(answer.gradient[first].get(path, 0.0) * value / base)",
-        "zero_if_rounding(answer.gradient[first].get(path, 0.0) / base)",
+        "elasticity_slopes.get(path, 0.0) * value / (base or 1.0)",
+        "elasticity_slopes.get(path, 0.0) / (base or 1.0)",
         f"{QUESTIONS}/test_rank.py",
     ),
     Slip(
@@ -324,6 +324,55 @@ SLIPS = (
         "factor ** int(power or 1), dimension ** int(power or 1)",
         "factor, dimension ** int(power or 1)",
         "tests/test_units.py",
+    ),
+    # of 29 November 2026
+    Slip(
+        "slipstick_measure/fit/growth_bounds.py",
+        "(self.last - self.before) * (1 - 1 / growth)",
+        "(self.last - self.before) * (1 - growth)",
+        f"{FIT}/test_growth_bounds.py",
+    ),
+    Slip(
+        "slipstick_measure/fit/growth_bounds.py",
+        "(1 + cost * pairs_last) / (1 + cost * pairs)",
+        "(1 + cost * pairs) / (1 + cost * pairs_last)",
+        f"{FIT}/test_growth_bounds.py",
+    ),
+    Slip(
+        "slipstick_measure/fit/growth_bounds.py",
+        "(bound(logs + shift, p) - bound(logs - shift, p)) / (2 * step)",
+        "(bound(logs + shift, p) - bound(logs - shift, p)) / step",
+        f"{FIT}/test_growth_bounds.py",
+    ),
+    Slip(
+        "slipstick_measure/fit/growth_bounds.py",
+        "half_distance = (log_last - log_first) / 2",
+        "half_distance = log_last - log_first",
+        f"{FIT}/test_growth_bounds.py",
+    ),
+    Slip(
+        "slipstick_measure/scalability.py",
+        "(second.size / first.size) ** fraction",
+        "(second.size / first.size) * fraction",
+        "tests/measure/test_scalability.py",
+    ),
+    Slip(
+        "slipstick_measure/scalability.py",
+        "(target - low) / (high - low)",
+        "(high - target) / (high - low)",
+        "tests/measure/test_scalability.py",
+    ),
+    Slip(
+        "slipstick_questions/seek.py",
+        "fraction = row[index] / (row[index] - row[index + 1])",
+        "fraction = row[index] / (row[index] + row[index + 1])",
+        f"{QUESTIONS}/test_seek.py tests/study/test_uncertain.py",
+    ),
+    Slip(
+        "slipstick_questions/seek.py",
+        "np.maximum(1.2 * half_widths**2, 2.0)",
+        "np.maximum(1.2 * half_widths, 2.0)",
+        f"{QUESTIONS}/test_seek.py",
     ),
 )
 

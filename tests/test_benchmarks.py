@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.slips import ROOT, SLIPS
 from tests.examples import PART
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -67,3 +68,9 @@ def test_every_program_is_in_the_list_of_measurements() -> None:
     named = {*re.findall(r"`(\w+\.py)`", text), *re.findall(r"^### (\w+\.py)$", text, re.MULTILINE)}
     assert [program for program in PROGRAMS if program not in named] == []
     assert {*LONG} < {*PROGRAMS}
+
+
+def test_the_text_of_each_slip_stands_once_in_its_module() -> None:
+    """A renamed variable in the text would leave the slip, and all after it, untried."""
+    texts = [(slip, (ROOT / "models" / slip.module).read_text()) for slip in SLIPS]
+    assert [slip for slip, text in texts if text.count(slip.before) != 1] == []
