@@ -44,6 +44,15 @@ classes: {high: {arrivals: 20 /s}, low: {arrivals: 30 /s}}
 stations:
   cpu: {discipline: priority, service: {high: 10 ms, low: 15 ms}, priority: {high: 1, low: 2}}
 """,
+    "shifts": """\
+classes: {calls: {arrivals: 20 /s}}
+stations:
+  desk: {service: {calls: 30 ms}, schedule: [{lasts: 5 s, servers: 2}, {lasts: 5 s, servers: 1}]}
+""",
+    "failing": """\
+classes: {calls: {arrivals: 10 /s}}
+stations: {desk: {service: {calls: 20 ms}, breakdown: {every: 5 s, repair: 200 ms}}}
+""",
     "switching": """\
 chains: {jobs: {classes: [read, write], population: 2, reference: [read, disk]}}
 stations: {disk: {discipline: ps, service: {read: 1 s, write: 3 s}}}

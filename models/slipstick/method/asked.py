@@ -31,6 +31,7 @@ from slipstick.vocabulary import (
     CLOSED_FORM,
     DISCIPLINES,
     EXACT,
+    KNOWN_OF_NETWORKS,
     MARKOV_CHAIN,
     METHODS,
     SIMULATION,
@@ -85,7 +86,8 @@ def _state_of_value(
     """Return the state of one value that was asked for."""
     if _has_value(answer, value_name):
         return AskedValue(ANSWERED, answer.method)
-    if value_name.startswith("amount[") and value_name in names_of(model, answer.method):
+    method = BOUNDS if answer.has_only_bounds else answer.method
+    if value_name.startswith("amount[") and value_name in names_of(model, method):
         return _undefined("it is computed from a value that is not in this answer")
     if isinstance(model, QueueingNetwork):
         return _state_in_network(model, answer, value_name)
@@ -212,6 +214,11 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {value_kind}")
     if is_transient(value_name):
         return _undefined(_reason_missing(value_name, answer.notes))
+    if value_kind == "probability" and not _has_chain(model):
+        return _undefined(
+            "only a Markov chain has it, which cannot follow this network, such as its regions, or"
+            " its profiles and schedules"
+        )
     if value_kind == "probability":
         method = MARKOV_CHAIN if answer.method != MARKOV_CHAIN else EXACT
         return AskedValue(
@@ -220,6 +227,16 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
     if answer.has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
     return _undefined("it has no value here")
+
+
+def _has_chain(model: QueueingNetwork) -> bool:
+    """Return whether a Markov chain follows all constructs and arrivals of a network."""
+    unknown_constructs = model.constructs - KNOWN_OF_NETWORKS[MARKOV_CHAIN]
+    has_times = any(
+        getattr(members, "profile", ()) or getattr(members, "trace", ())
+        for members in model.members_by_chain.values()
+    )
+    return not unknown_constructs and not has_times
 
 
 def _reason_missing(value_name: str, notes: Iterable[str]) -> str:
