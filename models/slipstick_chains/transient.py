@@ -239,7 +239,13 @@ def _passage_time(
         )
     if parts:
         return passage_time(chain.start, parts, ends)
-    return float(mean_times(chain, ends).sum().real)
+    mean_time = float(mean_times(chain, ends).sum().real)
+    if mean_time * float(np.bincount(chain.sources, weights=chain.rates.real).max()) > MOST_CHANGES:
+        raise NoAnswerError(
+            f"{station} has {present} customers so seldom that doubles cannot hold the time until"
+            " then; ask for a smaller number, or for probability_at"
+        )
+    return mean_time
 
 
 def _check_station(names: Collection[str], station: str) -> None:
@@ -314,6 +320,10 @@ def _chain_and_lengths(
     )
     return chain, lengths.astype(np.float64)
 
+
+MOST_CHANGES = 1e12
+"""Changes of state in the mean time until a number is present, at most: its relative error is about
+this number times 2^-53, 0.0001."""
 
 FEWEST_FOLLOWED, CHANGE = 8, 1e-6
 """Customers of a stream that a chain follows at first, half as many more each time until no value

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick import Simulation, load, solve
+from slipstick import Simulation, solve
 
 FORKED = """
 activity: 1
@@ -56,7 +56,7 @@ def test_calls_before_and_inside_of_a_fork_have_the_printed_throughput(tmp_path:
     branches = "".join(f"  -\n{indented(BODY.format(name), 4)}" for name in ("b", "c"))
     file.write_text(f"{FORKED}cycle:\n{indented(BODY.format('a'), 0)}- fork:\n{branches}")
     settings = Simulation(seed=45, precision=0.004, events=6_000_000)
-    answer = solve(load(file), method="simulation", simulation=settings)
+    answer = solve(file, method="simulation", simulation=settings)
     throughput = answer.values["throughput"]
     assert throughput.low is not None
     assert throughput.high is not None
@@ -69,5 +69,5 @@ def test_calls_to_both_replicas_have_the_printed_throughput(tmp_path: Path, meth
     """Regression 52: 0.3337 within 0.0042, and 1/3 by hand."""
     file = tmp_path / "replicated.yaml"
     file.write_text(REPLICATED)
-    answer = solve(load(file), method=method, simulation=Simulation(precision=0.01))
+    answer = solve(file, method=method, simulation=Simulation(precision=0.01))
     assert answer["throughput"] == pytest.approx(1 / 3, rel=1e-9 if answer.exact else 0.01)

@@ -128,3 +128,26 @@ def test_profiles_of_different_periods_are_refused() -> None:
         "values before the long run need profiles of one period, but that of a 30 s, that of b 8 "
         "s; write all for the same period"
     )
+
+
+def test_numbers_that_are_hardly_ever_present_are_refused() -> None:
+    """With a load of 0.3 the mean time until 40 are present is 1.7e21 s; solving the equations in
+    doubles gave 8.6e16 s.
+    """
+    rare = network({"web": open_class(0.3)}, {"desk": station(service={"web": 1.0})})
+    with pytest.raises(NoAnswerError) as refused:
+        time_until(rare, "desk", 40)
+    assert str(refused.value) == (
+        "desk has 40 customers so seldom that doubles cannot hold the time until then; ask for a "
+        "smaller number, or for probability_at"
+    )
+    profile = ((3.0, 0.2), (4.0, 0.375))
+    by_parts = network(
+        {"web": open_class(0.3, profile=profile)}, {"desk": station(service={"web": 1.0})}
+    )
+    with pytest.raises(NoAnswerError) as refused:
+        time_until(by_parts, "desk", 40)
+    assert str(refused.value) == (
+        "the number asked for is reached after very many periods of the profile, or never; ask for "
+        "a smaller one, or for probability_at"
+    )
