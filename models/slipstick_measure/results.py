@@ -256,6 +256,11 @@ class LoadedStation:
     scatter: float | None
     missed: float | None
 
+    @property
+    def least_response(self) -> float:
+        """The mean time of a request that waits nowhere [s]."""
+        return self.time_elsewhere + self.service * (1 + self.second)
+
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:

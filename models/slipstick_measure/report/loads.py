@@ -5,12 +5,21 @@ time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from slipstick.late import Array, np
-from slipstick.report.formatting import NOTHING, ascii_only, percent, plain_table, quantity, wrapped
+from slipstick.report.formatting import (
+    NOTHING,
+    ascii_only,
+    percent,
+    plain_decimal,
+    plain_table,
+    quantity,
+    wrapped,
+)
 from slipstick_measure.loads import Demand, LoadTest, beside_tiers, demands, think_time
-from slipstick_measure.results import LoadFitting, PredictedResponse
+from slipstick_measure.results import LoadedStation, LoadFitting, PredictedResponse
 from slipstick_pictures.look import STROKES, axis_title, logarithmic, sheet, titled
 
 if TYPE_CHECKING:
@@ -198,6 +207,7 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     )
     if load_fitting.think is not None:
         lines.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")
+        lines += _busy_users_sentence(load_fitting.think, best, load_fitting.quantile)
     lines += [_prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions]
     if rivals:
         saturation = sorted(station.saturates for station in load_fitting.stations)
@@ -207,6 +217,20 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
             f" {quantity(saturation[-1], '1/s')}."
         )
     return [*lines, *_overload_sentences(load_fitting)]
+
+
+def _busy_users_sentence(think: float, station: LoadedStation, quantile: float | None) -> list[str]:
+    """Say how many users keep the station busy if none waits: where the asymptotic bounds of the
+    throughput, N / (Z + R) and the rate of saturation, meet. Empty if means are unknown.
+    """
+    users = (max(think, 0.0) + station.least_response) * station.saturates
+    if quantile is not None or not isfinite(users):
+        return []
+    sentence = (
+        f"More than about {plain_decimal(max(users, 1.0), 2)} users bring little throughput: so"
+        " many keep the station busy if none of them waits."
+    )
+    return [sentence]
 
 
 def _statistic_text(fitting: LoadFitting) -> str:
