@@ -219,3 +219,23 @@ def test_a_breaker_is_read_from_a_file_and_written_as_one(tmp_path: Path) -> Non
     with pytest.raises(SpecError) as raised:
         load(file)
     assert "{breakers: {NAME: {breaker: 5, open: 30 s, stations: [STATION]}}}" in str(raised.value)
+
+
+def test_words_of_others_are_answered_with_those_of_a_breaker(tmp_path: Path) -> None:
+    file = tmp_path / "guarded.yaml"
+    file.write_text(
+        "queueing-network: 1\nclasses: {calls: {arrivals: 8 /s}}\n"
+        "stations: {desk: {service: {calls: 100 ms}, timeout: {calls: 1 s}}}\n"
+        "breakers: {guard: {failures: 5, window: 20, open: 30 s, stations: [desk]}}\n"
+    )
+    with pytest.raises(SpecError) as raised:
+        load(file)
+    assert "breakers.guard.failures: unknown key; write breaker" in str(raised.value)
+    assert "breakers.guard.window: unknown key; write of" in str(raised.value)
+    file.write_text(
+        "activity: 1\npopulation: {processors: 3, think_time: 1 s}\n"
+        "cycle: [{name: work, delay: 1 s}]\n"
+    )
+    with pytest.raises(SpecError) as raised:
+        load(file)
+    assert "thinking is a step of the cycle: {name: think, delay: 1 s, scv: 1}" in str(raised.value)

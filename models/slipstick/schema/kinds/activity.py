@@ -1548,6 +1548,12 @@ class BreakerSpec(ResourceSpec):
     trials, and closes if all of them succeed.
     """
 
+    hints: ClassVar[Mapping[str, str]] = {
+        **ResourceSpec.hints,
+        **dict.fromkeys(("failures", "threshold"), "write breaker"),
+        **dict.fromkeys(("window", "calls"), "write of"),
+    }
+
     breaker: CallNumber = Field(
         description=(
             "number of failed tries that opens the breaker: in a row, or among the last tries if of"
@@ -1750,6 +1756,10 @@ class GroupSpec(ArrivingSpec):
 
 class PopulationSpec(ArrivingSpec):
     """The population of an activity: processors, arrivals or phases."""
+
+    hints: ClassVar[Mapping[str, str]] = {
+        "think_time": "thinking is a step of the cycle: {name: think, delay: 1 s, scv: 1}"
+    }
 
     processors: Items | None = Field(None, description="number of processors that repeat the cycle")
     arrivals: ArrivalRate | None = Field(
