@@ -58,17 +58,19 @@ def predicted(row: dict[str, Any], counts: Counts, network: str = "fast-ethernet
 
 
 def fitted_steps(error: Callable[[int], float], start: int) -> Iterator[tuple[int, float]]:
-    """Yield numbers of steps and their errors, by secants, until the next one is known."""
-    found: dict[int, float] = {}
-    tried = [start, 2 * start]
-    while tried[-1] not in found:
-        for each in tried:
-            if each not in found:
-                found[each] = error(each)
-                yield each, found[each]
-        one, other = sorted(found, key=lambda each: abs(found[each]))[:2]
-        slope = (found[other] - found[one]) / (other - one)
-        tried = [max(1, round(one - found[one] / slope))]
+    """Yield numbers of steps with their errors; the secant method proposes the next number, and the
+    search ends when it proposes one that was tried.
+    """
+    error_by_count: dict[int, float] = {}
+    counts = [start, 2 * start]
+    while counts[-1] not in error_by_count:
+        for count in counts:
+            if count not in error_by_count:
+                error_by_count[count] = error(count)
+                yield count, error_by_count[count]
+        best, second = sorted(error_by_count, key=lambda count: abs(error_by_count[count]))[:2]
+        slope = (error_by_count[second] - error_by_count[best]) / (second - best)
+        counts = [max(1, round(best - error_by_count[best] / slope))]
 
 
 def main() -> None:

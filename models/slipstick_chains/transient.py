@@ -283,7 +283,7 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
 
 
 def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNetwork | Model:
-    """Return the model whose chain is followed: a network with a backlog or a profile as an
+    """Return the model whose chain is followed; a network with a backlog or a profile becomes an
     activity.
     """
     followed = model

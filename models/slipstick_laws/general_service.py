@@ -465,7 +465,7 @@ _TWO = (1.0, 0.5, 1.0, 1.0, 1.0, 0.25)
 
 PRIORITY_HIGH_WAITING = Law(
     name="mg1-priority-high-waiting-time",
-    title="Waiting time of the upper of two classes at a server with priority, without preemption",
+    title="Waiting time of the higher of two priority classes at a server, without preemption",
     gives=WAIT,
     symbols=(*_HIGH, *_LOW),
     equation=_upper_class_waiting_time,
@@ -479,7 +479,7 @@ PRIORITY_HIGH_WAITING = Law(
 
 PRIORITY_LOW_WAITING = Law(
     name="mg1-priority-low-waiting-time",
-    title="Waiting time of the lower of two classes at a server with priority, without preemption",
+    title="Waiting time of the lower of two priority classes at a server, without preemption",
     gives=WAIT,
     symbols=(*_HIGH, *_LOW),
     equation=_lower_class_waiting_time,
@@ -493,7 +493,7 @@ PRIORITY_LOW_WAITING = Law(
 
 PREEMPTIVE_LOW_RESPONSE = Law(
     name="mg1-preemptive-low-response-time",
-    title="Response time of the lower of two classes at a server with preemptive-resume priority",
+    title="Response time of the lower of two preemptive-resume priority classes at a server",
     gives=RESPONSE,
     symbols=(*_HIGH, *_LOW),
     equation=_lower_class_response_time,

@@ -938,9 +938,9 @@ def _with_band(
     years: Array,
     ends: tuple[float, float],
 ) -> Change:
-    """Return a change with the band of the first change in the same direction in each draw, widened
-    by the interval of the change itself. It has no band if a draw has no answer in a requested
-    year, or if the requested years alone do not show the change.
+    """Return a change with its band of years: in each draw the first change in the same direction
+    counts, and the interval of the change itself widens the band. There is no band if a draw has no
+    answer in a requested year, or if the requested years alone do not show the change.
     """
     if margins is None or not np.isfinite(margins).all() or not np.isfinite(stated_margins).all():
         return change

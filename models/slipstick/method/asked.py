@@ -172,7 +172,7 @@ def _refers_to_lock(model: Model, value_name: str) -> bool:
 
 
 def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -> AskedValue:
-    """Return the state of a value that an answer for a queueing network does not have."""
+    """Return why the answer of a queueing network lacks a value."""
     value_kind, _, name_arguments = value_name.partition("[")
     class_or_station_name, _, station_name = name_arguments.removesuffix("]").partition(",")
     station = model.stations.get(station_name) or model.stations.get(class_or_station_name)

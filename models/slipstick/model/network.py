@@ -311,12 +311,12 @@ class QueueingNetwork:
     Parameters
     ----------
     name : name of the network in answers
-    classes : the customers of each class whose customers never change class
+    classes : the customers of each class that is in no chain
     stations : the stations by name
     chains : groups of classes between which customers change, by name
     routing : the routes of the classes in chains
-    left_out : features that were lost at an import, by name, each with its effect; no answer is
-        exact then
+    left_out : features that were lost at an import, by name, each with its effect; answers with
+        such losses are not exact
     amounts : plain numbers that follow from the values of an answer, such as a cost, by name. Each
         is a dimensionless expression of parameters and of `slipstick.model.amounts.answer_value`
     regions : groups of stations with a common limit on the number of customers, by name

@@ -37,8 +37,8 @@ class Loop:
 
     Parameters
     ----------
-    iterations : number of iterations, or the work of each iteration as a number of units. The work
-        is a list, or the output of a generator
+    iterations : number of iterations; or a list, or a generator, with the work of each iteration in
+        units
     chunk : number of iterations in a task; the last task may have fewer
 
     >>> Loop(7, 3).problems()

@@ -497,8 +497,8 @@ class ParallelWork:
 def _worker_count_at(
     resource_name: str, requests: Array, processors: Array | float, servers: Array | float
 ) -> Array:
-    """Return how many of the requests of all processors can be under way at a resource, or without
-    one [1].
+    """Return how many requests of all processors can be served at the same time at a resource; of
+    work that needs no resource, as many as there are processors [1].
     """
     if resource_name == PROCESSORS:
         # The others of a processor that is alone are outside the model.

@@ -729,7 +729,7 @@ _GATLING_COMMA = re.compile(r"(?m)^(> [^|\n]*?[0-9]),([0-9]+ +\(OK=)")
 
 
 def _read_gatling(reading: Reading) -> LoadRow:
-    """Read the end of Gatling's output [ms]: all requests, those that failed among them.
+    """Read the summary at the end of Gatling's output [ms]; it includes failed requests.
 
     Where it prints no bars, numbers are not grouped: a comma is that of a language.
     """

@@ -59,7 +59,7 @@ _VERSION = re.compile(r"(_v[0-9]+)?(_pt(sz|ds))?$")
 
 
 class _CallTable(NamedTuple):
-    """A table of calls of threads, and its column of the name."""
+    """A table of the calls that threads made, and the name of its column of names."""
 
     table: str
     name: str

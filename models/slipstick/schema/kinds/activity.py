@@ -657,7 +657,7 @@ class HedgeSpec(ItemSpec):
 
 
 class ReplySpec(ItemSpec):
-    """The point at which a processor leaves a hold early, while the rest of the body continues."""
+    """The point from which a processor continues while the body of a hold keeps the resource."""
 
     reply: Label = Field(
         description=(
@@ -1891,7 +1891,7 @@ class ActivityReader:
 
     Attributes
     ----------
-    estimates : what of the machine is taken in the mean, in words; no answer is exact then
+    estimates : what of the machine is taken in the mean, in words; answers are then not exact
     """
 
     def __init__(self, name: str, spec: ActivitySpec, quantity_reader: QuantityReader) -> None:
