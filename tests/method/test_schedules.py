@@ -317,8 +317,12 @@ def test_a_breakdown_and_a_schedule_of_an_activity_exclude_each_other() -> None:
     workers = (1, delay(3.0, name="think") >> service("desk", 1.0, name="work"))
     model = grouped_model({"workers": workers, "visits": stream})
     breakdown = {"desk": (Parameter("up", TIME, 100.0), Parameter("down", TIME, 1.0))}
-    with pytest.raises(ModelError, match="desk has a schedule and a breakdown"):
+    with pytest.raises(ModelError) as raised:
         model_with_schedules(model_with_breakdowns(model, breakdown), {"desk": SCHEDULE})
+    assert str(raised.value) == (
+        "desk has a schedule and a breakdown: servers off duty would fail in place of those on "
+        "duty; leave one of them out"
+    )
 
 
 def test_patience_keeps_a_desk_with_shifts_from_saturation() -> None:
