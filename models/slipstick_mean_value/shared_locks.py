@@ -408,7 +408,7 @@ def reader_writer_chain(order: str, customers: int, most_readers: int) -> Markov
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
 
 
-class _Change(NamedTuple):
+class _LockTransition(NamedTuple):
     """Transitions of one kind.
 
     Attributes
@@ -430,7 +430,7 @@ class _Change(NamedTuple):
 
 def _fair_transitions(
     state: Array, customers: int, most_readers: int, _: bool
-) -> Iterator[_Change]:
+) -> Iterator[_LockTransition]:
     """Yield the transitions of a fair lock. Whether a request that waits is to read or to write is
     drawn when it comes to the front.
     """
@@ -439,56 +439,72 @@ def _fair_transitions(
     yield from _ends_of_fair_reads(state, most_readers)
 
 
-def _arrivals_at_fair_lock(state: Array, customers: int, most_readers: int) -> Iterator[_Change]:
+def _arrivals_at_fair_lock(
+    state: Array, customers: int, most_readers: int
+) -> Iterator[_LockTransition]:
     readers, writers, _none, waiting = state
     thinking = customers - readers - writers - waiting
     can_arrive = thinking > 0
     is_free = (writers == 0) & (waiting == 0) & (readers < most_readers)
     can_enter = can_arrive & is_free
-    yield _Change(can_enter, (readers + 1, 0, 0, 0), thinking, _ARRIVAL, reads_drawn=1)
-    yield _Change(can_enter & (readers == 0), (0, 1, 0, 0), thinking, _ARRIVAL, writes_drawn=1)
-    yield _Change(can_enter & (readers > 0), (readers, 0, 0, 1), thinking, _ARRIVAL, writes_drawn=1)
-    yield _Change(can_arrive & ~is_free, (readers, writers, 0, waiting + 1), thinking, _ARRIVAL)
+    yield _LockTransition(can_enter, (readers + 1, 0, 0, 0), thinking, _ARRIVAL, reads_drawn=1)
+    yield _LockTransition(
+        can_enter & (readers == 0), (0, 1, 0, 0), thinking, _ARRIVAL, writes_drawn=1
+    )
+    yield _LockTransition(
+        can_enter & (readers > 0), (readers, 0, 0, 1), thinking, _ARRIVAL, writes_drawn=1
+    )
+    yield _LockTransition(
+        can_arrive & ~is_free, (readers, writers, 0, waiting + 1), thinking, _ARRIVAL
+    )
 
 
-def _ends_of_fair_writes(state: Array, customers: int, most_readers: int) -> Iterator[_Change]:
+def _ends_of_fair_writes(
+    state: Array, customers: int, most_readers: int
+) -> Iterator[_LockTransition]:
     _readers, writers, _none, waiting = state
     is_writing = writers == 1
-    yield _Change(is_writing & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, writes_drawn=1)
+    yield _LockTransition(
+        is_writing & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, writes_drawn=1
+    )
     for entering in range(min(customers, most_readers) + 1):
         if entering == most_readers:
             target = (entering, 0, 0, waiting - entering)
-            yield _Change(is_writing & (waiting >= entering), target, 1, _WRITER, 0, entering)
+            yield _LockTransition(
+                is_writing & (waiting >= entering), target, 1, _WRITER, 0, entering
+            )
             continue
         all_enter = is_writing & (waiting == entering)
-        yield _Change(all_enter, (entering, 0, 0, 0), 1, _WRITER, 0, entering)
+        yield _LockTransition(all_enter, (entering, 0, 0, 0), 1, _WRITER, 0, entering)
         if entering:
             # The next request is to write, so that no reader enters behind it.
             target = (entering, 0, 0, waiting - entering)
-            yield _Change(is_writing & (waiting > entering), target, 1, _WRITER, 1, entering)
+            yield _LockTransition(
+                is_writing & (waiting > entering), target, 1, _WRITER, 1, entering
+            )
 
 
-def _ends_of_fair_reads(state: Array, most_readers: int) -> Iterator[_Change]:
+def _ends_of_fair_reads(state: Array, most_readers: int) -> Iterator[_LockTransition]:
     readers, _writers, _none, waiting = state
     is_reading = readers > 0
     has_waiting = waiting > 0
     is_last = readers == 1
     writer_enters = (0, 1, 0, waiting - 1)
     reader_leaves = (readers - 1, 0, 0, waiting)
-    yield _Change(is_reading & ~has_waiting, (readers - 1, 0, 0, 0), readers, _READER)
+    yield _LockTransition(is_reading & ~has_waiting, (readers - 1, 0, 0, 0), readers, _READER)
     is_full = (readers == most_readers) & has_waiting
     # A reader that leaves a lock which is not full leaves one at whose front a writer waits.
     writer_waits = is_reading & has_waiting & ~is_full
-    yield _Change(writer_waits & is_last, writer_enters, readers, _LAST_READERS)
-    yield _Change(writer_waits & (readers > 1), reader_leaves, readers, _LAST_READERS)
-    yield _Change(is_full, (readers, 0, 0, waiting - 1), readers, _READER, reads_drawn=1)
-    yield _Change(is_full & is_last, writer_enters, readers, _READER, writes_drawn=1)
-    yield _Change(is_full & (readers > 1), reader_leaves, readers, _READER, writes_drawn=1)
+    yield _LockTransition(writer_waits & is_last, writer_enters, readers, _LAST_READERS)
+    yield _LockTransition(writer_waits & (readers > 1), reader_leaves, readers, _LAST_READERS)
+    yield _LockTransition(is_full, (readers, 0, 0, waiting - 1), readers, _READER, reads_drawn=1)
+    yield _LockTransition(is_full & is_last, writer_enters, readers, _READER, writes_drawn=1)
+    yield _LockTransition(is_full & (readers > 1), reader_leaves, readers, _READER, writes_drawn=1)
 
 
 def _ranked_transitions(
     state: Array, customers: int, most_readers: int, readers_first: bool
-) -> Iterator[_Change]:
+) -> Iterator[_LockTransition]:
     """Yield the transitions of a lock that serves readers first, or writers first."""
     readers, writers, readers_waiting, writers_waiting = state
     thinking = customers - state.sum(axis=0)
@@ -499,10 +515,12 @@ def _ranked_transitions(
     with_reader = (readers, writers, readers_waiting + 1, writers_waiting)
     with_writer = (readers, writers, readers_waiting, writers_waiting + 1)
     reader_enters = (readers + 1, 0, *waiting)
-    yield _Change(can_arrive & can_enter, reader_enters, thinking, _ARRIVAL, reads_drawn=1)
-    yield _Change(can_arrive & ~can_enter, with_reader, thinking, _ARRIVAL, reads_drawn=1)
-    yield _Change(can_arrive & is_empty, (0, 1, *waiting), thinking, _ARRIVAL, writes_drawn=1)
-    yield _Change(can_arrive & ~is_empty, with_writer, thinking, _ARRIVAL, writes_drawn=1)
+    yield _LockTransition(can_arrive & can_enter, reader_enters, thinking, _ARRIVAL, reads_drawn=1)
+    yield _LockTransition(can_arrive & ~can_enter, with_reader, thinking, _ARRIVAL, reads_drawn=1)
+    yield _LockTransition(
+        can_arrive & is_empty, (0, 1, *waiting), thinking, _ARRIVAL, writes_drawn=1
+    )
+    yield _LockTransition(can_arrive & ~is_empty, with_writer, thinking, _ARRIVAL, writes_drawn=1)
     remaining_readers = np.maximum(readers - 1, 0)
     entering = np.minimum(readers_waiting, most_readers - remaining_readers)
     if not readers_first:
@@ -514,7 +532,7 @@ def _ranked_transitions(
         readers_waiting - entering,
         writers_waiting - writer_enters,
     )
-    yield _Change(writers == 1, next_state, 1, _WRITER)
+    yield _LockTransition(writers == 1, next_state, 1, _WRITER)
     is_last_read = (readers > 0) & (writers_waiting > 0) & (not readers_first)
-    yield _Change(is_last_read, next_state, readers, _LAST_READERS)
-    yield _Change((readers > 0) & ~is_last_read, next_state, readers, _READER)
+    yield _LockTransition(is_last_read, next_state, readers, _LAST_READERS)
+    yield _LockTransition((readers > 0) & ~is_last_read, next_state, readers, _READER)
