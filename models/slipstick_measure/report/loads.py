@@ -220,8 +220,9 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
 
 
 def _busy_users_sentence(think: float, station: LoadedStation, quantile: float | None) -> list[str]:
-    """Say how many users keep the station busy if none waits: where the asymptotic bounds of the
-    throughput, N / (Z + R) and the rate of saturation, meet. Empty if means are unknown.
+    """Return how many users keep the station busy if none waits, in words: where the asymptotic
+    bounds of the throughput, N / (Z + R) and the rate of saturation, meet. Empty if means are
+    unknown.
     """
     users = (max(think, 0.0) + station.least_response) * station.saturates
     if quantile is not None or not isfinite(users):
