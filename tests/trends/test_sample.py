@@ -10,7 +10,7 @@ from scipy import stats
 
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
-from slipstick_trends.sample import SampleResult, SampleStudy
+from slipstick_trends.sample import SampleResult, SampleStudy, _quantiles
 from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 
@@ -203,3 +203,10 @@ def test_a_picture_of_no_sample_is_refused(folder: Path) -> None:
         SpecError, match="this picture shows sample, which the study does not ask for"
     ):
         check_file(Path("study.yaml"))
+
+
+def test_the_interval_of_a_quantile_is_that_of_a_mean_of_eight_sets() -> None:
+    medians = np.arange(8.0)
+    middle, low, high = _quantiles(np.repeat(medians, 5), 0.9)[0.5]
+    half_width = stats.t.ppf(0.975, 7) * stats.sem(medians)
+    assert (low, high) == pytest.approx((middle - half_width, middle + half_width))
