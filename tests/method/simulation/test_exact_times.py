@@ -1,8 +1,10 @@
 """Simulations in which nothing is random: which answers are called exact."""
 
+from pathlib import Path
+
 import pytest
 
-from slipstick import Simulation, Station, open_model, service, solve
+from slipstick import Simulation, Station, load, open_model, service, solve
 from slipstick.model.system import ArrivalPattern
 from slipstick.vocabulary import SIMULATION
 
@@ -35,3 +37,21 @@ def test_all_values_of_an_exact_run_are_points() -> None:
     assert answer.exact
     assert answer["time"] == pytest.approx(1.0, rel=1e-9)
     assert answer["throughput"] == pytest.approx(0.7, rel=1e-9)
+
+
+def test_a_closed_group_of_constant_cycles_has_an_exact_throughput(tmp_path: Path) -> None:
+    """The second group counts no whole number of cycles in the time of the first one's, so that
+    the count is an estimate; N members that each take T go round N / T times a second.
+    """
+    file = tmp_path / "groups.yaml"
+    file.write_text(
+        "activity: 1\nresources: {cpu: {servers: 3}}\ngroups:\n"
+        "  first: {processors: 1, cycle: [{name: serve, service: cpu, time: 1 ms}]}\n"
+        "  second: {processors: 2, cycle: [{name: write, service: cpu, time: 0.7785 ms}]}\n"
+    )
+    answer = solve(load(str(file)), method=SIMULATION, simulation=SHORT)
+    assert answer.exact
+    for name, rate in (("first", 1000.0), ("second", 2 / 0.7785e-3)):
+        throughput = answer.values[f"throughput[{name}]"]
+        assert throughput.value == pytest.approx(rate, rel=1e-9)
+        assert throughput.ends == (throughput.value, throughput.value)

@@ -68,7 +68,7 @@ def value_of_estimate(estimate: Estimate, unit: str) -> Value:
     estimate : of something that is never negative
     unit : its base unit
     """
-    if estimate.half_width <= ROUNDING * abs(estimate.mean):
+    if _is_point(estimate):
         return Value(estimate.mean, unit, estimate.mean, estimate.mean)
     # A wait or a use cannot be below nothing, however wide its interval.
     low = None if estimate.low is None else min(max(estimate.low, 0.0), estimate.mean)
@@ -444,12 +444,7 @@ def _solution(
     # is still an estimate.
     rates = [estimates[name] for name in estimates if name.partition("[")[0] == "throughput"]
     is_exact = np.array(
-        [
-            not flat_model.plan.is_random
-            and all(
-                estimate.half_width <= ROUNDING * estimate.mean for estimate in (mean_time, *rates)
-            )
-        ]
+        [not flat_model.plan.is_random and all(map(_is_point, (mean_time, *rates)))]
     )
     execution_times = {
         value_name: np.array([execution_time])
@@ -764,15 +759,7 @@ def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict
         elapsed_weights = layout.column(layout.time)
         estimates["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed_weights)
     elif first_time.mean > 0:
-        # Members that are never away go round N / T times a second: Little's law on the whole
-        # system.
-        processors = flat_model.population
-        # The reciprocal turns the ends of the interval around.
-        low, high = (
-            None if interval_end is None or interval_end <= 0 else processors / interval_end
-            for interval_end in (first_time.high, first_time.low)
-        )
-        estimates["throughput"] = Estimate(processors / first_time.mean, low, high)
+        estimates["throughput"] = _throughput_of_members(flat_model.population, first_time)
     if model.population.groups and model.population.groups[0].name:
         group_by_name = {group.name: group for group in model.population.groups}
         for group_index, plan_group in enumerate(result.plan.groups):
@@ -781,8 +768,14 @@ def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict
                 result.cycle_time(group_index) if group_thinks else result.mean_time(group_index)
             )
             estimates[f"time[{plan_group.name}]"] = mean_time
-            estimates[f"throughput[{plan_group.name}]"] = result.ratio(
-                layout.column(layout.cycles[group_index]), layout.column(layout.time)
+            # Cycles of constant time repeat without end; their count in a run is an estimate.
+            is_constant = mean_time.mean > 0 and _is_point(mean_time)
+            estimates[f"throughput[{plan_group.name}]"] = (
+                _throughput_of_members(len(plan_group.starts), mean_time)
+                if plan_group.kind == "closed" and is_constant
+                else result.ratio(
+                    layout.column(layout.cycles[group_index]), layout.column(layout.time)
+                )
             )
     if not has_thinking:
         quantiles = {
@@ -790,6 +783,23 @@ def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict
         }
         estimates.update(quantiles)
     return {**estimates, **dict(_response_estimates(model, flat_model, result))}
+
+
+def _throughput_of_members(members: float, time: Estimate) -> Estimate:
+    """Return the cycles of members that are never away, N / T [1/s]: Little's law on the whole
+    system.
+    """
+    # The reciprocal turns the ends of the interval around.
+    low, high = (
+        None if interval_end is None or interval_end <= 0 else members / interval_end
+        for interval_end in (time.high, time.low)
+    )
+    return Estimate(members / time.mean, low, high)
+
+
+def _is_point(estimate: Estimate) -> bool:
+    """Return whether the interval of an estimate has no width but that of rounding."""
+    return estimate.half_width <= ROUNDING * abs(estimate.mean)
 
 
 def _efficiency_estimates(
