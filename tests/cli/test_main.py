@@ -259,6 +259,25 @@ WRONG = [
     (["check"], "command line: Missing argument 'SPECS...'."),
     (["solv"], "command line: No such command 'solv'."),
     (["solve", "x", "--sett", "a=1"], "command line: No such option"),
+    (
+        ["solve", "lock-and-bus", "--method", "exact"],
+        "command line: there is no option --method; write --with METHOD",
+    ),
+    (
+        ["solve", "lock-and-bus", "--sweep", "a=1..4"],
+        (
+            "command line: there is no option --sweep; several values of a setting are a study:"
+            " write its axes under vary, and slipstick run STUDY"
+        ),
+    ),
+    (
+        ["solve", "lock-and-bus", "--with", "mva"],
+        "command line: there is no method 'mva'; write mean-value",
+    ),
+    (
+        ["solve", "central-server", "--with", "mva"],
+        "command line: there is no method 'mva'; write exact",
+    ),
 ]
 
 

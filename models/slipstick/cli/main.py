@@ -755,6 +755,24 @@ for _command_of_catalogue in (list_, show, new, check, schema, glossary, counts,
 cli.commands = cast("dict[str, click.Command]", Registry("slipstick.commands", cli.commands))
 
 
+_OPTIONS_MEANT = {
+    "--method": "write --with METHOD",
+    **dict.fromkeys(
+        ("--sweep", "--axis", "--vary", "--axes"),
+        "several values of a setting are a study: write its axes under vary, and slipstick run"
+        " STUDY",
+    ),
+}
+"""What to write in place of options that other tools have, and that no name here is close to."""
+
+
+def _usage_message(error: click.ClickException) -> str:
+    """Return the message of a wrong command line, with the option that was meant if it is known."""
+    if isinstance(error, click.NoSuchOption) and error.option_name in _OPTIONS_MEANT:
+        return f"there is no option {error.option_name}; {_OPTIONS_MEANT[error.option_name]}"
+    return error.format_message()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status: 0 done, 1 no answer, 2 wrong input, 130
     interrupted.
@@ -773,7 +791,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.ClickException as error:
         return _print_problems(
-            [Problem(COMMAND_LINE, 1, 1, "", error.format_message())], arguments, error
+            [Problem(COMMAND_LINE, 1, 1, "", _usage_message(error))], arguments, error
         )
     except SpecError as error:
         return _print_problems(error.problems, arguments, error)
@@ -924,11 +942,8 @@ def _print_problems(problems: Sequence[Problem], arguments: Sequence[str], error
     if "--json" in arguments:
         click.echo(json.dumps({"problems": plain_problems(problems)}))
     else:
-        echo(
-            "error:"
-            f" {error.format_message() if isinstance(error, click.ClickException) else error}",
-            err=True,
-        )
+        message = _usage_message(error) if isinstance(error, click.ClickException) else error
+        echo(f"error: {message}", err=True)
     return WRONG_INPUT
 
 

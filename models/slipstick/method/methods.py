@@ -38,10 +38,12 @@ from slipstick.vocabulary import (
     BEST,
     BOUNDS,
     CLOSED_FORM,
+    EXACT,
     KNOWN,
     KNOWN_OF_NETWORKS,
     LAW,
     LINEARIZER,
+    MEAN_VALUE,
     METHODS,
     METHODS_ADDED,
     NETWORK,
@@ -519,5 +521,11 @@ def _known_method(model_kind: str, method_name: str | None) -> str | None:
             if other_subjects
             else ""
         )
+        meant_method = _METHODS_MEANT.get(method_name, {}).get(model_kind)
+        hint = f"; write {meant_method}" if meant_method else hint
         raise UnknownNameError("method", str(method_name)[:100], method_names, hint)
     return method_name
+
+
+_METHODS_MEANT = {"mva": {ACTIVITY: MEAN_VALUE, NETWORK: EXACT}}
+"""Methods by what the field calls them, by the kind of model."""
