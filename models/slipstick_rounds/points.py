@@ -494,15 +494,13 @@ def round_time_at(points: Sequence[PointNumbers]) -> Duration:
 _WHOLE = "a whole number of at least 1"
 _ABOVE = "more than 0"
 _LEAST = "at least 0"
-_ROOM = "more than 0, beside what else it holds"
-
 _RULES = {
     "population": ("the number of customers", _WHOLE),
     "visits": ("the number of visits of a customer", _WHOLE),
     "places": ("the number of places", _WHOLE),
     "arrivals": ("the rate of arrivals", _ABOVE),
     "budget": ("the budget of a round", _ABOVE),
-    "memory": ("the memory of the server for customers", _ROOM),
+    "memory": ("the memory of the server for customers", _ABOVE),
     "work": ("the work", _ABOVE),
     "least": ("the least work", _ABOVE),
     "piece": ("the piece of a round", _ABOVE),
@@ -528,6 +526,11 @@ def _reason_invalid(
     for name, number in numbers.items():
         phase, _, key = name.rpartition(".")
         meaning, rule = _RULES[key]
+        if key == "memory" and number <= 0:
+            return (
+                "the server has no memory left for customers: what else it holds needs"
+                f" {-number:,.6g} units more than its memory; give it more memory"
+            )
         if not (math.isfinite(number) and _meets_rule(number, rule)):
             phase_suffix = f" of phase {phase}" if phase else ""
             return f"{meaning}{phase_suffix} is {number:,.6g}: give {rule}"

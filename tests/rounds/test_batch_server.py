@@ -606,8 +606,8 @@ NO_SERVER = [
     (
         {"memory": "100 - 2100"},
         (
-            "the memory of the server for customers is -2,000: give more than 0, beside what else "
-            "it holds"
+            "the server has no memory left for customers: what else it holds needs 2,000 units more"
+            " than its memory; give it more memory"
         ),
     ),
     ({"batching_delay": "0 * fixed - fixed"}, "the batching delay is -0.008: give at least 0"),
