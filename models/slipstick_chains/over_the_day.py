@@ -33,7 +33,7 @@ LARGEST_RESIDUAL = 1e-10
 """Of the equations for the time in all periods together, as a part of their right side."""
 
 
-class Part(NamedTuple):
+class DayPart(NamedTuple):
     """A part of a period: how long it lasts [s], and the rates of the chain in it [1/s]."""
 
     duration: float
@@ -88,7 +88,7 @@ def with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
 
 def parts_of_period(
     chain: MarkovChain, faster_chains: Mapping[str, MarkovChain], profiles: Mapping[str, Profile]
-) -> list[Part]:
+) -> list[DayPart]:
     """Return the parts of a period, in each of which all streams have constant rates.
 
     Parameters
@@ -110,7 +110,7 @@ def parts_of_period(
         rates = generator
         for name, profile in profiles.items():
             rates = rates + (_factor_at((start + end) / 2, profile) - 1) * change_by_stream[name]
-        parts.append(Part(end - start, csr_array(rates)))
+        parts.append(DayPart(end - start, csr_array(rates)))
     return parts
 
 
@@ -129,7 +129,7 @@ def _factor_at(time: float, profile: Profile) -> float:
 
 
 def probabilities_at(
-    start: Array, parts: Sequence[Part], times: Sequence[float], error: float = 1e-10
+    start: Array, parts: Sequence[DayPart], times: Sequence[float], error: float = 1e-10
 ) -> Array:
     """Return the probability of each state at some times after the start of a period [1] [times,
     states]; see `slipstick_chains.uniformization.transient`.
@@ -167,7 +167,7 @@ def probabilities_at(
     return np.array([by_time[time] for time in times_asked.tolist()])
 
 
-def _check_ticks(parts: Sequence[Part], periods: float) -> None:
+def _check_ticks(parts: Sequence[DayPart], periods: float) -> None:
     """Raise NoAnswerError if uniformization over some periods costs too much."""
     ticks = periods * sum(part.duration * _step_of(part)[1] for part in parts)
     steps = ticks * (2000 + max(part.generator.nnz for part in parts))
@@ -179,13 +179,13 @@ def _check_ticks(parts: Sequence[Part], periods: float) -> None:
     )
 
 
-def _step_of(part: Part) -> tuple[csr_array, float]:
+def _step_of(part: DayPart) -> tuple[csr_array, float]:
     """Return the transposed rates of a part, and the rate at which the clock ticks [1/s]."""
     rate = float(-part.generator.diagonal().real.min(initial=0.0))
     return sparse.csr_array(part.generator.T), rate
 
 
-def passage_time(start: Array, parts: Sequence[Part], ends: NDArray[np.int64]) -> float:
+def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]) -> float:
     """Return the mean time from the start of a period until a chain first reaches one of some
     states [s].
 

@@ -41,7 +41,7 @@ from slipstick.vocabulary import (
 )
 from slipstick_chains.activity_chain import ChainFromStart, chain_from_start, phases_given
 from slipstick_chains.over_the_day import (
-    Part,
+    DayPart,
     parts_of_period,
     passage_time,
     probabilities_at,
@@ -148,7 +148,10 @@ def _probabilities(name: str, lengths: Array, probabilities_by_time: Array) -> C
 
 
 def _columns_of_activity(
-    chain: MarkovChain, present: Mapping[str, Array], parts: Sequence[Part], times: Sequence[float]
+    chain: MarkovChain,
+    present: Mapping[str, Array],
+    parts: Sequence[DayPart],
+    times: Sequence[float],
 ) -> Columns:
     """Return expected queue lengths and probabilities by resource [times]."""
     if parts:
@@ -228,7 +231,7 @@ def _passage_time(
     lengths: Array | None,
     station: str,
     present: int,
-    parts: Sequence[Part] = (),
+    parts: Sequence[DayPart] = (),
 ) -> float:
     """Return the mean time until a number of customers is first present at a station [s]."""
     lengths = np.zeros(chain.size) if lengths is None else lengths
@@ -337,7 +340,7 @@ def _activity_chains(
     limit: float | None,
     backlog: int,
     fewest: int = 0,
-) -> Iterator[tuple[MarkovChain, dict[str, Array], list[Part]]]:
+) -> Iterator[tuple[MarkovChain, dict[str, Array], list[DayPart]]]:
     """Yield the chain of an activity, the number at each resource [1] [states], and the parts of a
     period, of which there are none without a profile; where streams come, chains that follow more
     and more of their customers.

@@ -97,7 +97,7 @@ class MeasuredRows:
     def agrees_on_speedup(self, largest: float) -> bool:
         """Return whether no row contradicts a law's largest speed-up."""
         p, _ = self.medians
-        return float(self.speedups.max()) <= p[0] * largest * (1 + NEAR)
+        return float(self.speedups.max()) <= float(p[0]) * largest * (1 + NEAR)
 
     def agrees_on_fastest(self, processors: float) -> bool:
         """Return whether no row on more processors is faster than all rows on at most

@@ -24,7 +24,7 @@ from slipstick_measure.readers.names import (
 )
 from slipstick_measure.readers.reading import Reading
 
-Line = tuple[int, str]
+SheetLine = tuple[int, str]
 Row = tuple[int, list[str]]
 
 _SEPARATORS = "\t;|,"
@@ -37,12 +37,12 @@ class SheetTable(NamedTuple):
     the line in which another table begins; 0 if there is none.
     """
 
-    lines: Sequence[Line]
+    lines: Sequence[SheetLine]
     outside: Sequence[int]
     other_table: int
 
 
-def table_of_sheet(reading: Reading, content: Sequence[Line]) -> SheetTable:
+def table_of_sheet(reading: Reading, content: Sequence[SheetLine]) -> SheetTable:
     """Find the first table of a sheet: its heading and its rows.
 
     Other files are returned as they are.
@@ -77,7 +77,7 @@ def table_of_sheet(reading: Reading, content: Sequence[Line]) -> SheetTable:
     return SheetTable(kept_lines, outside, other_table)
 
 
-def _cells_of_lines(content: Sequence[Line]) -> list[list[str]]:
+def _cells_of_lines(content: Sequence[SheetLine]) -> list[list[str]]:
     """Split lines into cells at the separator that most lines have equally often. Return no rows if
     there is none, or where quotes span lines.
     """

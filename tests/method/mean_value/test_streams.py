@@ -159,10 +159,10 @@ def test_a_check_that_is_undecided_names_the_stream() -> None:
     unlike = service("db", 0.005, name="look", scv=1.0)
     buyers = delay(0.3, name="pay", scv=1.0) >> service("db", 0.01, name="write", scv=1.0)
     model = grouped_model(
-        {"readers": (rate("readers", 20.0), unlike), "buyers": (rate("buyers", 4.0), buyers)},
+        {"readers": (rate("readers", 250.0), unlike), "buyers": (rate("buyers", 20.0), buyers)},
         resources={"db": Station(2)},
     )
     check = solve(model).check
     assert check is not None
     assert check.word == "undecided"
-    assert check.reason.endswith(" s for response time of buyers")
+    assert check.reason.endswith(" s for response time of readers")

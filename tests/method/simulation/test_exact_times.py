@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick import Simulation, Station, load, open_model, service, solve
+from slipstick import Simulation, Station, open_model, service, solve
 from slipstick.model.system import ArrivalPattern
 from slipstick.vocabulary import SIMULATION
 
@@ -49,7 +49,7 @@ def test_a_closed_group_of_constant_cycles_has_an_exact_throughput(tmp_path: Pat
         "  first: {processors: 1, cycle: [{name: serve, service: cpu, time: 1 ms}]}\n"
         "  second: {processors: 2, cycle: [{name: write, service: cpu, time: 0.7785 ms}]}\n"
     )
-    answer = solve(load(str(file)), method=SIMULATION, simulation=SHORT)
+    answer = solve(str(file), method=SIMULATION, simulation=SHORT)
     assert answer.exact
     for name, rate in (("first", 1000.0), ("second", 2 / 0.7785e-3)):
         throughput = answer.values[f"throughput[{name}]"]

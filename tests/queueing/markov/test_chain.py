@@ -23,7 +23,7 @@ from slipstick.queueing.markov.chain import (
     stationary,
 )
 from slipstick_chains import uniformization
-from slipstick_chains.uniformization import _poisson, transient
+from slipstick_chains.uniformization import poisson_weights, transient
 from tests.queueing.markov.by_hand import explore_states
 
 STEP = 1e-30
@@ -168,7 +168,7 @@ def test_the_errors_of_all_steps_add_up_to_the_error_asked_for(
 
     def noted(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
         asked.append(error)
-        first, weights = _poisson(mean, error)
+        first, weights = poisson_weights(mean, error)
         ticks = np.arange(first, first + len(weights))
         exact = np.exp(
             ticks * math.log(mean) - mean - np.array([math.lgamma(k + 1) for k in ticks])
@@ -176,7 +176,7 @@ def test_the_errors_of_all_steps_add_up_to_the_error_asked_for(
         assert 1 - exact.sum() <= error
         return first, weights
 
-    monkeypatch.setattr(uniformization, "_poisson", noted)
+    monkeypatch.setattr(uniformization, "poisson_weights", noted)
     transient(birth_death(1.0, 2.0, 5), [1.0, 4.0, 9.0], 1e-3)
     # Each step errs by twice the probability that it leaves out.
     assert 2 * sum(asked) == pytest.approx(1e-3)
@@ -185,7 +185,7 @@ def test_the_errors_of_all_steps_add_up_to_the_error_asked_for(
 @pytest.mark.parametrize("mean", [0.3, 40.0, 1e5])
 def test_the_ticks_that_count_reach_as_far_as_chernoff_says_and_no_further(mean: float) -> None:
     error = 1e-9
-    first, weights = _poisson(mean, error)
+    first, weights = poisson_weights(mean, error)
     for ticks, near in ((first, first + 1), (first + len(weights) - 1, first + len(weights) - 3)):
         far, less = abs(ticks - mean), abs(near - mean)
         if ticks > 0:
