@@ -292,7 +292,7 @@ def _first_match(pattern: str, text: str) -> re.Match[str] | None:
     """
     match = re.search(pattern, text, re.MULTILINE)
     if match and (rest := _REST_OF_NUMBER.match(text, match.end())):
-        written_number = re.sub(r".*[^0-9]", "", match[0]) + rest[0]
+        written_number = re.split(r"[^0-9]", match[0])[-1] + rest[0]
         advice = "write 1.5 for one and a half, 1000 for a thousand"
         raise ValueError(f"{short(written_number)} has a ','; {advice}")
     return match

@@ -8,7 +8,6 @@ title, and one below the rows is a note. Both are left out and noted.
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,7 +27,7 @@ SheetLine = tuple[int, str]
 Row = tuple[int, list[str]]
 
 _SEPARATORS = "\t;|,"
-_NUMBERED = re.compile(r"(?P<stem>.*?[^\W\d]|)[ _.#(-]*(?P<number>[0-9]+)\)?")
+_LONGEST_NUMBER = 6  # digits of the number of a run in a heading
 _MEANS = frozenset(("average", "avg", "mean", "median", "mean time", "avg time", "average time"))
 
 
@@ -96,6 +95,21 @@ def _cells_of_lines(content: Sequence[SheetLine]) -> list[list[str]]:
 def _filled(row: Sequence[str]) -> list[str]:
     """Return the cells of a row that are not empty."""
     return [cell for cell in row if cell]
+
+
+def _stem_and_number(words: str) -> tuple[str | None, int]:
+    """Return the words before the number that ends a heading, and this number; no words if there
+    is none.
+
+    >>> _stem_and_number("Run 2"), _stem_and_number("time (3)"), _stem_and_number("time")
+    (('run', 2), ('time', 3), (None, 0))
+    """
+    unbracketed = words.removesuffix(")")
+    stem = unbracketed.rstrip("0123456789")
+    digits = unbracketed[len(stem) :]
+    if not 0 < len(digits) <= _LONGEST_NUMBER:
+        return None, 0
+    return plain_words(stem.rstrip(" _.#(-")), int(digits)
 
 
 def _is_number(cell: str) -> bool:
@@ -177,8 +191,8 @@ def with_repetitions_in_rows(
     ]
     first_text = headings[columns[0]]
     words, unit = heading(first_text)
-    stem = _NUMBERED.fullmatch(words)
-    names_time = stem is not None and plain_words(stem["stem"]) in TIMES
+    stem, _ = _stem_and_number(words)
+    names_time = stem in TIMES
     name = "time" if names_time or (unit is not None and is_time(unit)) else "measured"
     value_heading = name if unit is None else f"{name} [{unit}]"
     run_rows = [
@@ -200,9 +214,9 @@ def _columns_of_repetitions(headings: Sequence[str]) -> list[int]:
     columns = defaultdict[tuple[str, str | None], dict[int, int]](dict)
     for index, text in enumerate(headings):
         words, unit = heading(text)
-        match = _NUMBERED.fullmatch(words)
-        if match and plain_words(match["stem"]) in {*REPETITIONS, *TIMES}:
-            columns[plain_words(match["stem"]), unit].setdefault(int(match["number"]), index)
+        stem, number = _stem_and_number(words)
+        if stem in {*REPETITIONS, *TIMES}:
+            columns[stem, unit].setdefault(number, index)
     largest = max(columns.values(), key=len, default={})
     numbers = sorted(largest)
     return [largest[number] for number in numbers] if numbers[:1] in ([0], [1]) else []
