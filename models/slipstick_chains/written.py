@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 from slipstick.expression.nodes import Expr, constant
 from slipstick.model.absences import Absence
@@ -15,18 +15,26 @@ from slipstick.model.activity import Step, map_steps
 from slipstick.model.network import NetworkStation, QueueingNetwork
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import Model, Station, population_of_groups
-from slipstick.schema.kinds.quantity import QuantityWriter
 from slipstick_chains.breakdowns import BREAKDOWN, INTERRUPTED, SCHEDULE, arithmetic_name
 
 KeysByStation = Mapping[str, Mapping[str, Any]]
 """By station, its `breakdown` as two times, and its `schedule` as durations [s] and servers."""
 
-KeysOfFile = Callable[[str, QuantityWriter], dict[str, Any]]
+
+class ExpressionWriter(Protocol):
+    """What writes expressions as the plain data of a file; this package knows no files."""
+
+    def expr_as_data(self, value: Expr) -> str | float:
+        """Return an expression as plain data."""
+        ...
+
+
+KeysOfFile = Callable[[str, ExpressionWriter], dict[str, Any]]
 """Returns the keys of a station as the plain data of a file."""
 
 
 def _keys_of_file(keys_by_station: KeysByStation) -> KeysOfFile:
-    def keys_of_station(station_name: str, writer: QuantityWriter) -> dict[str, Any]:
+    def keys_of_station(station_name: str, writer: ExpressionWriter) -> dict[str, Any]:
         keys = dict(keys_by_station.get(station_name, {}))
         if BREAKDOWN in keys:
             every, repair = map(writer.expr_as_data, keys[BREAKDOWN])
@@ -48,6 +56,7 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
     network : with breakdowns or schedules
 
     >>> from slipstick.model.network import network, open_class, station
+    >>> from slipstick.schema.kinds.quantity import QuantityWriter
     >>> from slipstick_chains.schedules import network_with_schedules
     >>> desk = network({"calls": open_class(0.5)}, {"desk": station(service={"calls": 1.0})})
     >>> written, keys = network_as_written(
@@ -107,6 +116,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     >>> from slipstick.expression.nodes import TIME, Parameter
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
+    >>> from slipstick.schema.kinds.quantity import QuantityWriter
     >>> from slipstick_chains.breakdowns import Breakdown, model_with_breakdowns
     >>> plain = closed_model(delay(4.0, name="think") >> service("disk", 1.0), processors=2)
     >>> times = Breakdown(Parameter("up", TIME, 20.0), Parameter("down", TIME, 5.0))
