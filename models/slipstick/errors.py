@@ -68,7 +68,9 @@ class WaitingLeftOut(TypedSentence):
 
 
 class BeyondByChance(TypedSentence):
-    """An estimate lies beyond a bound by what chance explains: this is no contradiction."""
+    """An estimate lies beyond a bound by at most two half-widths of its interval, which is not
+    counted as a contradiction.
+    """
 
     __slots__ = ()
 

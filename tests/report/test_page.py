@@ -378,7 +378,7 @@ def test_a_point_is_outside_of_its_bounds_only_with_its_interval() -> None:
     assert (
         "1 point lies outside of the bounds, the first at 9: time is below its lower bound 2 s. At"
         " 2 points the estimate is beyond a bound by less than twice the half-width of its"
-        " interval, which chance explains." in text
+        " interval, which is not counted as a contradiction." in text
     )
     assert both.contradictions == {9: beyond}
     assert both.common_answer_fields["bound"] == f"1 points, the first: {beyond}"

@@ -84,7 +84,7 @@ def sweep_text(
 
 def _outside_text(sweep: Sweep) -> str:
     """Write how many points lie outside of their bounds, with their intervals, and where the first
-    of them is; and at how many chance explains it.
+    of them is; and how many are beyond a bound by less than two half-widths.
     """
     sentence_by_row = sweep.provenance.contradictions
     within_count = len(sweep.provenance.outside) - len(sentence_by_row)
@@ -100,7 +100,7 @@ def _outside_text(sweep: Sweep) -> str:
     if within_count:
         sentences.append(
             f"At {with_noun(within_count, 'point')} the estimate is beyond a bound by less than"
-            " twice the half-width of its interval, which chance explains."
+            " twice the half-width of its interval, which is not counted as a contradiction."
         )
     return escape(" ".join(sentences))
 
