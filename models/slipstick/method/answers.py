@@ -869,7 +869,7 @@ def _bound_violations(
 CHANCE_HALF_WIDTHS = 2.0
 """Half-widths of its interval by which an estimate may be beyond a bound without being counted as a
 contradiction [1]. By chance alone one in forty is beyond 1, and one in some 10,000 beyond 2. More
-than chance is allowed: short runs of times that hardly vary settle slowly, and of 40 seeds of a full
+than chance is allowed: short runs of times that hardly vary settle slowly: of 40 seeds of a full
 bus (`grain/unit` with 256 processors) 16 were beyond 1, with a mean of -0.8 half-widths.
 """
 
