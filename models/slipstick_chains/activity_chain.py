@@ -111,8 +111,6 @@ Outcomes = Iterable[tuple[Any, Any]]
 Happening = tuple[tuple[Any, ...], Sequence[int], Outcomes]
 """Names of what happens at an instant, the units of each counter after it, and what may follow."""
 
-"""Methods for what a chain does not take."""
-
 _PartOfServer = tuple[str, bool, float]
 
 ENDED: Position = (("ended", 0), ())

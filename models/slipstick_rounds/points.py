@@ -494,6 +494,7 @@ def round_time_at(points: Sequence[PointNumbers]) -> Duration:
 _WHOLE = "a whole number of at least 1"
 _ABOVE = "more than 0"
 _LEAST = "at least 0"
+
 _RULES = {
     "population": ("the number of customers", _WHOLE),
     "visits": ("the number of visits of a customer", _WHOLE),
@@ -529,7 +530,7 @@ def _reason_invalid(
         if key == "memory" and number <= 0:
             return (
                 "the server has no memory left for customers: what else it holds needs"
-                f" {-number:,.6g} units more than its memory; give it more memory"
+                f" {abs(number):,.6g} units more than its memory; give it more memory"
             )
         if not (math.isfinite(number) and _meets_rule(number, rule)):
             phase_suffix = f" of phase {phase}" if phase else ""
