@@ -1,5 +1,6 @@
-"""Hold every pair of constructs against simulation: in a row, one inside the other, and each with
-every kind of arrivals; the first of them also at the value at which it changes nothing.
+"""Hold every pair of constructs against simulation: in activities in a row, one inside the other,
+and each with every kind of arrivals; in networks at one station and at two, with arrivals and with
+customers that change class. The first of them also at the value at which it changes nothing.
 
     python benchmarks/pairs.py [--seed 7] [--events 20000] [--short] [--part 2 --parts 8]
         [--only 'two streams']
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -18,6 +21,15 @@ from slipstick.errors import SlipstickError
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.paired_constructs import pairs, problems
+from tests.paired_networks import network_pairs, network_problems
+
+
+def titled_checks() -> Iterator[tuple[str, Callable[[Simulation], list[str]]]]:
+    """Yield the title of each pair, and what lists the problems of its answers."""
+    for pair in pairs():
+        yield pair.title, partial(problems, pair)
+    for network_pair in network_pairs():
+        yield f"network: {network_pair.title}", partial(network_problems, network_pair)
 
 
 def main() -> None:
@@ -33,18 +45,18 @@ def main() -> None:
     settings = Simulation(seed=options.seed, events=options.events)
     count = refused = wrong = 0
     step = 50 if options.short else options.parts
-    named = (pair for pair in pairs() if options.only in pair.title)
-    for pair in islice(named, options.part - 1, None, step):
+    named = (check for check in titled_checks() if options.only in check[0])
+    for title, list_problems in islice(named, options.part - 1, None, step):
         count += 1
         try:
-            listed = problems(pair, settings)
+            listed = list_problems(settings)
         except SlipstickError as error:
             refused += 1
-            print(f"refused: {pair.title}: {error}", flush=True)
+            print(f"refused: {title}: {error}", flush=True)
             continue
         wrong += bool(listed)
         for problem in listed:
-            print(f"WRONG: {pair.title}: {problem}", flush=True)
+            print(f"WRONG: {title}: {problem}", flush=True)
     print(f"{count} pairs, {refused} refused, {wrong} with wrong answers")
 
 
