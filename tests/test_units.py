@@ -93,7 +93,7 @@ def test_the_rest_of_the_table_is_one_of_its_own_kind() -> None:
     rest = {unit: (Fraction(1), unit) for unit in ("request", "page", "message", "cycle", "1")}
     rest["%"] = (Fraction(1, 100), "1")
     rest |= dict.fromkeys(("req", "reqs", "requests"), (Fraction(1), "1"))
-    rest |= dict.fromkeys(("rps", "qps"), (Fraction(1), "1/s"))
+    rest |= dict.fromkeys(("rps", "qps", "tps"), (Fraction(1), "1/s"))
     tried = {TIME, BYTES, FREQUENCY, Dimension.of("op")}
     left = {
         unit: (size, str(counted))

@@ -342,13 +342,16 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
     '; known: adapter, switch'
     >>> did_you_mean("M/M/1", ["amdahl-speedup", "mm1-number", "mm1-response-time"])
     "; did you mean 'mm1-number' or 'mm1-response-time'?"
+    >>> did_you_mean("fifo", ["fcfs", "ps"])
+    "; did you mean 'fcfs'?"
     >>> did_you_mean("p99", ["response_time[jobs]", "response_time_quantile[jobs,0.5]"])
     "; did you mean 'response_time_quantile[jobs,0.99]'?"
     """
     # The comparison takes time with the square of the length: a name of a megabyte must not stop a
     # message.
     near_names = (
-        _quantile_names(name[:80], known_names)[:3]
+        [word for word in _SYNONYMS.get(name.casefold(), ()) if word in known_names]
+        or _quantile_names(name[:80], known_names)[:3]
         or get_close_matches(name[:80], known_names, n=1, cutoff=0.6)
         or _names_with_letters(name, known_names)[:3]
     )
@@ -358,6 +361,20 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
         return ""
     names_in_words = ", ".join(list(known_names)[:most_names])
     return f"; known: {names_in_words}" + (", ..." if len(known_names) > most_names else "")
+
+
+_SYNONYMS = {
+    "fifo": ("fcfs",),
+    "fcfs": ("fifo",),
+    "lifo": ("lcfs",),
+    "round-robin": ("in-turn", "ps"),
+    "mva": ("exact", "mean-value"),
+    "ctmc": ("markov-chain",),
+    "des": ("simulation",),
+    "mutex": ("lock",),
+    "semaphore": ("permits",),
+}
+"""The words of slipstick for words of the field that are spelled otherwise."""
 
 
 def _quantile_names(name: str, known_names: Collection[str]) -> list[str]:

@@ -62,7 +62,7 @@ _UNIT_ROWS = (  # unit, its size in base units, their dimension, the prefixes it
     *((f"{span}s", Fraction(_SECONDS_BY_SPAN[span]), "s", "") for span in _SPANS_WITH_PLURAL),
     ("1", Fraction(1), "1", ""),
     *((counted, Fraction(1), "1", "") for counted in ("req", "reqs", "requests")),
-    *((rate, Fraction(1), "1/s", "") for rate in ("rps", "qps")),
+    *((rate, Fraction(1), "1/s", "") for rate in ("rps", "qps", "tps")),
 )
 UNITS: Mapping[str, tuple[Fraction, Dimension]] = {
     prefix + unit: (factor * size, Dimension.of(dimension))

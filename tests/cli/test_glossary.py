@@ -58,6 +58,7 @@ WORDS_OF_THE_FIELD = (
     *("thread pool", "timeout", "retry", "LQN", "Petri net", "Markov chain", "Monte Carlo"),
     *("rate limiter", "token bucket", "jitter", "load shedding", "overflow", "unequal servers"),
     *("capacity of the system", "rush hour", "ageing", "waiting longer", "E/M/1", "hedged"),
+    *("lifetime", "13B", "GPU memory", "mutex", "message queue", "memory GPU", "checkpoint"),
     *("AIC", "MTBF", "Moore", "headroom", "autoscaling", "SLO", "tail latency", "backpressure"),
 )
 

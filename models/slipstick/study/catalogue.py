@@ -52,17 +52,20 @@ def catalogue_lines(
         raise UnknownNameError("kind", kind, kinds)
     wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
     lines = [line for wanted_kind in wanted_kinds for line in _lines_of_kind(wanted_kind, titled)]
-    matching_lines = [line for line in lines if mentions(_search_text(line), search)]
-    matching_lines.sort(key=lambda line: not _is_named(line.name, search))
     # Terms are no kind of the catalogue, but a search looks for a subject.
     if kind is None and search:
-        matching_lines += _glossary_lines(search)
+        lines += [
+            CatalogueLine("term", term, " ".join(meaning.split()))
+            for term, meaning in glossary_entries().items()
+        ]
+    matching_lines = _matching_lines(lines, [search]) or _matching_lines(lines, search.split())
     if not matching_lines and search:
-        hint = did_you_mean(search, [line.name for line in lines])
+        names = [line.name for line in lines if line.kind != "term"]
+        hint = did_you_mean(search, names)
         raise UnknownNameError(
             "name, title or term with",
             search[:100],
-            [line.name for line in lines],
+            names,
             hint
             if "did you mean" in hint
             else "; slipstick list and slipstick glossary show what there is",
@@ -71,8 +74,8 @@ def catalogue_lines(
 
 
 def mentions(text: str, search: str) -> bool:
-    """Return whether a text has the words of a search, whatever the case and what stands between
-    them.
+    """Return whether a text has the words of a search one after the other, whatever the case and
+    what stands between them.
 
     >>> mentions("A Gordon-Newell network", "gordon newell"), mentions("speed-up", "speedup")
     (True, True)
@@ -108,17 +111,24 @@ def glossary_entries() -> dict[str, str]:
     return {term.replace("*", ""): meaning for term, meaning in terms_and_meanings}
 
 
-def _glossary_lines(search: str) -> Iterator[CatalogueLine]:
-    """Yield the terms of the glossary whose name contains the words of a search, else those whose
-    meaning does.
+def _matching_lines(
+    lines: Sequence[CatalogueLine], searched_texts: Sequence[str]
+) -> list[CatalogueLine]:
+    """List the lines that contain every text, those whose name is the first text before others. A
+    term is found by its meaning only if no term is found by its name.
     """
-    meaning_by_term = glossary_entries()
-    terms_with_matching_name = [term for term in meaning_by_term if mentions(term, search)]
-    terms_with_matching_meaning = [
-        term for term, meaning in meaning_by_term.items() if mentions(meaning, search)
+    matching_lines = [
+        line for line in lines if all(mentions(_search_text(line), text) for text in searched_texts)
     ]
-    for term in terms_with_matching_name or terms_with_matching_meaning:
-        yield CatalogueLine("term", term, " ".join(meaning_by_term[term].split()))
+    named_terms = [
+        line
+        for line in matching_lines
+        if line.kind == "term" and all(mentions(line.name, text) for text in searched_texts)
+    ]
+    return sorted(
+        (line for line in matching_lines if line.kind != "term"),
+        key=lambda line: not _is_named(line.name, searched_texts[0]),
+    ) + (named_terms or [line for line in matching_lines if line.kind == "term"])
 
 
 def _search_text(line: CatalogueLine) -> str:

@@ -177,7 +177,7 @@ REFUSED: list[tuple[str, list[str]]] = [
             (
                 "5:21: stations.cpu.discipline: write "
                 f"{', '.join(map(repr, tuple(STATION_DISCIPLINES)[:-1]))} or "
-                f"{tuple(STATION_DISCIPLINES)[-1]!r}; got 'fifo'"
+                f"{tuple(STATION_DISCIPLINES)[-1]!r}; got 'fifo'; did you mean 'fcfs'?"
             )
         ],
     ),
