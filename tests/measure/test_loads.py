@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -196,6 +197,47 @@ def test_samples_that_are_always_far_apart_are_one_run_of_users_who_think(tmp_pa
     assert test.rows[0].throughput == pytest.approx(30 / seconds)
     assert test.rows[0].think_time == pytest.approx(seconds / 30 - 0.5)
     assert not any("runs are in it" in note.message for note in test.notes)
+
+
+def _jtl(generator: random.Random, users: int, loops: int, ramp: float) -> str:
+    """Return the log of threads that start one after the other, and make requests of 100 ms on
+    average without a pause.
+    """
+    requests = list[tuple[float, float]]()
+    spans = list[tuple[float, float]]()
+    for user in range(users):
+        start = begin = ramp * user / users
+        for _ in range(loops):
+            end = begin + generator.gammavariate(2.0, 50.0)
+            requests.append((begin, end))
+            begin = end
+        spans.append((start, begin))
+    rows = ["timeStamp,elapsed,label,success,allThreads"]
+    for start, end in sorted(requests, key=lambda request: request[1]):
+        active = sum(first <= end <= last for first, last in spans)
+        rows.append(f"{start:.0f},{round(end) - round(start)},get,true,{active}")
+    return "\n".join([*rows, ""])
+
+
+@pytest.mark.parametrize(
+    ("users", "loops", "ramp"), [(10, 4, 0.0), (5, 3, 0.0), (10, 10, 300.0), (4, 100, 1000.0)]
+)
+def test_the_throughput_of_a_short_log_of_jmeter_is_the_known_one(
+    tmp_path: Path, users: int, loops: int, ramp: float
+) -> None:
+    generator = random.Random(20261129)
+    cycles = list[float]()
+    for number in range(60):
+        path = tmp_path / f"{number}.jtl"
+        path.write_text(_jtl(generator, users, loops, ramp))
+        test = load_test([path], [Hints()])
+        assert test is not None
+        cycles += [
+            users / row.throughput for row in test.rows if row.users == users and row.throughput
+        ]
+    assert len(cycles) >= 55
+    # The mean of logs scatters by 0.71 / sqrt(60 loops users), 2.4 % for the shortest ones.
+    assert sum(cycles) / len(cycles) == pytest.approx(0.1, rel=0.06)
 
 
 _GROUP = """\

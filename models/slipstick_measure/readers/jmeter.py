@@ -69,13 +69,16 @@ class _Sample(NamedTuple):
     users: float | None
     thread: str
 
+    @property
+    def end(self) -> float:
+        """The end of the request [ms]."""
+        return self.start + self.elapsed
+
 
 def read_jtl(reading: Reading) -> list[LoadRow]:
     """Read samples into a row for each number of threads that was active for long enough.
 
-    The time of a number of threads is the sum of its stretches, each from its first sample to the
-    first of the next. Failed samples and those of transactions, which are sums of others, are left
-    out.
+    Failed samples and those of transactions, which are sums of others, are left out.
 
     Raises
     ------
@@ -317,37 +320,73 @@ def _indices_before_pauses(reading: Reading, samples: Sequence[_Sample]) -> set[
 
 
 def _rows_by_users(samples: Sequence[_Sample], pauses: set[int]) -> list[LoadRow]:
-    """Return a row for each number of threads. A pause in the run counts only up to the end of the
-    sample before it.
+    """Return a row for each number of threads.
+
+    Its throughput is by Little's law the mean number of requests that are under way while so many
+    threads are active, divided by the mean time of the requests that begin then. Requests that end
+    in this time would be too few in a short test: those under way at its end are not counted, and
+    all threads begin together. Without pauses and think times it is the number of threads divided
+    by the mean response time. A pause between runs counts as no time.
     """
+    users_by_end: dict[float, float] = defaultdict(float)
+    for sample in samples:
+        users_by_end[sample.end] = max(users_by_end[sample.end], sample.users or 0.0)
+    ends = sorted(users_by_end)
+
+    def users_after(instant: float) -> float:
+        """Return the active threads from a point in time to the next end of a sample. Samples have
+        the number of active threads at their end.
+        """
+        return users_by_end[ends[min(bisect_right(ends, instant), len(ends) - 1)]]
+
     response_times_by_users: dict[float, list[float]] = defaultdict(list)
+    for sample in samples:
+        response_times_by_users[users_after(sample.start)].append(sample.elapsed)
     duration_by_users: dict[float, float] = defaultdict(float)
-    end = max(sample.start + sample.elapsed for sample in samples)
-    for index, sample in enumerate(samples):
-        users = sample.users or 0.0
-        response_times_by_users[users].append(sample.elapsed)
-        next_start = samples[index + 1].start if index + 1 < len(samples) else end
-        duration_by_users[users] += sample.elapsed if index in pauses else next_start - sample.start
+    busy_time_by_users: dict[float, float] = defaultdict(float)
+    pause_ends = {samples[index + 1].start for index in pauses}
+    changes = sorted(
+        change for sample in samples for change in ((sample.start, 1), (sample.end, -1))
+    )
+    under_way = 0
+    for (start, change), (end, _) in pairwise(changes):
+        under_way += change
+        # Threads that all think are as many as at the last end of a sample.
+        users = users_after(start) if under_way else users_by_end[start]
+        if under_way or end not in pause_ends:
+            duration_by_users[users] += end - start
+            busy_time_by_users[users] += under_way * (end - start)
     return [
-        LoadRow(
-            1,
-            users=users,
-            throughput=len(response_times) / (duration_by_users[users] / 1e3)
-            if duration_by_users[users]
-            else None,
-            response=sum(response_times) / len(response_times) / 1e3,
-            quantiles={
-                share: sorted(response_times)[
-                    min(int(share * len(response_times)), len(response_times) - 1)
-                ]
-                / 1e3
-                for share in _QUANTILES
-                if len(response_times) * (1 - share) >= 1
-            },
-        )
+        _row(users, response_times, duration_by_users[users], busy_time_by_users[users])
         for users, response_times in sorted(response_times_by_users.items())
         if users >= 1 and len(response_times) >= LEAST_PART * len(samples)
     ]
+
+
+def _row(users: float, response_times: list[float], duration: float, busy_time: float) -> LoadRow:
+    """Return the row of a number of threads.
+
+    Parameters
+    ----------
+    response_times : of the requests that begin with so many active threads [ms]
+    duration : for which so many threads are active [ms]
+    busy_time : sum over the requests of their parts in this time [ms]
+    """
+    response_times.sort()
+    count = len(response_times)
+    mean = sum(response_times) / count
+    completed = busy_time / mean if mean else count
+    return LoadRow(
+        1,
+        users=users,
+        throughput=completed / (duration / 1e3) if duration else None,
+        response=mean / 1e3,
+        quantiles={
+            share: response_times[min(int(share * count), count - 1)] / 1e3
+            for share in _QUANTILES
+            if count * (1 - share) >= 1
+        },
+    )
 
 
 K6_POINTS = re.compile(
