@@ -20,6 +20,9 @@ Last, throughput of one machine by customers, without repetitions and with the h
 kinds that no family has, at 2 and 4 times the largest number, where bounds that need no law may
 answer.
 
+Rows of several machines, by an activity with two free constants: each machine is left out and
+predicted by the others, where the machines do something that the activity does not have.
+
     python benchmarks/fit_coverage.py [--sets 40] [--draws 0] [--only NAME] [--outside 20]
 """
 
@@ -28,6 +31,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -39,11 +43,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the truths are the tests' 
 from slipstick.late import Array
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
+from slipstick.schema.library import Library
+from slipstick.schema.text import Mark, Scalar, from_plain
 from slipstick_measure.fit.comparison import compare
+from slipstick_measure.fit.estimation import estimation
 from slipstick_measure.fit.families import FAMILIES, cycle_times
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.intervals import FitIntervals, Interval, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
+from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
+from slipstick_measure.results import GroupError
 from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
 
 LEVEL = 0.9
@@ -284,6 +293,88 @@ def under_load(seeds: range) -> None:
             print(f"{name:<26} at {step:g} times, of {len(found_rows):3}: {'; '.join(words)}")
 
 
+COPY = """
+activity: 1
+parameters: {size: 1 GB, rate: 100 GB/s, share: 0.8, start: 20 us}
+population: {processors: 1}
+cycle:
+  - {name: move, delay: size / rate / share}
+  - {name: start, delay: start}
+"""
+FREE = ("parameters.share=0.4..1", "parameters.start=2 us..200 us")
+
+
+def table_of_machines(seed: int) -> tuple[str, str]:
+    """Draw the times of copies on several machines, one kind of hidden mechanism after the other:
+    its name, and the table.
+    """
+    random = np.random.default_rng([seed, *b"machines"])
+    names = ("nothing", "a bump", "a second rate", "a step", "growing noise", "two outliers")
+    name = names[seed % len(names)]
+    machines = int(random.choice([3, 4, 6, 9]))
+    spread, noise = random.uniform(0.03, 0.3), random.choice([0.01, 0.04])
+    sizes = np.geomspace(1e5, 1e9, int(random.choice([5, 9, 20])))
+    lines = ["host,size [B],time [us]"]
+    for host in range(machines):
+        share = 0.7 * np.exp(spread * random.standard_normal())
+        start = 20e-6 * np.exp(spread * random.standard_normal())
+        times = sizes / 100e9 / share + start
+        place = np.exp(random.uniform(np.log(3e5), np.log(3e8)))
+        height = random.uniform(0.05, 0.5)
+        if name == "a bump":
+            times *= 1 + height * np.exp(-(np.log(sizes / place) ** 2) / 2)
+        elif name == "a second rate":
+            times += height * np.minimum(sizes, place) / 100e9
+        elif name == "a step":
+            times += height * 100e-6 * (sizes > place)
+        scatter = noise * random.standard_normal(len(sizes))
+        if name == "growing noise":
+            scatter *= np.linspace(1, 6, len(sizes))
+        if name == "two outliers":
+            scatter[random.integers(len(sizes), size=2)] += height
+        lines += [
+            f"host-{host},{size:.6g},{1e6 * time:.6g}"
+            for size, time in zip(sizes, times * np.exp(scatter), strict=True)
+        ]
+    return name, "\n".join(lines)
+
+
+def machines_left_out(seeds: range) -> None:
+    """Predict machines that were left out; print how many rows their intervals hold, with one value
+    of each constant for all machines or one for each.
+    """
+    rows: dict[tuple[str, str], list[GroupError]] = {}
+    mark = Mark("--free", 1, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        model, table = Path(folder) / "copy.yaml", Path(folder) / "copies.csv"
+        model.write_text(COPY)
+        for seed in seeds:
+            name, text = table_of_machines(seed)
+            table.write_text(text)
+            for owner in ("", "@host"):
+                free = [Scalar(text + owner, text + owner, mark, True) for text in FREE]
+                request = EstimationRequest(
+                    table, {"model": from_plain(str(model), mark)}, free, groups=["host"]
+                )
+                groups = estimation(prepare_estimation(request, Library())).groups
+                owners = "one for each machine" if owner else "one for all"
+                for kind in (name, "together"):
+                    rows.setdefault((owners, kind), []).extend(groups)
+    print(f"\nmachines left out, with what the model does not have; seeds {seeds}")
+    for (owners, kind), members in sorted(rows.items()):
+        halves = np.concatenate([group.halves for group in members])
+        alone = np.concatenate([np.array(group.halves) / group.widened for group in members])
+        residuals = np.abs(np.concatenate([group.residuals for group in members]))
+        parts = [group.coverage for group in members]
+        print(
+            f"constants {owners:<21} {kind:<15} {len(members):4} machines: held"
+            f" {np.mean(residuals <= halves):4.0%} of {len(halves)} rows, {np.mean(parts):4.0%} in"
+            f" the mean of machines, {np.mean(np.array(parts) < 0.6):3.0%} under 60 %, high / low"
+            f" {np.exp(2 * np.median(halves)):.2f}; by the fit alone"
+            f" {np.mean(residuals <= alone):4.0%}, {np.exp(2 * np.median(alone)):.2f}"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -330,6 +421,7 @@ def main() -> None:
         foretold(range(asked.first, asked.first + round(11 * asked.outside)), outside)
         foretold(range(asked.first, asked.first + round(4 * asked.outside)), turning)
         under_load(range(asked.first, asked.first + round(6 * asked.outside)))
+        machines_left_out(range(asked.first, asked.first + round(6 * asked.outside)))
 
 
 if __name__ == "__main__":

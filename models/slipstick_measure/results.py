@@ -172,6 +172,7 @@ class GroupError:
     reasons : what explains the misfit
     residuals, halves : of the logarithms of the values, measured less predicted, and half the width
         of their intervals of 90 %
+    widened : factor that the other groups gave to the half widths [1]
     """
 
     name: str
@@ -186,6 +187,7 @@ class GroupError:
     reasons: tuple[str, ...] = ()
     residuals: Sequence[float] = field(default=(), repr=False)
     halves: Sequence[float] = field(default=(), repr=False)
+    widened: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ class Estimation:
     noise : of each measured value, relative [1]
     noise_assumed : whether too few rows are left over the parameters to tell it
     fitted_error : median of the relative errors on the rows that were fitted [1]
-    widened : factor by which intervals were widened after the check
+    widened : factor by which the check widens later intervals [1]
     score, simple_score : mean interval scores of the check, and of intervals by the errors of the
         other groups alone; None with fewer than three groups
     ignored : columns that nothing uses

@@ -46,7 +46,7 @@ def fitted_document(estimation: Estimation) -> dict[str, Any]:
         "centre": [rounded(value) for value in estimation.centre],
         "covariance": [[rounded(value) for value in row] for row in estimation.covariance],
         "noise": {
-            name: rounded(value)
+            name: rounded(value * estimation.widened)
             for name, value in zip(estimation.measured, estimation.noise, strict=True)
         },
     }

@@ -129,7 +129,7 @@ class Posterior:
     noise : of each measured value, the scale of its distribution [log]
     evidence : logarithm of the probability of the rows, up to a constant
     freedom : rows left over the parameters, of each measured value; the noise is known so well [1]
-    widened : factor of the standard deviation that parameters give to predictions
+    widened : factor of the standard deviations of predictions
     """
 
     priors: tuple[Prior, ...]
@@ -170,8 +170,10 @@ class Posterior:
 
     @property
     def deviations_of_noise(self) -> Array:
-        """Standard deviations of normal noise that holds 90 % between the same ends, (V,) [log]."""
-        return TAILS * self.noise
+        """Standard deviations of normal noise that holds 90 % between the same ends, widened as
+        those of the parameters are, (V,) [log].
+        """
+        return self.widened * TAILS * self.noise
 
     def _parameters_at_rows(self, groups: RowGroups) -> Array:
         """Return the logarithms of the parameters at each row, with the offsets of its owners, (n,

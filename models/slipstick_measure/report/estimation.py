@@ -93,21 +93,24 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
             " model, so do not use it for a new group."
         )
     elif estimation.widened > 1:
-        worst = min(estimation.groups, key=_coverage)
-        lines.append(
-            f"That is too few, so the spread of parameters is taken {estimation.widened:.2g} times"
-            f" as large from here on; {worst.name} fell outside most often."
-        )
+        lines.append(_widening_sentence(estimation))
     weak_groups = [group for group in estimation.groups if group.coverage < 0.6]
-    if weak_groups and estimation.widened <= 1:
+    if weak_groups and estimation.widened < MOST_WIDENED:
         names = ", ".join(group.name for group in weak_groups)
         lines.append(f"Of {names} fewer than 6 of 10 rows are held: do not trust it there.")
     return lines
 
 
-def _coverage(group: GroupError) -> float:
-    """Return the part of a group's rows that lie in their intervals."""
-    return group.coverage
+def _widening_sentence(estimation: Estimation) -> str:
+    """Return by how much intervals were widened because of errors on groups left out."""
+    factors = [f"{group.widened:.2f}" for group in estimation.groups]
+    least, most = min(factors), max(factors)
+    range_in_words = least if least == most else f"{least} to {most}"
+    return (
+        "The errors of the other groups have widened the intervals of each group"
+        f" {range_in_words} times in logarithms; those of later answers are widened"
+        f" {estimation.widened:.2f} times."
+    )
 
 
 def group_table(groups: Sequence[GroupError], by: Sequence[str]) -> TextTable:

@@ -13,12 +13,12 @@ from slipstick.errors import NoAnswerError, SpecError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Node, Scalar, from_plain
 from slipstick_measure.fit.columns import ColumnUse, read_columns
-from slipstick_measure.fit.estimation import estimation
-from slipstick_measure.fit.fitted_file import fitted_text
+from slipstick_measure.fit.estimation import estimation, widened_by_others, widening_factor
+from slipstick_measure.fit.fitted_file import fitted_document, fitted_text
 from slipstick_measure.fit.posterior import Prior, RowGroups, estimate, floor_of
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
 from slipstick_measure.report.estimation import estimation_text
-from slipstick_measure.results import EstimatedParameter, Estimation
+from slipstick_measure.results import EstimatedParameter, Estimation, GroupError
 
 ROOFLINE = """
 activity: 1
@@ -145,8 +145,56 @@ def test_groups_without_an_owner_are_widened_and_named(tmp_path: Path) -> None:
     estimated = found(tmp_path, table(shares, 0.002, 14), free, groups=["machine_name"])
     assert estimated.widened > 1
     text = " ".join(estimation_text(estimated).split())
-    assert "No spread of parameters explains" in text or "is taken" in text
+    assert "The errors of the other groups have widened the intervals of each group" in text
+    assert f"those of later answers are widened {estimated.widened:.2f} times." in text
     assert "parameters.share" in text
+
+
+def left_out(ratios: Sequence[float], name: str = "a") -> GroupError:
+    """Return a group whose residuals are some multiples of the half widths of its intervals."""
+    halves = (0.2,) * len(ratios)
+    residuals = tuple(0.2 * ratio for ratio in ratios)
+    return GroupError(name, len(ratios), 0, 0, 0, 0, 0, 0, 0, (), residuals, halves)
+
+
+def test_each_group_has_the_same_weight_in_the_widening() -> None:
+    """Nine of ten rows of a large group and all rows of a small one: by rows 1.0 would be enough,
+    by groups the small one decides.
+    """
+    large = left_out([0.5] * 99 + [1.5])
+    assert widening_factor([large]) == 1.0
+    assert widening_factor([large, left_out([2.0])]) == pytest.approx(2.0)
+    assert widening_factor([left_out([ratio]) for ratio in range(1, 11)]) == 3.0
+    assert widening_factor([left_out([-ratio / 5]) for ratio in range(1, 11)]) == 1.8
+    assert widening_factor([]) == 1.0
+
+
+def test_a_group_does_not_widen_its_own_intervals() -> None:
+    one, other = widened_by_others([left_out([2.0, 0.1]), left_out([0.3], "b")])
+    assert (one.widened, other.widened) == (1.0, 2.0)
+    assert (one.coverage, other.coverage) == (0.5, 1.0)
+    assert other.halves == pytest.approx((0.4,))
+    assert other.width == pytest.approx(np.exp(0.8))
+
+
+def test_later_answers_are_as_wide_as_the_check_asks(tmp_path: Path) -> None:
+    """The file of a fit carries the widening of the parameters and of the noise, and the table of
+    parameters shows it.
+    """
+    shares = {"a": 0.60, "b": 0.72, "c": 0.80, "d": 0.66}
+    free = ["parameters.share=0.3..1", "parameters.start=1 us..100 us"]
+    estimated = found(tmp_path, table(shares, 0.002, 14), free, groups=["machine_name"])
+    assert estimated.widened > 1
+    document = fitted_document(estimated)
+    assert document["widened"] == pytest.approx(estimated.widened, rel=1e-5)
+    assert document["noise"]["time"] == pytest.approx(
+        estimated.noise[0] * estimated.widened, rel=1e-5
+    )
+    share = called(estimated, "parameters.share")
+    deviation = estimated.covariance[0][0] ** 0.5
+    assert np.log(share.high / share.low) == pytest.approx(
+        2 * 1.6448536 * estimated.widened * deviation
+    )
 
 
 def test_a_choice_is_told_by_the_rows(tmp_path: Path) -> None:
