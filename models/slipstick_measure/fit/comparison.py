@@ -209,8 +209,9 @@ class FitComparison:
             return ""
         limit = self.largest_measured / tests[int(weights.argmax())].step
         return (
-            f"the rows on {self.largest_measured:g} alone carry its form: the laws that the rows up"
-            f" to p = {limit:g} prefer miss them by {100 * abs(np.expm1(mean_difference)):.3g} %"
+            f"only the rows on p = {self.largest_measured:g} speak for it: the laws that describe"
+            f" those up to p = {limit:g} best miss them by"
+            f" {100 * abs(np.expm1(mean_difference)):.3g} %"
         )
 
     def next_runs(self) -> str:
@@ -266,9 +267,9 @@ class FitComparison:
         best = self.best
         if step > 1 and self.misfit:
             return (
-                f"no prediction at p = {p:g}, beyond the rows, as no law describes them: of"
-                f" {best.name}, {self.misfit}; something may begin there, such as a second node or"
-                f" a limit of memory; measure on {self.next_runs()} next"
+                f"no prediction at p = {p:g}, beyond the rows, as no law describes them: the"
+                f" nearest is {best.name}, but {self.misfit}; something may begin there, such as a"
+                f" second node or a limit of memory; measure on {self.next_runs()} next"
             )
         if step <= 1 or best.test(step):
             return ""
@@ -516,7 +517,7 @@ class FitComparison:
         names = ", ".join(rival.name for rival in self.rivals)
         best = self.best
         if self.misfit:
-            return f"no law describes these rows: of the nearest, {best.name}, {self.misfit}"
+            return f"no law describes these rows: the nearest is {best.name}, but {self.misfit}"
         if len(self.rivals) == 1:
             sentence = f"the data prefer {names}"
         else:

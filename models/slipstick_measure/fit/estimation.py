@@ -168,11 +168,10 @@ def estimation(task: EstimationTask) -> Estimation:
         has_own_fits = fitted_rows is not None
         group_fit = fit if fitted_rows is None else _fit_rows(task, fitted_rows, fit)
         errors.append(_error_of_group(task, name, rows, group_fit, fitted_rows))
-    factor = 1.0
+    factor = widening_factor(errors)
+    fit = replace(fit, posterior=widened(fit.posterior, factor))
     if has_own_fits:
-        factor = widening_factor(errors)
         errors = widened_by_others(errors)
-        fit = replace(fit, posterior=widened(fit.posterior, factor))
     return _as_estimation(task, fit, errors, factor)
 
 

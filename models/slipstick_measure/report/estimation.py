@@ -105,6 +105,11 @@ def _widening_sentence(estimation: Estimation) -> str:
     """Return by how much intervals were widened because of errors on groups left out."""
     factors = [f"{group.widened:.2f}" for group in estimation.groups]
     least, most = min(factors), max(factors)
+    if most == "1.00":
+        return (
+            "That is too few, so the intervals of later answers are widened"
+            f" {estimation.widened:.2f} times in logarithms."
+        )
     range_in_words = least if least == most else f"{least} to {most}"
     return (
         "The errors of the other groups have widened the intervals of each group"

@@ -71,7 +71,7 @@ def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
     assert not found.has_law
     lines = main_findings(found)
     assert lines[0].startswith("Measured: ")
-    assert lines[1].startswith("No law describes these rows: of the nearest, ")
+    assert lines[1].startswith("No law describes these rows: the nearest is ")
     assert all("beyond the rows, as no law describes them" in each for each in found.warnings)
     assert not any(name.startswith("time[") for each in found.answers for name in each.values)
     assert "measure on 11 and 24 next" in " ".join(fits_text(found).split())
