@@ -137,7 +137,7 @@ def _hall(form: str) -> Mapping[str, Resource]:
     if form == WITHOUT:
         return {"hall": Permits(1)}
     open_time = Parameter("guard-open", TIME, 1.5)
-    return {"hall": Permits(1), "guard": Breaker(1 if form == WITH else 9000, open_time, scv=1.0)}
+    return {"hall": Permits(1), "guard": Breaker(1 if form == WITH else 30, open_time, scv=1.0)}
 
 
 def _shorter(body: Activity, form: str) -> Activity:

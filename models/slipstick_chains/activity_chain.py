@@ -2124,10 +2124,10 @@ def _remembered(breaker: Breaker, outcomes: int) -> int:
     >>> bin(_remembered(Breaker(3, 30.0, of=4), 0b101)), bin(_remembered(Breaker(3, 30.0), 0b101))
     ('0b101', '0b1')
     """
-    while (
-        outcomes and outcomes.bit_length() + breaker.failures - outcomes.bit_count() > breaker.calls
-    ):
-        outcomes -= 1 << outcomes.bit_length() - 1
+    most_passes = breaker.calls - breaker.failures
+    while outcomes.bit_length() - outcomes.bit_count() > most_passes:
+        passes = outcomes ^ (1 << outcomes.bit_length()) - 1
+        outcomes &= (1 << passes.bit_length()) - 1  # all failures before the oldest pass
     return outcomes
 
 

@@ -184,7 +184,7 @@ def _cut(patience: float | None) -> Model:
 
 
 def _guarded(failures: int) -> Model:
-    """Make a pool whose full queue opens a circuit breaker; 9,000 in a row never come."""
+    """Make a pool whose full queue opens a circuit breaker; 30 in a row never come."""
     held = hold("pool", delay(1.0, name="inside", scv=1.0) >> served(0.3))
     full = delay(0.2, name="full", scv=1.0)
     tried = attempt(held, queue=1, otherwise=full, breaker="guard")
@@ -279,7 +279,7 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
     ),
     FULL_QUEUES: lambda: Example(_turned_away(1), _turned_away(9), _turned_away(None)),
     CUT_SERVICES: lambda: Example(_cut(0.7), _cut(1e9), _cut(None)),
-    BREAKERS: lambda: Example(_guarded(2), _guarded(9000), _turned_away(1)),
+    BREAKERS: lambda: Example(_guarded(2), _guarded(30), _turned_away(1)),
     INTERRUPTIONS: lambda: Example(
         _ranked(1, "priority-preemptive"), _interrupting("lcfs-pr"), _interrupting("fcfs")
     ),
