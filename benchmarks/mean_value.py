@@ -41,6 +41,7 @@ from slipstick.expression.nodes import RATE, TIME, Number, Parameter
 from slipstick.limits import limited
 from slipstick.model.activity import (
     MODES,
+    Step,
     barrier,
     choose,
     delay,
@@ -53,7 +54,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.steps import Activity
+from slipstick.model.steps import Activity, steps
 from slipstick.model.system import (
     Barrier,
     Lock,
@@ -348,6 +349,38 @@ class _Draw:
             )
         return grouped_model(members, resources=self.resources)
 
+    def beside_processors(self) -> Model:
+        """Draw a group of processors and one or two streams that use a station for 0.1 to 0.6 of
+        the time.
+        """
+        names = [self.station() for _ in range(self.whole(1, 3))]
+        cycles = {
+            name: then(
+                *(self.visit(str(self.random.choice(names))) for _ in range(self.whole(1, 3)))
+            )
+            for name in ("group", *("first", "second")[: self.whole(1, 2)])
+        }
+        group = self.think(1.0, 30.0) >> cycles.pop("group")
+        parts = {name: float(self.random.uniform(0.2, 1.0)) for name in cycles}
+        works = [
+            sum(
+                parts[name] * float(step.time.value or 0) / self.resources[station].capacity
+                for name, cycle in cycles.items()
+                for step in steps(cycle)
+                if isinstance(step, Step)
+                and isinstance(step.time, Number | Parameter)
+                and step.resource == station
+            )
+            for station in names
+        ]
+        rate = float(self.random.uniform(0.1, 0.6)) / max(works)
+        streams = {
+            name: (_arrivals(name, round(rate * parts[name], 6)), cycles[name]) for name in cycles
+        }
+        return grouped_model(
+            {"group": (self.processors(), group), **streams}, resources=self.resources
+        )
+
 
 def _arrivals(name: str, rate: float) -> Parameter:
     return Parameter(f"arrivals.{name}", RATE, rate)
@@ -371,6 +404,7 @@ CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
     "arrivals at stations": lambda draw: draw.arrivals(draw.stations, draw.choices),
     "arrivals at locks and forks": lambda draw: draw.arrivals(draw.inner_stations, draw.forks),
     "streams at stations": _Draw.streams,
+    "arrivals beside processors": _Draw.beside_processors,
     "groups": _Draw.groups,
     "all together": lambda draw: draw.closed(draw.mixed),
 }
@@ -398,7 +432,7 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
         for each in model.population.counts
         if isinstance(each, Number | Parameter)
     ]
-    if scv and sizes and max(sizes) <= SMALL:
+    if scv and sizes and max(sizes) <= SMALL and not model.population.streams:
         with limited({"states": MOST_STATES}):
             found = float(
                 import_module("slipstick_chains.activity_chain").ActivityChain(model).times({})[0]
@@ -409,7 +443,7 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
     simulation_of = import_module("slipstick.method.simulation.form").simulation_of
     settings = import_module("slipstick.sim.settings").Simulation
     compiled = simulation_of(model, settings(precision=0.006, least=1000, events=events))
-    value = compiled.points({}).answer(0).values["time"]
+    value = compiled.points({}).answer(0).values[_quantity(construct)]
     # Without an interval nothing is known of the error of the reference.
     half = math.inf if value.low is None or value.high is None else (value.high - value.low) / 2
     return {"time": value.value, "half": half, "by": "simulation"}
@@ -418,10 +452,17 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
 def solved(construct: str, scv: float, number: int) -> float | None:
     """Return the time by mean value [s]; None where it refuses."""
     try:
-        time = float(MeanValue(generated(construct, scv, number)).times({})[0])
+        answer = MeanValue(generated(construct, scv, number)).points({}).answer(0)
     except NoAnswerError:
         return None
-    return time if np.isfinite(time) else None
+    return None if answer.failed else answer[_quantity(construct)]
+
+
+def _quantity(construct: str) -> str:
+    """Name the time whose error is measured: beside processors, whose time is mostly spent away
+    from stations, that of the first stream.
+    """
+    return "time[first]" if construct == "arrivals beside processors" else "time"
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -57,14 +57,17 @@ from slipstick.vocabulary import (
     KNOWN,
     MEAN_VALUE,
     OVERTAKING_DISCIPLINES,
+    STREAMS,
 )
 from slipstick_mean_value.closed import (
     Recursion,
     solve_closed,
 )
 from slipstick_mean_value.features import Features, features
+from slipstick_mean_value.mixed import solve_mixed
 from slipstick_mean_value.open import solve_open
 from slipstick_mean_value.product_form import (
+    ROUNDING,
     arrivals_stay_at_random,
     has_product_form,
     product_form_points,
@@ -178,7 +181,7 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
             )
     match model.population:
         case ClosedPopulation():
-            return solve_closed
+            return solve_mixed if STREAMS in model.constructs else solve_closed
         case OpenPopulation() | StreamsPopulation():
             return solve_open
         case PhasedPopulation():
@@ -342,8 +345,11 @@ def _program_parts_by_property(model: Model, nodes: Sequence[Activity]) -> dict[
     has_maxima = any(map(is_parallel, nodes))
     geometric_nodes = [node for node in nodes if has_maxima and GEOMETRIC_COUNT in node.constructs]
     choices = [node for node in nodes if isinstance(node, Choice)]
+    groups = model.population.groups
+    streams = [group.name for group in groups if group.arrivals is not None]
     return {
-        "groups": [group.name for group in model.population.groups if group.name],
+        "streams beside groups": streams if STREAMS in model.constructs else [],
+        "groups": [] if streams else [group.name for group in groups if group.name],
         "forks": ["forks"] * len(forks),
         "pipelines": [node.name for node in pipelines],
         "parallel": parallel_stages,
@@ -418,6 +424,10 @@ _NOTE_BY_PROPERTY = {
         "spin locks {names}: waiting processors load the station of the lock word, and the times"
         " of hand-overs are those of Anderson's laws"
     ),
+    "streams beside groups": (
+        "{names} beside processors: Linearizer, in which an arriving customer sees the mean queues"
+        " of all, less itself in its own group"
+    ),
     "groups": (
         "groups: an arriving processor sees the mean queues of the population with one processor"
         " fewer in its group"
@@ -449,10 +459,12 @@ def notes_of(model: Model) -> tuple[str, ...]:
         return SUPERSTEP_NOTES
     names_by_property = _names_by_property(model)
     usual_error = promised(model)
+    # Beside streams, processors are solved by another rule, with a note of its own.
+    shown_property = "streams beside groups" if STREAMS in model.constructs else ""
     notes = [
         note.format(names=", ".join(names_by_property[property_name]))
         for property_name, note in _NOTE_BY_PROPERTY.items()
-        if names_by_property[property_name]
+        if names_by_property[property_name] and shown_property in ("", property_name)
     ]
     if usual_error is None:
         has_maxima = any(
@@ -534,6 +546,10 @@ _CASES_WITHOUT_PROMISE = (
         "an open stream through busy stations in a row with services that are not exponential:"
         " errors of up to 21 % were measured"
     ),
+    (
+        "arrivals beside processors, at a station without product form that has several servers or"
+        " services that are not exponential: errors of up to 57 % were measured"
+    ),
 )
 """What no error is promised for: the class of the error, and the models that it is of.
 
@@ -553,12 +569,12 @@ time, so that they come to the inner locks more regularly than at random, and wa
 two to three times too long (models 539, 1033 and 1040 of scv 1: 0.90 s for 0.30 s, 1.01 for 0.42,
 0.37 for 0.13; the time is 16 to 36 % too long).
 
-The last five are measured features (`slipstick_mean_value.features`). Rows at several servers
-and out of order: streams of two to six visits at loads of 0.5 to 0.85, 82 and 16 %; closed ones err
-by 5 % at most. Services of an scv above `VERY_UNLIKE` together: one in 10 to 50 long, 10.5 % at two
-servers, 14.5 % in a fork, while one server behind a delay is exact. Under locks and outside, with a
-barrier: found by search (benchmarks/mean_value.py --adversary). Groups: 38 pairs of groups, 16 %.
-Stations in a row: services of scv 4 and then 0.25 at a load of 0.9.
+The five before the last are measured features (`slipstick_mean_value.features`). Rows at several
+servers and out of order: streams of two to six visits at loads of 0.5 to 0.85, 82 and 16 %; closed
+ones err by 5 % at most. Services of an scv above `VERY_UNLIKE` together: one in 10 to 50 long, 10.5
+% at two servers, 14.5 % in a fork, while one server behind a delay is exact. Under locks and
+outside, with a barrier: found by search (benchmarks/mean_value.py --adversary). Groups: 38 pairs of
+groups, 16 %. Stations in a row: services of scv 4 and then 0.25 at a load of 0.9.
 """
 
 
@@ -587,7 +603,8 @@ def unpromised(model: Model) -> list[str]:
     scvs = [step.scv for step in model.steps]
     is_stream = model.population.open
     greatest_scv = max(scvs, default=0.0)
-    # In the order of `_CASES_WITHOUT_PROMISE`, whose last five are the measured features.
+    measured_features = measured(model)
+    # In the order of `_CASES_WITHOUT_PROMISE`, with the measured features before the last.
     cases_apply = (
         not any(scvs) and (not names_by_property["choices"] or names_by_property["shared locks"]),
         greatest_scv > MOST_VARIED,
@@ -598,13 +615,35 @@ def unpromised(model: Model) -> list[str]:
         names_by_property["stations of readers"],
         names_by_property["writers of many"],
         names_by_property["geometric counts beside maxima"],
-        *_features_outside_measured(measured(model), names_by_property),
+        *_features_outside_measured(measured_features, names_by_property),
+        STREAMS in model.constructs
+        and _is_beyond_linearizer(model, measured_features, names_by_property),
     )
     return [
         case
         for case, case_applies in zip(_CASES_WITHOUT_PROMISE, cases_apply, strict=True)
         if case_applies
     ]
+
+
+def _is_beyond_linearizer(
+    model: Model,
+    measured_features: Features | None,
+    names_by_property: Mapping[str, Sequence[str]],
+) -> bool:
+    """Return whether a station without product form has several servers, or services that are not
+    exponential; at the model's own values, if it has them all.
+    """
+    served_scv = {} if measured_features is None else measured_features.served_scv
+    # Services whose squared coefficient of variation together is 1 are alike and exponential.
+    unlike_stations = {
+        station_name
+        for station_name in names_by_property["unlike services"]
+        if abs(served_scv.get(station_name, 0.0) - 1) > ROUNDING
+    }
+    return not unlike_stations.isdisjoint(names_by_property["several servers"]) or any(
+        step.scv != 1 for step in model.steps if step.resource in unlike_stations
+    )
 
 
 def _features_outside_measured(

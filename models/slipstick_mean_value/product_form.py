@@ -4,7 +4,7 @@ are there, in which groups are classes and all visits to one station are one vis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.expression.nodes import Expr
@@ -13,7 +13,7 @@ from slipstick.late import np
 from slipstick.model.activity import Choice, Then
 from slipstick.model.steps import BY_STATE, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import INFINITE, Model, Station
-from slipstick.random_times import Array, added
+from slipstick.random_times import Array, RandomTime, added, nonzero
 from slipstick.structure.visits import Numbers, Queue, VisitedHold, VisitedStep, VisitTree
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def services_alike(
     """
     nodes = [node for tree in trees for node in steps(tree.root)]
     holds = [node for node in nodes if isinstance(node, VisitedHold)]
-    if not all(map(_is_plain, nodes)):
+    if not all(map(is_plain, nodes)):
         return None
     times_by_station: list[tuple[Expr, ...]] = []
     for queue in queues:
@@ -122,7 +122,7 @@ def _most_visits(node: Activity) -> int:
     return min(sum(visits), 2) if isinstance(node, Then) else 2
 
 
-def _is_plain(node: Activity) -> bool:
+def is_plain(node: Activity) -> bool:
     """Return whether a node is compatible with product form: its children are executed one after
     the other, as often as the node says in any state.
     """
@@ -168,11 +168,7 @@ def as_arrays(
         ]
         work_and_times = np.broadcast_arrays(*work_by_queue, time, np.zeros(point_count))
         demand = np.stack(work_and_times[:-2], axis=-1) if queues else np.zeros((point_count, 0))
-        think_time = work_and_times[-2] - demand.sum(axis=-1)
-        # Rounding may leave a little less or more than 0.
-        think_times.append(
-            np.where(think_time.real > 1e-14 * work_and_times[-2].real, think_time, 0 * think_time)
-        )
+        think_times.append(think_time(work_and_times[-2], demand))
         demand_by_group.append(demand)
     demand_table = np.stack(demand_by_group, axis=1)
     think_table = np.stack(think_times, axis=-1)
@@ -184,3 +180,47 @@ def as_arrays(
         discipline=["is" if queue.servers >= INFINITE else "ps" for queue in queues],
         servers=[queue.servers for queue in queues],
     )
+
+
+def think_time(cycle_time: Array, demand: Array) -> Array:
+    """Return the part of a cycle that is spent at no station [s, points].
+
+    Parameters
+    ----------
+    cycle_time : without waits [s, points]
+    demand : service at each station [s, points, stations]
+    """
+    away = cycle_time - demand.sum(axis=-1)
+    # Rounding may leave a little less or more than 0.
+    time_away: Array = np.where(away.real > 1e-14 * cycle_time.real, away, 0 * away)
+    return time_away
+
+
+def service_arrays(
+    trees: Sequence[VisitTree],
+    queues: Sequence[Queue],
+    value_by_expr: Numbers,
+    services_by_group: Sequence[Mapping[int, RandomTime]],
+) -> tuple[Array, Array, Array]:
+    """Return the visits of each group to each station in a cycle [1], and the mean [s] and the
+    squared coefficient of variation [1] of their services, each [points, groups, stations].
+
+    All visits of a group to one station are one visit that draws its service among theirs.
+    """
+    point_count = len(next(iter(value_by_expr.values())))
+    shape = (point_count, len(trees), len(queues))
+    visits, work, squares = np.zeros((3, *shape), dtype=complex)
+    for group_index, (tree, services) in enumerate(zip(trees, services_by_group, strict=True)):
+        ratios = tree.visit_ratios(value_by_expr)
+        for queue_index, queue in enumerate(queues):
+            for visit in (visit for visit in tree.visits if visit.queue == queue.name):
+                ratio, service = ratios[visit.index], services[visit.index]
+                place = (slice(None), group_index, queue_index)
+                visits[place] += ratio
+                work[place] += ratio * service.mean
+                squares[place] += ratio * (service.mean**2 + service.variance)
+    mean = work / nonzero(visits)
+    scv = np.where(mean.real > 0, squares / nonzero(visits * mean**2) - 1, 1.0)
+    if not (visits.imag.any() or work.imag.any()):
+        visits, mean = visits.real, mean.real
+    return visits, mean, scv.real

@@ -1,0 +1,287 @@
+"""Streams of customers beside groups of processors, at stations: exactly in product form, else by
+Linearizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import np
+from slipstick.method.activity_form import ActivityTable
+from slipstick.method.activity_numbers import (
+    MOST_PROCESSORS,
+    reasons_not_whole,
+    reasons_out_of_range,
+)
+from slipstick.model.steps import steps
+from slipstick.model.system import Model, Station
+from slipstick.queueing.network import NetworkArrays, NetworkSolution
+from slipstick.random_times import Array, RandomTime, added, nonzero
+from slipstick.structure.contention import saturated_text
+from slipstick.structure.visits import Numbers, Queue, VisitTree
+from slipstick.vocabulary import DISCIPLINES
+from slipstick_mean_value.arrivals import ArrivalState
+from slipstick_mean_value.closed import (
+    CycleState,
+    MeanNumbers,
+    PopulationState,
+    Recursion,
+    SolvedPopulation,
+    at_points,
+)
+from slipstick_mean_value.product_form import (
+    is_plain,
+    product_form_points,
+    service_arrays,
+    think_time,
+)
+from slipstick_mean_value.traversal import Traversal, VisitTimes
+
+
+def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
+    """Solve groups of processors and streams of customers that share stations, at all points; time
+    and account are those of the first group.
+
+    In product form the streams take a part of each station, and the processors see the rest: at a
+    server with a load U of the streams the processors' services take 1 / (1 - U) times as long. The
+    exact solver of queueing networks answers. Elsewhere Linearizer answers, with the streams as
+    classes whose throughputs are given: an arriving customer sees the mean queues of all classes,
+    less itself in its own group. Its error is that of the construct "arrivals beside processors" of
+    benchmarks/mean_value.py.
+
+    Source: Zahorjan and Wong, ACM Sigmetrics Performance Evaluation Review 10(3), 1981, 80-85
+    (mixed networks); `slipstick.queueing.approximate` (Linearizer).
+
+    Parameters
+    ----------
+    model : with a `ClosedPopulation` in which some groups arrive
+    value_by_expr : every number of the model [points]
+    with_account : also find the account and the use of each queue
+
+    Raises
+    ------
+    NoAnswerError : customers do anything else than to visit stations, one after the other
+    """
+    recursion = Recursion(model, model.bodies)
+    _refuse_all_but_stations(recursion)
+    groups = model.population.groups
+    table = ActivityTable(
+        np.array(value_by_expr[groups[0].processors]),
+        _reasons_of_counts(model, value_by_expr) | reasons_out_of_range(model, value_by_expr),
+    )
+    table.reason_by_point |= _saturated_points(recursion, value_by_expr)
+    in_product_form = product_form_points(model, recursion.trees, recursion.queues, value_by_expr)
+    for is_exact in (True, False):
+        _solve_points(
+            table,
+            recursion,
+            value_by_expr,
+            table.answerable[in_product_form[table.answerable] == is_exact],
+            is_exact,
+            with_account,
+        )
+    return table
+
+
+def _refuse_all_but_stations(recursion: Recursion) -> None:
+    """Raise if the cycles have any other parts than steps, choices, sequences and repetitions, or
+    visit anything but stations.
+    """
+    nodes = (node for tree in recursion.trees for node in steps(tree.root))
+    kinds = [node.kind for node in nodes if not is_plain(node)]
+    others = [
+        queue.name
+        for queue in recursion.queues
+        if queue.lock or not isinstance(recursion.model.resources.get(queue.name), Station)
+    ]
+    if kinds or others:
+        raise NoAnswerError(
+            "beside processors, mean-value takes streams of customers at stations alone, but"
+            f" {recursion.model.name} uses {(others or kinds)[0]}; simulate it"
+        )
+
+
+def _reasons_of_counts(model: Model, value_by_expr: Numbers) -> dict[int, str]:
+    """Return, by point, the reason why the processors of a group are no possible number."""
+    reasons: dict[int, str] = {}
+    for group_index, group in enumerate(model.population.groups):
+        if group.arrivals is None:
+            reasons |= reasons_not_whole(
+                value_by_expr[group.processors],
+                f"the processors of group {group.name}",
+                least_count=int(group_index == 0),
+                most_count=MOST_PROCESSORS,
+            )
+    return reasons
+
+
+def _rates(recursion: Recursion, value_by_expr: Numbers) -> list[Array | None]:
+    """Return the arrivals of each group [1/s]; None of processors."""
+    return [
+        None if group.rate is None else value_by_expr[group.rate]
+        for group in recursion.model.population.groups
+    ]
+
+
+def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int, str]:
+    """Return, by point, why the streams alone saturate a station."""
+    flow_by_visit: dict[int, Array] = {}
+    service_by_visit: dict[int, Array] = {}
+    for tree, rate in zip(recursion.trees, _rates(recursion, value_by_expr), strict=True):
+        if rate is not None:
+            times = _times_alone(recursion, tree, value_by_expr)
+            service_by_visit |= {index: time.mean for index, time in times[1].items()}
+            flow_by_visit |= {
+                index: rate * ratio for index, ratio in tree.visit_ratios(value_by_expr).items()
+            }
+    reasons: dict[int, str] = {}
+    for queue in recursion.queues:
+        visits = [visit.index for visit in queue.visits if visit.index in flow_by_visit]
+        flow = added(flow_by_visit[index] for index in visits)
+        load = added(flow_by_visit[index] * service_by_visit[index] for index in visits)
+        load_of_server = np.atleast_1d((load / queue.servers).real)
+        for point in np.flatnonzero(load_of_server >= 1).tolist():
+            text = saturated_text(
+                recursion.model, queue.name, float(flow[point].real), float(load_of_server[point])
+            )
+            reasons.setdefault(point, text)
+    return reasons
+
+
+def _times_alone(
+    recursion: Recursion, tree: VisitTree, value_by_expr: Numbers
+) -> tuple[RandomTime, dict[int, RandomTime]]:
+    """Return the time of a cycle without waits, and the service at each visit."""
+    traversal = Traversal(recursion.model, value_by_expr, 1, {})
+    return traversal.time(tree.root), traversal.visit_times.services
+
+
+def _solve_points(
+    table: ActivityTable,
+    recursion: Recursion,
+    value_by_expr: Numbers,
+    point_indexes: Array,
+    is_exact: bool,
+    with_account: bool,
+) -> None:
+    """Solve some points together, or each alone where that fails, and fill in their answers."""
+    if not len(point_indexes):
+        return
+    values = at_points(value_by_expr, point_indexes)
+    alone = [_times_alone(recursion, tree, values) for tree in recursion.trees]
+    try:
+        relative_waits = _waits_by_group(recursion, values, alone, is_exact)
+    except (NoAnswerError, ModelError) as error:
+        if len(point_indexes) == 1:
+            table.refuse({int(point_indexes[0]): str(error)}, another_may_answer=True)
+            return
+        for point_index in point_indexes:
+            _solve_points(
+                table, recursion, value_by_expr, np.array([point_index]), is_exact, with_account
+            )
+        return
+    mean_numbers = MeanNumbers()
+    cycles: list[CycleState] = []
+    groups = recursion.model.population.groups
+    for group, tree, (time, services), waits, rate in zip(
+        groups, recursion.trees, alone, relative_waits, _rates(recursion, values), strict=True
+    ):
+        ratios = tree.visit_ratios(values)
+        mean_time = time.mean + added(ratios[index] * wait.mean for index, wait in waits.items())
+        cycles.append(
+            CycleState(1, RandomTime(mean_time, time.variance), VisitTimes(waits, services))
+        )
+        cycle_rate = values[group.processors] / nonzero(mean_time) if rate is None else rate
+        mean_numbers.add(ratios, cycle_rate, cycles[-1].visit_times)
+    rows: Array = np.arange(len(point_indexes))
+    solved = SolvedPopulation(
+        PopulationState(1, tuple(cycles), ArrivalState()), values, point_indexes, rows
+    )
+    table.fill_in(
+        point_indexes,
+        rows,
+        cycles[0].time.mean,
+        booked=recursion.account(solved) if with_account else {},
+        uses=mean_numbers.uses(recursion.queues, 1) if with_account else {},
+        groups={group.name: cycle.time.mean for group, cycle in zip(groups, cycles, strict=True)},
+    )
+
+
+def _waits_by_group(
+    recursion: Recursion,
+    value_by_expr: Numbers,
+    alone: Sequence[tuple[RandomTime, Mapping[int, RandomTime]]],
+    is_exact: bool,
+) -> list[dict[int, RandomTime]]:
+    """Return the wait at each visit of each group. No maximum is taken, so that nothing reads its
+    variance.
+    """
+    from slipstick.queueing.approximate import linearizer
+    from slipstick.queueing.exact import exact
+
+    network = _as_network(recursion, value_by_expr, alone, is_exact)
+    solution: NetworkSolution = (exact if is_exact else linearizer)(network)
+    wait_by_queue = solution.residence - network.demand
+    waits_by_group: list[dict[int, RandomTime]] = []
+    for group_index, (tree, (_, services)) in enumerate(zip(recursion.trees, alone, strict=True)):
+        waits: dict[int, RandomTime] = {}
+        for queue_index, queue in enumerate(recursion.queues):
+            total_wait = wait_by_queue[:, group_index, queue_index]
+            demand = network.demand[:, group_index, queue_index]
+            visits = network.visits[:, group_index, queue_index]
+            for visit in (visit for visit in tree.visits if visit.queue == queue.name):
+                # Customers of a shared server wait in proportion to their services.
+                wait = (
+                    total_wait * services[visit.index].mean / nonzero(demand)
+                    if queue.sharing or is_exact
+                    else total_wait / nonzero(visits)
+                )
+                waits[visit.index] = RandomTime(wait, 0 * wait)
+        waits_by_group.append(waits)
+    return waits_by_group
+
+
+def _as_network(
+    recursion: Recursion,
+    value_by_expr: Numbers,
+    alone: Sequence[tuple[RandomTime, Mapping[int, RandomTime]]],
+    is_exact: bool,
+) -> NetworkArrays:
+    """Return the groups and streams as classes of a queueing network."""
+    from slipstick.queueing.network import network_arrays
+
+    groups = recursion.model.population.groups
+    point_count = len(next(iter(value_by_expr.values())))
+    visits, service, scv = service_arrays(
+        recursion.trees, recursion.queues, value_by_expr, [services for _, services in alone]
+    )
+    demand_by_group = np.moveaxis(visits * service, 1, 0)
+    times = [np.broadcast_to(time.mean, point_count) for time, _ in alone]
+    think = np.stack(list(map(think_time, times, demand_by_group)), axis=-1)
+    takes_time = ((visits * service).sum(axis=-1) + think).real > 0
+    nothing = np.zeros(point_count)
+    rates = [nothing if rate is None else rate for rate in _rates(recursion, value_by_expr)]
+    processors = [np.rint(value_by_expr[group.processors].real) for group in groups]
+    return network_arrays(
+        service,
+        visits,
+        population=takes_time * np.stack(processors, axis=-1),
+        arrivals=np.stack(rates, axis=-1),
+        closed=[group.arrivals is None for group in groups],
+        think=think,
+        discipline=[_discipline(recursion.model, queue, is_exact) for queue in recursion.queues],
+        servers=[queue.servers for queue in recursion.queues],
+        scv=scv,
+        stations=[queue.name for queue in recursion.queues],
+        classes=[group.name for group in groups],
+    )
+
+
+def _discipline(model: Model, queue: Queue, is_exact: bool) -> str:
+    """Return the discipline of a station; in product form that of any station in product form."""
+    station = model.resources[queue.name]
+    assert isinstance(station, Station)
+    if DISCIPLINES[station.discipline].delay or not is_exact:
+        return station.discipline
+    return "ps"
