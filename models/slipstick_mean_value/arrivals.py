@@ -179,7 +179,7 @@ class ArrivalState:
     other_holders: Mapping[str, Array] = field(default_factory=dict)
     waiting_for: PairTimes = field(default_factory=dict)
     since_acquisition: Mapping[tuple[str, int], RandomTime] = field(default_factory=dict)
-    members: Mapping[str, float] = field(default_factory=dict)
+    members: Mapping[str, float | Array] = field(default_factory=dict)
     holder_probabilities: Mapping[str, Array] = field(default_factory=dict)
     by_place: ByPlace = field(default_factory=dict)
 

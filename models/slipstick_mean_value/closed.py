@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from typing import cast
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Parameter
@@ -45,7 +45,7 @@ from slipstick.model.steps import (
     requested_resource,
     steps,
 )
-from slipstick.model.system import BARRIER, Model, Station
+from slipstick.model.system import BARRIER, Model, Station, is_processor
 from slipstick.queueing.residual_wait import (
     finite_source_few,
     finite_source_residual,
@@ -90,10 +90,9 @@ from slipstick_mean_value.in_a_row import InARow, in_a_row
 from slipstick_mean_value.product_form import as_arrays, product_form_points
 from slipstick_mean_value.shared_locks import reader_writer_waits
 from slipstick_mean_value.spin_locks import SpinLock
+from slipstick_mean_value.states import CycleState, Members, Population, PopulationState
+from slipstick_mean_value.together import batches, single_states, stacked_states
 from slipstick_mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
-
-Population = tuple[int, ...]
-"""Processors of each group."""
 
 NEWTON_STEPS = 12
 """Steps of Newton's method, which doubles the digits with each."""
@@ -125,51 +124,6 @@ which the iteration is a limit cycle [1]."""
 def at_points(value_by_expr: Numbers, point_indexes: Sequence[int] | Array) -> dict[Expr, Array]:
     """Select the value of each expression at some of the points."""
     return {expr: column[point_indexes] for expr, column in value_by_expr.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class CycleState:
-    """The cycle of one group at one population: its time, waits and services.
-
-    Parameters
-    ----------
-    members : processors of the group
-    time : of a cycle
-    visit_times : waits and services
-    """
-
-    members: int
-    time: RandomTime
-    visit_times: VisitTimes
-
-    @property
-    def rate(self) -> Array:
-        """Cycles of all members in a second [1/s]."""
-        mean_time = self.time.mean
-        rate: Array = self.members / np.where(mean_time.real > 0, mean_time, np.inf)
-        return rate
-
-
-@dataclass(frozen=True, slots=True)
-class PopulationState:
-    """The steady state of a population.
-
-    Parameters
-    ----------
-    processors : of all groups
-    cycles : of each group; None where it is empty
-    arrivals : what one more processor would find
-    """
-
-    processors: int
-    cycles: tuple[CycleState | None, ...]
-    arrivals: ArrivalState
-
-    @property
-    def first_cycle(self) -> CycleState:
-        """The state of the group that answers are about."""
-        assert self.cycles[0] is not None
-        return self.cycles[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,19 +479,24 @@ class Recursion:
         omitted_processors = (
             MOST_FOLLOWED if not every_population and self._starts_together() else 0
         )
-        populations = product(*(range(processors + 1) for processors in largest_population))
-        for population_index, population in enumerate(populations):
+        rows = len(next(iter(distinct_values.values()), ()))
+        most_together = max(1, MOST_AT_ONCE // max(rows, 1)) if self._rows_are_independent else 1
+        populations_done = 0
+        for batch in batches(largest_population, most_together):
             # Larger populations take longer.
-            pace.check(population_index**2, population_count**2, count_in_words)
-            is_wanted = population in wanted_populations
-            if population[0] < omitted_processors and not is_wanted:
-                state_by_population[population] = empty_state
-            elif any(population):
-                state = recursion_step.state(population, state_by_population)
+            pace.check(populations_done**2, population_count**2, count_in_words)
+            populations_done += len(batch)
+            if not any(batch[0]):
+                continue
+            if batch[0][0] < omitted_processors and batch[0] not in wanted_populations:
+                state_by_population[batch[0]] = empty_state
+                continue
+            states = recursion_step.states(batch, state_by_population)
+            for population, state in zip(batch, states, strict=True):
                 state_by_population[population] = state
                 if len(largest_population) == 1:
                     cycle_times.append(state.first_cycle.time.mean)
-                if is_wanted:
+                if population in wanted_populations:
                     positions = np.flatnonzero(np.all(processor_counts == population, axis=1))
                     yield SolvedPopulation(
                         state,
@@ -546,10 +505,28 @@ class Recursion:
                         row_by_point[positions],
                         cycle_times,
                     )
-            if population[0] > 1:
                 # A population is computed from those with one processor fewer; all earlier ones are
                 # no longer needed.
                 state_by_population.pop((population[0] - 2, *population[1:]), None)
+
+    @cached_property
+    def _rows_are_independent(self) -> bool:
+        """Whether several populations can be solved together as rows of arrays: those of several
+        groups that hold no lock and have no parallel branches.
+        """
+        return (
+            len(self.trees) > 1
+            and not self.spin_locks
+            and not any(
+                queue.order or queue.lock or queue.name == PROCESSORS or is_processor(queue.name)
+                for queue in self.queues
+            )
+            and not any(
+                node.combination is Combination.LONGEST
+                for activity in self.activities
+                for node in steps(activity)
+            )
+        )
 
     def _check_populations(self, largest_population: Population) -> str:
         """Refuse more populations than may be solved, and return in words what is counted."""
@@ -778,6 +755,26 @@ class MeanNumbers:
                 else time_at_visit
             )
 
+    def of_rows(self, queue: Queue, rows: Array, shape: tuple[int, ...]) -> MeanNumbers:
+        """Return the mean numbers at the visits of one queue, in some rows.
+
+        Parameters
+        ----------
+        queue : the queue
+        rows : as a mask
+        shape : of all rows, to which arrays that hold for all of them are broadcast
+        """
+        numbers_of_rows = MeanNumbers()
+        for name in ("flows", "in_service", "present"):
+            column_by_visit = getattr(self, name)
+            getattr(numbers_of_rows, name).update(
+                {
+                    visit.index: np.broadcast_to(column_by_visit[visit.index], shape)[rows]
+                    for visit in queue.visits
+                }
+            )
+        return numbers_of_rows
+
     def of_queue(self, queue: Queue) -> tuple[Array, Array, Array]:
         """Return the mean numbers at one copy of a queue, added up over its visits: number in
         service, number present, and visits in a second.
@@ -897,24 +894,66 @@ class _RecursionStep:
             if visits_in_row is not None
         }
 
+    def states(
+        self,
+        populations: Sequence[Population],
+        smaller_states: Mapping[Population, PopulationState],
+    ) -> Iterator[PopulationState]:
+        """Yield the state of each population, of those of one number of processors in the same
+        groups, from the states with one processor fewer.
+        """
+        if len(populations) == 1:
+            yield self.state(populations[0], smaller_states)
+            return
+        states_before: list[PopulationState | None] = []
+        for group_index, members in enumerate(populations[0]):
+            smaller_populations = [
+                _with_one_fewer(population, group_index) for population in populations
+            ]
+            states_before.append(
+                stacked_states(
+                    [smaller_states[population] for population in smaller_populations],
+                    self._single_cycles,
+                )
+                if members
+                else None
+            )
+        member_table = np.array(populations)[..., None]
+        members_by_group = tuple(
+            member_table[:, group_index] if members else 0
+            for group_index, members in enumerate(populations[0])
+        )
+        common_state = self._state(sum(populations[0]), members_by_group, states_before)
+        yield from single_states(common_state, populations)
+
     def state(
         self, population: Population, smaller_states: Mapping[Population, PopulationState]
     ) -> PopulationState:
         """Return the state of a population from the states with one processor fewer."""
+        states_before = [
+            smaller_states[_with_one_fewer(population, group_index)] if members else None
+            for group_index, members in enumerate(population)
+        ]
+        return self._state(sum(population), population, states_before)
+
+    def _state(
+        self,
+        processors: int,
+        population: Members,
+        states_before: Sequence[PopulationState | None],
+    ) -> PopulationState:
+        """Return the state of a population, or of several as rows, from the states with one
+        processor fewer of each group; None for a group that is empty.
+        """
         traversed_cycles: list[tuple[RandomTime, VisitTimes] | None] = []
         wait_by_pair: PairTimes = {}
         share_by_place: ByPlace = {}
-        for group_index, tree in enumerate(self._trees):
-            if not population[group_index]:
+        for group_index, (tree, state_before) in enumerate(
+            zip(self._trees, states_before, strict=True)
+        ):
+            if state_before is None:
                 traversed_cycles.append(None)
                 continue
-            state_before = smaller_states[
-                (
-                    *population[:group_index],
-                    population[group_index] - 1,
-                    *population[group_index + 1 :],
-                )
-            ]
             # Processors of constant times that follow each other in step wait only at the busiest
             # queue; `_limit_utilization` adds that wait.
             arrival_waits = (
@@ -924,7 +963,7 @@ class _RecursionStep:
             )
             waits_and_spinning = self._with_spinning(arrival_waits.waits, state_before.arrivals)
             traversal = Traversal(
-                self.recursion.model, self.value_by_expr, sum(population), waits_and_spinning
+                self.recursion.model, self.value_by_expr, processors, waits_and_spinning
             )
             time_of_cycle = cycle_time(traversal, tree.root)
             self._add_hand_overs(traversal.visit_times, state_before.arrivals)
@@ -938,7 +977,7 @@ class _RecursionStep:
                 {visit_pair: arrival_waits.by_pair[visit_pair] for visit_pair in pairs_of_group}
             )
             share_by_place |= arrival_waits.by_place if len(self._trees) == 1 else {}
-        cycle_times = self._limit_utilization(population, traversed_cycles)
+        cycle_times = self._limit_utilization(processors, population, traversed_cycles)
         cycles: list[CycleState | None] = []
         for members, mean_time, cycle_before in zip(
             population, cycle_times, traversed_cycles, strict=True
@@ -949,8 +988,8 @@ class _RecursionStep:
             time_before, visit_times = cycle_before
             longer_time = RandomTime(mean_time, time_before.variance, time_before.kind)
             cycles.append(CycleState(members, longer_time, visit_times))
-        arrivals = self._arrival_state(population, cycles, wait_by_pair, share_by_place)
-        return PopulationState(sum(population), tuple(cycles), arrivals)
+        arrivals = self._arrival_state(processors, population, cycles, wait_by_pair, share_by_place)
+        return PopulationState(processors, tuple(cycles), arrivals)
 
     def settled_state(self, members: int, wanted_processors: int) -> PopulationState:
         """Iterate the state of a large population of a single group to its fixed point, and return
@@ -987,7 +1026,7 @@ class _RecursionStep:
         )
 
     def _arrival_waits(
-        self, population: Population, group_index: int, state_before: PopulationState
+        self, population: Members, group_index: int, state_before: PopulationState
     ) -> ArrivalWaits:
         """Return the waits of an arriving member of one group, from the state with one member fewer
         and the visits of all groups in the time of one cycle of this group.
@@ -1087,7 +1126,7 @@ class _RecursionStep:
                 )
 
     def _limit_utilization(
-        self, population: Population, traversed_cycles: Traversed
+        self, processors: int, population: Members, traversed_cycles: Traversed
     ) -> list[Array]:
         """Lengthen the cycles until no queue has a utilization above 1, one queue after the other.
 
@@ -1105,9 +1144,7 @@ class _RecursionStep:
                 works_of_groups.append([np.zeros(1)] * len(self._queues))
             else:
                 works_of_groups.append(
-                    self.recursion.demand_by_queue(
-                        visit_ratios, traversed_cycle[1], sum(population)
-                    )
+                    self.recursion.demand_by_queue(visit_ratios, traversed_cycle[1], processors)
                 )
         # By queue and group, the work of all members for each server, and the visits of one, in a
         # cycle [s, 1].
@@ -1123,9 +1160,11 @@ class _RecursionStep:
                 added(
                     visit_ratios[visit.index]
                     for visit in queue.visits
-                    if members and visit.index in visit_ratios
+                    if traversed_cycle is not None and visit.index in visit_ratios
                 )
-                for members, visit_ratios in zip(population, self._ratios, strict=True)
+                for traversed_cycle, visit_ratios in zip(
+                    traversed_cycles, self._ratios, strict=True
+                )
             ]
             for queue in self._queues
         ]
@@ -1152,13 +1191,13 @@ class _RecursionStep:
                 for mean_time, mean_time_before in zip(mean_times, mean_times_before, strict=True)
             ]
             self._book_shortfalls(
-                population, added_times, utilization_by_queue, visits_by_queue, traversed_cycles
+                processors, added_times, utilization_by_queue, visits_by_queue, traversed_cycles
             )
         return mean_times
 
     def _book_shortfalls(
         self,
-        population: Population,
+        processors: int,
         added_waits: Sequence[Array],
         utilization_by_queue: Sequence[Array],
         visits_by_queue: Sequence[Sequence[Array]],
@@ -1183,7 +1222,7 @@ class _RecursionStep:
             lock_indexes = [
                 index_by_queue[lock_name]
                 for lock_name in held_at_all_visits
-                if self._queues[index_by_queue[lock_name]].servers < sum(population)
+                if self._queues[index_by_queue[lock_name]].servers < processors
             ]
             if lock_indexes:
                 # The outermost, which the others are held under; of a set, no order may tell.
@@ -1228,14 +1267,14 @@ class _RecursionStep:
 
     def _arrival_state(
         self,
-        population: Population,
+        others: int,
+        population: Members,
         cycles: Sequence[CycleState | None],
         wait_by_pair: Mapping[tuple[int, int], Array],
         share_by_place: ByPlace,
     ) -> ArrivalState:
         """Return the mean state that one more processor finds on arrival."""
         mean_numbers, service_by_visit = self._means_and_services(cycles)
-        others = sum(population)
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
         holder_probabilities = {
@@ -1272,7 +1311,7 @@ class _RecursionStep:
                 if queue.lock and queue.servers > 1
             },
             whole_service={
-                queue.name: _weight_by_machine_repair(
+                queue.name: _weight_of_members(
                     queue,
                     members_by_queue[queue.name],
                     mean_numbers,
@@ -1293,7 +1332,7 @@ class _RecursionStep:
             by_place=share_by_place,
         )
 
-    def _members_of_queue(self, queue: Queue, population: Population) -> int:
+    def _members_of_queue(self, queue: Queue, population: Members) -> int | Array:
         """Return the processors of the groups that visit a queue."""
         groups = {self._group_of_visit[visit.index] for visit in queue.visits}
         return sum(population[group_index] for group_index in groups)
@@ -1554,6 +1593,48 @@ def _share_parameter(visit: Visit) -> Expr:
     return Parameter(f"share.visit-{visit.index}")
 
 
+def _with_one_fewer(population: Population, group_index: int) -> Population:
+    """Return a population with one processor of a group fewer."""
+    return tuple(members - (index == group_index) for index, members in enumerate(population))
+
+
+def _weight_of_members(
+    queue: Queue,
+    members: int | Array,
+    mean_numbers: MeanNumbers,
+    service_by_visit: Mapping[int, RandomTime],
+    usual_weight: Array,
+) -> Array:
+    """Return the weight of a whole service at a queue by `_weight_by_machine_repair`, for each
+    population of a batch.
+
+    Parameters
+    ----------
+    members : processors that visit the queue, of one population, or of each row
+    """
+    if isinstance(members, int):
+        return _weight_by_machine_repair(
+            queue, members, mean_numbers, service_by_visit, usual_weight
+        )
+    row_counts = members[:, 0]
+    if (row_counts == row_counts[0]).all():
+        return _weight_by_machine_repair(
+            queue, int(row_counts[0]), mean_numbers, service_by_visit, usual_weight
+        )
+    shape = (len(row_counts), usual_weight.shape[-1])
+    weight = np.empty(shape, dtype=usual_weight.dtype)
+    for count in np.unique(row_counts).tolist():
+        rows = row_counts == count
+        weight[rows] = _weight_by_machine_repair(
+            queue,
+            count,
+            mean_numbers.of_rows(queue, rows, shape),
+            service_by_visit,
+            np.broadcast_to(usual_weight, shape)[rows],
+        )
+    return weight
+
+
 def _weight_by_machine_repair(
     queue: Queue,
     members: int,
@@ -1768,7 +1849,7 @@ def _relative_waits(
             for visit_index, service_time in cycle.visit_times.services.items()
         }
         times_and_services.append((cycle.time.mean, services))
-    members = [cycle.members for cycle in cycles]
+    members = [cast(int, cycle.members) for cycle in cycles]
     network = as_arrays(
         recursion.trees, recursion.queues, value_by_expr, members, times_and_services
     )

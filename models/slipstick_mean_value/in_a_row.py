@@ -27,11 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from slipstick.late import np
 from slipstick.random_times import (
     Array,
     RandomTime,
+    added,
     clamped,
     nonzero,
 )
@@ -48,7 +50,7 @@ PASSES = 6
 """Passes that settle the arrivals of a closed population; derivatives need one more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InARow:
     """The probabilities with which visits to one queue immediately follow each other, by the places
     of the cycle at which the visits are made.
@@ -69,6 +71,29 @@ class InARow:
     follows: Array
     first: Array
     place_order: tuple[int, ...] | None = None
+
+    @cached_property
+    def preceding(self) -> tuple[tuple[tuple[int, Array], ...], ...]:
+        """For each place, those that it follows, each with its part r [...]."""
+        places = range(len(self.visits))
+        return tuple(
+            tuple(
+                (earlier, self.follows[..., earlier, place])
+                for earlier in places
+                if self.follows[..., earlier, place].any()
+            )
+            for place in places
+        )
+
+    @cached_property
+    def parts_by_power(self) -> list[Array]:
+        """For each place, b by power of P [powers, ...], where visits form no loop."""
+        first = np.moveaxis(self.first, -1, 0)
+        parts: dict[int, Array] = {}
+        for place in self.place_order or ():
+            earlier_parts = [part * parts[earlier] for earlier, part in self.preceding[place]]
+            parts[place] = _by_power(first[place], earlier_parts)
+        return [parts[place] for place in range(len(self.visits))]
 
     def by_place(self, column_by_visit: Mapping[int, Array]) -> Array:
         """Stack the columns of the visits, one for each place [..., places]."""
@@ -143,9 +168,9 @@ class InARow:
         service : S [s] [..., places]
         arrivals : lambda, while a customer is at one visit [1/s] [..., from, places]
         """
-        return self._waits_and_numbers(wait_at_random, numbers_at_random, service, arrivals)[0]
+        return self.waits_and_numbers(wait_at_random, numbers_at_random, service, arrivals)[0]
 
-    def _waits_and_numbers(
+    def waits_and_numbers(
         self, wait_at_random: Array, numbers_at_random: Array, service: Array, arrivals: Array
     ) -> tuple[Array, Array]:
         """Compute the mean wait at each visit [s], and the mean numbers of customers that it finds
@@ -224,25 +249,145 @@ class InARow:
             1e-9,
         )
         time_away = processors_away / nonzero(arrival_rates.sum(axis=-1))
-        arrivals = np.broadcast_to(
-            arrival_rates[..., None, :], (*arrival_rates.shape, arrival_rates.shape[-1])
-        )
+        rate_factor = np.ones(len(self.visits))
+        visits = _ClosedVisits(self, wait_at_random, numbers_at_random, service, arrival_rates)
         for _ in range(PASSES):
-            waits, numbers_found = self._waits_and_numbers(
-                wait_at_random, numbers_at_random, service, arrivals
-            )
+            waits, total_found = visits.waits_and_numbers(rate_factor)
             # Where the approximation gives a wait or a number below 0, the arrivals of the next
             # pass would grow without end.
             stay_times = clamped(waits) + service
-            numbers_elsewhere = clamped(other_processors - clamped(numbers_found.sum(axis=-1)))
+            numbers_elsewhere = clamped(other_processors - clamped(total_found))
             # Each customer elsewhere comes after an exponential time: the mean number within the
             # stay.
             newcomers = numbers_elsewhere * -np.expm1(-stay_times / time_away[..., None])
             rate_factor = newcomers / nonzero(
                 stay_times * arrival_rates.sum(axis=-1, keepdims=True)
             )
-            arrivals = rate_factor[..., None] * arrival_rates[..., None, :]
         return waits
+
+
+class _ClosedVisits:
+    """The waits at visits of a closed population, for any rates of arrival at each visit.
+
+    Where visits form no loop, the numbers F_j found at visit j are sums over the powers of P::
+
+        F_j = sum over k of (b_jk A + h_jk lambda) P^k
+        b_j0 = e_j,                                  b_j,k+1 = sum over i of r_ij b_ik
+        h_j0 = sum over i of r_ij f_i (W_i + S_i),   h_j,k+1 = sum over i of r_ij h_ik
+
+    with the rate f_i lambda of arrivals while a customer is at visit i. Waits and total numbers
+    need the products of A P^k and lambda P^k with S and 1 alone.
+
+    Parameters
+    ----------
+    in_row : the visits
+    wait_at_random, numbers_at_random, service : as for `InARow.waits`
+    arrival_rates : lambda [1/s] [..., places]
+    """
+
+    def __init__(
+        self,
+        in_row: InARow,
+        wait_at_random: Array,
+        numbers_at_random: Array,
+        service: Array,
+        arrival_rates: Array,
+    ) -> None:
+        self._in_row = in_row
+        self._at_random = (wait_at_random, numbers_at_random, service)
+        self._arrival_rates = arrival_rates
+        if in_row.place_order is None:
+            return
+        # By power of P, P^k S and P^k 1 [..., places, 2].
+        weights = np.stack(np.broadcast_arrays(service, np.ones(1)), axis=-1)
+        products_of_found, products_of_arriving = [], []
+        for _ in range(max(map(len, in_row.parts_by_power))):
+            products_of_found.append(_product(numbers_at_random, weights))
+            products_of_arriving.append(_product(arrival_rates, weights))
+            weights = in_row.onward @ weights
+        work_found, number_found = np.moveaxis(np.stack(products_of_found), -1, 0)
+        self._work_arriving, self._number_arriving = np.moveaxis(
+            np.stack(products_of_arriving), -1, 0
+        )
+        base_waits = in_row.first * (wait_at_random - work_found[0])[..., None]
+        # With the places first.
+        self._services = np.moveaxis(service, -1, 0)
+        self._waits_of_found = [
+            base_wait + _weighted(parts, work_found)
+            for base_wait, parts in zip(
+                np.moveaxis(base_waits, -1, 0), in_row.parts_by_power, strict=True
+            )
+        ]
+        self._numbers_of_found = [_weighted(parts, number_found) for parts in in_row.parts_by_power]
+
+    def waits_and_numbers(self, rate_factor: Array) -> tuple[Array, Array]:
+        """Compute the mean wait at each visit [s], and the mean number of customers that it finds
+        at all visits [..., places].
+
+        Parameters
+        ----------
+        rate_factor : f [..., places]
+        """
+        in_row = self._in_row
+        if in_row.place_order is None:
+            arrivals = rate_factor[..., None] * self._arrival_rates[..., None, :]
+            waits, numbers_found = in_row.waits_and_numbers(*self._at_random, arrivals)
+            return waits, numbers_found.sum(axis=-1)
+        waits_by_place = list(self._waits_of_found)
+        numbers_by_place = list(self._numbers_of_found)
+        arrivals_in_stay = dict[int, Array]()
+        parts_by_place = dict[int, Array]()
+        for place in in_row.place_order:
+            if preceding := in_row.preceding[place]:
+                parts = parts_by_place[place] = _by_power(
+                    added(part * arrivals_in_stay[earlier] for earlier, part in preceding),
+                    [
+                        part * parts_by_place[earlier]
+                        for earlier, part in preceding
+                        if earlier in parts_by_place
+                    ],
+                )
+                waits_by_place[place] = waits_by_place[place] + _weighted(
+                    parts, self._work_arriving
+                )
+                numbers_by_place[place] = numbers_by_place[place] + _weighted(
+                    parts, self._number_arriving
+                )
+            stay = waits_by_place[place] + self._services[place]
+            arrivals_in_stay[place] = rate_factor[..., place] * stay
+        return stacked(waits_by_place), stacked(numbers_by_place)
+
+
+def _by_power(first: Array, earlier_parts: Sequence[Array]) -> Array:
+    """Return parts by power of P: the first, and the sum of those of earlier places at one power
+    more [powers, ...].
+    """
+    power_count = 1 + max(map(len, earlier_parts), default=0)
+    shape = np.broadcast_shapes(first.shape, *(parts.shape[1:] for parts in earlier_parts))
+    total = np.zeros((power_count, *shape), np.result_type(first, *earlier_parts))
+    total[0] = first
+    for parts in earlier_parts:
+        total[1 : 1 + len(parts)] += _aligned(parts, total.ndim)
+    return total
+
+
+def _aligned(parts: Array, dimensions: int) -> Array:
+    """Return parts by power in an array of more dimensions [powers, ...]."""
+    missing_dimensions = (1,) * (dimensions - parts.ndim)
+    return parts.reshape(len(parts), *missing_dimensions, *parts.shape[1:])
+
+
+def _weighted(parts: Array, products: Array) -> Array:
+    """Return the sum of parts by power times the products of these powers [...]."""
+    aligned_parts = _aligned(parts, products.ndim)
+    sum_over_powers: Array = (aligned_parts * products[: len(parts)]).sum(axis=0)
+    return sum_over_powers
+
+
+def _product(numbers: Array, weights: Array) -> Array:
+    """Return the products of numbers with some weights of the places [..., weights]."""
+    products: Array = (numbers[..., None, :] @ weights)[..., 0, :]
+    return products
 
 
 def in_a_row(queue: Queue, places: Places) -> InARow | None:

@@ -25,14 +25,13 @@ from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue, VisitTree
 from slipstick_mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick_mean_value.closed import (
-    CycleState,
     MeanNumbers,
-    PopulationState,
     Recursion,
     SolvedPopulation,
     at_points,
 )
 from slipstick_mean_value.in_a_row import in_a_row
+from slipstick_mean_value.states import CycleState, PopulationState
 from slipstick_mean_value.traversal import Traversal
 
 WAITS_INCLUDED = (

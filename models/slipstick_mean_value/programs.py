@@ -272,7 +272,9 @@ class _PhaseSolver:
         booked_with_idle = not_negative(
             {**booked_times, IDLE_PROCESSORS: time - added(booked_times.values())}
         )
-        return booked_with_idle, mean_numbers.uses(recursion.queues, cycle.members)
+        return booked_with_idle, mean_numbers.uses(
+            recursion.queues, solved_population.state.processors
+        )
 
 
 class _StaggeredEnd:

@@ -269,6 +269,36 @@ def test_a_sweep_over_competitors_is_one_recursion_and_has_derivatives() -> None
     assert slopes["o.think"] < 0
 
 
+def test_populations_of_groups_solved_together_are_those_solved_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Stations with one and two servers, one of them used by two of three groups; scv 4, visits in
+    a row, and a load near saturation.
+    """
+
+    def cycle(name: str, stations: str) -> Activity:
+        visits = (
+            service(station, 0.2 + 0.1 * k, scv=4.0, name=f"{name}-{k}")
+            for k, station in enumerate(stations)
+        )
+        return delay(1.5, scv=1.0, name=f"{name}-think") >> then(*visits)
+
+    model = grouped_model(
+        {"a": (3, cycle("a", "sst")), "b": (2, cycle("b", "ts")), "c": (4, cycle("c", "us"))},
+        resources={"s": Station(), "t": Station(servers=2), "u": Station()},
+    )
+    together = MeanValue(model).points({}).answer(0)
+    monkeypatch.setattr(closed, "MOST_AT_ONCE", 1)
+    alone = MeanValue(model).points({}).answer(0)
+    values = {name: value.value for name, value in alone.values.items()}
+    assert {name: value.value for name, value in together.values.items()} == pytest.approx(
+        values, rel=1e-12
+    )
+    for parameter, share in alone.share["time"].items():
+        assert together.share["time"][parameter] == pytest.approx(share, rel=1e-9), parameter
+    assert (values["utilization[s]"] or 0) > 0.9
+
+
 def test_groups_refuse_barriers_and_too_many_populations() -> None:
     model = grouped_model(
         {"test": (1, cycle() >> barrier("meet")), "others": (3, cycle("o.") >> barrier("meet"))}

@@ -5,6 +5,7 @@ closed.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -130,3 +131,24 @@ def test_a_first_wait_below_the_work_that_is_present_does_not_grow_without_end()
     service, present = np.array([4.4, 3.1]), np.array([1.1, 1.8])
     waits = row.closed_waits(np.array(1.0), present, service, visits, 3.0)
     assert (np.abs(waits) < 10 * service.sum() * present.sum()).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_visits_without_a_loop_are_solved_as_by_the_equations_of_a_loop(seed: int) -> None:
+    """Four visits, each followed by the next two with some probabilities; of the first, some follow
+    none.
+    """
+    draw = np.random.default_rng(2026113000 + seed)
+    follows = np.triu(draw.uniform(0, 0.5, (4, 4)), k=1)
+    ordered = in_a_row.InARow(
+        (0, 1, 2, 3), np.ones(4), follows, follows, 1 - follows.sum(axis=0), (0, 1, 2, 3)
+    )
+    numbers = draw.uniform(0, 2, (5, 4))
+    flows = draw.uniform(0.1, 0.5, (5, 4)) * (1 + 1e-20j)
+    wait = (numbers * 1.5).sum(axis=-1)
+    by_order, by_matrix = (
+        row.closed_waits(wait, numbers, np.full(4, 1.5), flows, 9.0)
+        for row in (ordered, replace(ordered, place_order=None))
+    )
+    assert by_order == pytest.approx(by_matrix, rel=1e-9)
+    assert by_order.imag == pytest.approx(by_matrix.imag, rel=1e-6)
