@@ -108,7 +108,7 @@ def single_states(
     populations : in the order of the rows
     """
     for row_index, population in enumerate(populations):
-        row = _Row(row_index)
+        row = _RowOfBatch(row_index)
         yield PopulationState(
             state.processors,
             tuple(
@@ -119,7 +119,7 @@ def single_states(
         )
 
 
-class _Row:
+class _RowOfBatch:
     """Selects one row from the arrays of a batch."""
 
     def __init__(self, row_index: int) -> None:
