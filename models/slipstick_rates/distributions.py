@@ -25,9 +25,12 @@ class Uncertain(Spec):
     def check_rules(self) -> None:
         quantities_given = quantities(self)
         for key, quantity_given in quantities_given.items():
-            first = next(iter(quantities_given.values()))
-            if quantity_given.dimension != first.dimension:
-                message = f"a [{quantity_given.dimension}] does not go with a [{first.dimension}]"
+            first_quantity = next(iter(quantities_given.values()))
+            if quantity_given.dimension != first_quantity.dimension:
+                message = (
+                    f"a [{quantity_given.dimension}] does not go with a"
+                    f" [{first_quantity.dimension}]"
+                )
                 raise broken_rule(message, *key)
 
     @property
@@ -47,7 +50,7 @@ def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
         if isinstance(value, Given) and key != "spread":
             quantity_by_key[(key,)] = value
         elif key == "values":
-            quantity_by_key.update({(key, index): item for index, item in enumerate(value)})
+            quantity_by_key.update({(key, index): member for index, member in enumerate(value)})
     return quantity_by_key
 
 

@@ -409,8 +409,8 @@ def trend_of(
         classes = [
             class_name for class_name, driver in series_by_class.items() if driver == series_name
         ]
-        assumed = kind in spec.series[series_name].assumed_for
-        rates.update(dict.fromkeys(classes, SeriesRate(fit, assumed)))
+        is_assumed = kind in spec.series[series_name].assumed_for
+        rates.update(dict.fromkeys(classes, SeriesRate(fit, is_assumed)))
         if series_name in followed_series:
             rates[series_name] = SeriesRate(fit)
             classes.append(series_name)
@@ -547,7 +547,7 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
                 f" {', '.join(map(short, head))}"
             )
             raise Mark(file, 1, 1).error(message, "")
-    items: dict[str, list[Node]] = {}
+    nodes_by_column: dict[str, list[Node]] = {}
     units: dict[str, str] = {}
     for line_number, cells in _numbered_rows(rows):
         row = dict(zip(head, cells, strict=False))
@@ -555,18 +555,18 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
             row["value"] = re.sub(r"(?<=[0-9]),(?=[0-9])", ".", row.get("value", ""))
         name = row.get("series", "")
         mark = Mark(file, line_number, 1)
-        items.setdefault(name, []).append(_point_node(row, mark))
+        nodes_by_column.setdefault(name, []).append(_point_node(row, mark))
         unit = row.get("unit", unit_of_all)
         if units.setdefault(name, unit) != unit:
             message = (
                 f"series {name or file} is in {units[name]!r}, and here in {unit!r}; write one unit"
             )
             raise mark.error(message, "unit")
-    if not items:
+    if not nodes_by_column:
         raise Mark(file, 1, 1).error("has no points below its line of names", "")
     return {
         name: (Listing(tuple(point_nodes), point_nodes[0].mark), units[name])
-        for name, point_nodes in items.items()
+        for name, point_nodes in nodes_by_column.items()
     }
 
 

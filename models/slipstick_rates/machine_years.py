@@ -68,18 +68,22 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
     from slipstick_rates.trend import data_span, doubt_of, reason_not_to_start
 
     base = _base_machine(tree.entries["base"].node, library)
-    start, end = _start_and_end(tree, base)
+    start_year, end_year = _start_and_end(tree, base)
     trend = _trend_of_machine(tree.entries["trend"].node, base, library)
     changed_machine: Node = base
-    for path, class_name, gain in _gains_by_path(base, trend, start, end):
+    for path, class_name, gain in _gains_by_path(base, trend, start_year, end_year):
         rate = trend.rates[class_name]
-        if message := reason_not_to_start(trend, class_name, start):
+        if message := reason_not_to_start(trend, class_name, start_year):
             raise tree.entries["base"].node.mark.error(message, "machine.base")
-        source = f"that of {start:g}, taken to {end:g} along {trend.name}"
-        doubt = doubt_of(rate, min(start, end), max(start, end))
-        last = data_span(rate)[1]
+        source = f"that of {start_year:g}, taken to {end_year:g} along {trend.name}"
+        doubt = doubt_of(rate, min(start_year, end_year), max(start_year, end_year))
+        last_data_year = data_span(rate)[1]
         source += f" {DOUBTFUL} ({doubt})" if doubt else ""
-        source += f"; data end in {last:g}, and the rate is carried on" if start > last else ""
+        source += (
+            f"; data end in {last_data_year:g}, and the rate is carried on"
+            if start_year > last_data_year
+            else ""
+        )
         changed_machine = replace(
             changed_machine,
             path,
@@ -91,7 +95,7 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
     text = (
         own_title.text
         if isinstance(own_title, Scalar)
-        else f"{base_title}, taken to {end:g} along {trend.name}"
+        else f"{base_title}, taken to {end_year:g} along {trend.name}"
     )
     assert isinstance(changed_machine, Table)
     mark = tree.mark
@@ -164,13 +168,14 @@ def _trend_of_machine(node: Node, base: Table, library: SpecFiles) -> Trend:
 
 
 def _gains_by_path(
-    base: Table, trend: Trend, start: float, end: float
+    base: Table, trend: Trend, start_year: float, end_year: float
 ) -> Iterator[tuple[str, str, float]]:
     """Yield the path of each quantity of the machine that changes, the name of its rate, and the
     factor by which it improves.
     """
     gain_by_rate = {
-        name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in trend.rates.items()
+        name: float(rate.gain(start_year, np.array([end_year]))[0, 0])
+        for name, rate in trend.rates.items()
     }
     for path, class_name in _class_by_path(base):
         name = class_name
@@ -212,18 +217,20 @@ def _node_at_path(base: Table, path: str) -> Node:
     return Scalar(1, "1", base.mark, quoted=False) if node is None else node
 
 
-def _scaled_quantity(node: Node, gained: float, source: str, doubt: str) -> Node:
+def _scaled_quantity(node: Node, gain: float, source: str, doubt: str) -> Node:
     """Return a quantity of the machine in another year: a rate is multiplied by the gain, a time is
     divided by it. It is assumed where the machine's own is, or its rate is in doubt.
     """
-    inner = node_at(node, ["value"]) if isinstance(node, Table) else node
-    assert isinstance(inner, Scalar)
-    value, dimension = parse(str(inner.value))
+    value_node = node_at(node, ["value"]) if isinstance(node, Table) else node
+    assert isinstance(value_node, Scalar)
+    value, dimension = parse(str(value_node.value))
     falls = dimension in (TIME, TIME_PER_BYTE)
-    scaled_value = value / gained if falls else value * gained
+    scaled_value = value / gain if falls else value * gain
     unit = "" if str(dimension) == "1" else f" {dimension}"
-    mark = node.mark if isinstance(node, Scalar) else inner.mark
+    mark = node.mark if isinstance(node, Scalar) else value_node.mark
     own_assumption = node_at(node, ["assumed"]) if isinstance(node, Table) else None
-    assumed = bool(doubt) or (isinstance(own_assumption, Scalar) and own_assumption.value is True)
+    is_assumed = bool(doubt) or (
+        isinstance(own_assumption, Scalar) and own_assumption.value is True
+    )
     quantity = {"value": f"{number_text(scaled_value)}{unit}", "source": source}
-    return from_plain({**quantity, "assumed": True} if assumed else quantity, mark)
+    return from_plain({**quantity, "assumed": True} if is_assumed else quantity, mark)

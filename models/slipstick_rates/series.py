@@ -248,23 +248,23 @@ class FittedSeries:
         # Announced points share one error of the plans, so that it stands off the diagonal as well.
         return np.asarray(np.diag(own_variances) + np.outer(plans, plans))
 
-    def covariance(self, first_years: Array, second_years: Array, start: float) -> Array:
+    def covariance(self, first_years: Array, second_years: Array, start_year: float) -> Array:
         """Return the prior covariance of levels in some years, measured from the level of the first
         year, which is unrestricted [first, second].
 
         Parameters
         ----------
         first_years, second_years : of the levels
-        start : the first year, the same in all covariances that are combined
+        start_year : the first year, the same in all covariances that are combined
         """
         starts = [-np.inf, *self.series.breaks, np.inf]
         total = np.zeros((len(first_years), len(second_years)))
         # The rate of each period between breaks is independent of the others, so that their
         # covariances add up.
-        for begin, end in pairwise(starts):
-            origin = max(begin, start)
+        for interval_start, interval_end in pairwise(starts):
+            origin = max(interval_start, start_year)
             first_times, second_times = (
-                np.clip(years, origin, max(end, origin)) - origin
+                np.clip(years, origin, max(interval_end, origin)) - origin
                 for years in (first_years, second_years)
             )
             total = total + level_covariance(first_times, second_times, self.growth)
@@ -274,11 +274,11 @@ class FittedSeries:
     def _solution(self) -> _PointSolution:
         return self._solution_from(float(self.years[0]))
 
-    def _solution_from(self, start: float) -> _PointSolution:
-        """Return the solution for the points if the level of the year `start` has an infinite prior
+    def _solution_from(self, start_year: float) -> _PointSolution:
+        """Solve for the points if the level of the year `start_year` has an infinite prior
         variance; see `_solve_points`.
         """
-        return self._solve_points(self.covariance(self.years, self.years, start))
+        return self._solve_points(self.covariance(self.years, self.years, start_year))
 
     def _solve_points(self, levels: Array) -> _PointSolution:
         """Return the solution for the points with an infinite prior variance of the level of the
@@ -318,13 +318,15 @@ class FittedSeries:
     def levels(self, years: Array) -> tuple[Array, Array]:
         """Return mean [years] and covariance [years, years] of the level, given the points."""
         years = np.asarray(years, dtype=float)
-        start = float(min(self.years[0], *years))
+        start_year = float(min(self.years[0], *years))
         # The rate of years before the first point was damped until then as any other.
-        solved_points = self._solution if start == self.years[0] else self._solution_from(start)
+        solved_points = (
+            self._solution if start_year == self.years[0] else self._solution_from(start_year)
+        )
         # Mean and covariance of normal levels, given the points (Gaussian process regression), with
         # a constant of which nothing is known (universal kriging).
         scaled_covariance = np.linalg.solve(
-            solved_points.factor, self.covariance(years, self.years, start).T
+            solved_points.factor, self.covariance(years, self.years, start_year).T
         )
         mean = np.asarray(
             self.logs[0] + solved_points.level + scaled_covariance.T @ solved_points.residuals,
@@ -333,7 +335,7 @@ class FittedSeries:
         unexplained_level = 1.0 - scaled_covariance.T @ solved_points.ones
         level_term = np.outer(unexplained_level, unexplained_level) / solved_points.precision
         return mean, np.asarray(
-            self.covariance(years, years, start)
+            self.covariance(years, years, start_year)
             - scaled_covariance.T @ scaled_covariance
             + level_term
         )
@@ -392,26 +394,28 @@ class FittedSeries:
         level = self._limited(self.levels(np.array([base, *years]))[0])
         return np.asarray(np.exp(level[1:] - level[0]))
 
-    def rate(self, first: float, last: float) -> tuple[float, float, float]:
+    def rate(self, first_year: float, last_year: float) -> tuple[float, float, float]:
         """Return the factor by which the level got better each year between two years, with the
         ends of its 90 % interval.
         """
-        mean, covariance = self.log_gain(first, np.array([last]))
+        mean, covariance = self.log_gain(first_year, np.array([last_year]))
         middle = float(mean[0])
         deviation = sqrt(max(float(covariance[0, 0]), 0.0))
-        ends = (middle, middle - NORMAL_90 * deviation, middle + NORMAL_90 * deviation)
+        log_growths = (middle, middle - NORMAL_90 * deviation, middle + NORMAL_90 * deviation)
         # Quantiles pass through a monotone function, so that the ends of the logarithm are those of
         # the factor.
-        yearly = [float(np.exp(end / (last - first))) for end in ends]
-        return yearly[0], yearly[1], yearly[2]
+        yearly_factors = [
+            float(np.exp(log_growth / (last_year - first_year))) for log_growth in log_growths
+        ]
+        return yearly_factors[0], yearly_factors[1], yearly_factors[2]
 
     def periods(self) -> list[tuple[float, float]]:
         """List the periods between its first point, its breaks and its last point."""
         measured = [point.year for point in self.series.measured]
         first_year = measured[0]
         last_year = measured[-1]
-        inner = [year for year in self.series.breaks if first_year < year < last_year]
-        return list(pairwise([first_year, *inner, last_year]))
+        break_years = [year for year in self.series.breaks if first_year < year < last_year]
+        return list(pairwise([first_year, *break_years, last_year]))
 
 
 def with_covariance(normals: Array, covariance: Array) -> Array:
@@ -584,7 +588,9 @@ def back_test_all(series: Sequence[PointSeries], starts: Sequence[float]) -> Tri
     """Return the back-tests of every damping and walk in the list, from each start."""
     growths = [RateModel(damping, walk) for damping in DAMPINGS for walk in WALKS]
     return {
-        (growth, start): back_test(series, start, growth) for growth in growths for start in starts
+        (growth, start_year): back_test(series, start_year, growth)
+        for growth in growths
+        for start_year in starts
     }
 
 
@@ -599,7 +605,7 @@ def best_rate_model(trials: Trials, starts: Sequence[float]) -> RateModel:
     """
     best: tuple[float, RateModel] | None = None
     for growth in dict.fromkeys(growth for growth, _ in trials):
-        tests = [trials[growth, start] for start in starts]
+        tests = [trials[growth, start_year] for start_year in starts]
         width = float(np.median([width for test in tests for width in test.widths]))
         score = float(np.mean([test.score for test in tests]))
         if width <= WIDEST and (best is None or score > best[0]):

@@ -71,8 +71,8 @@ class PeriodRate:
         """Return how long after the last period each year lies, if the rate that is carried on is
         uncertain; else 0 [years].
         """
-        last = self.periods[-1]
-        return np.maximum(years - last.end, 0.0) * (last.factor.kind != "fixed")
+        last_period = self.periods[-1]
+        return np.maximum(years - last_period.end, 0.0) * (last_period.factor.kind != "fixed")
 
     def draw(self, years: Array, normals: Array) -> PeriodDraws:
         """Return draws of the rate, and of its changes after the last period [samples, numbers]."""
@@ -365,8 +365,10 @@ def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
     [[-10.0, 0.0], [5.0, 3.0], [5.0, 15.0]]
     """
     starts = np.array([-np.inf, *(period.start for period in periods[1:])])
-    ends = np.array([*(period.end for period in periods[:-1]), np.inf])
-    return np.asarray(np.clip(years[:, None], starts, ends) - np.clip(base, starts, ends))
+    period_ends = np.array([*(period.end for period in periods[:-1]), np.inf])
+    return np.asarray(
+        np.clip(years[:, None], starts, period_ends) - np.clip(base, starts, period_ends)
+    )
 
 
 def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array) -> Array:
@@ -396,13 +398,13 @@ def used_periods(rate: PeriodRate, first_year: float, last_year: float) -> list[
     >>> [period.start for period in used_periods(PeriodRate(periods), 2024, 2034)]
     [2010]
     """
-    first = rate.periods[0]
-    last = rate.periods[-1]
+    first_period = rate.periods[0]
+    last_period = rate.periods[-1]
     return [
         period
         for period in rate.periods
-        if (period is first or period.start < last_year)
-        and (period is last or period.end > first_year)
+        if (period is first_period or period.start < last_year)
+        and (period is last_period or period.end > first_year)
     ]
 
 
@@ -433,9 +435,9 @@ def can_start(rate: Rate, year: float) -> bool:
     >>> [can_start(rate, year) for year in (2003, 2004, 2026, 2044, 2045)]
     [False, True, True, True, False]
     """
-    first, last = data_span(rate)
-    earliest = first - (last - first) * isinstance(rate, SeriesRate)
-    return earliest <= year <= last + (last - first)
+    first_data_year, last_data_year = data_span(rate)
+    earliest = first_data_year - (last_data_year - first_data_year) * isinstance(rate, SeriesRate)
+    return earliest <= year <= last_data_year + (last_data_year - first_data_year)
 
 
 def reason_not_to_start(trend: Trend, name: str, year: float) -> str:
@@ -445,12 +447,15 @@ def reason_not_to_start(trend: Trend, name: str, year: float) -> str:
     rate = trend.rates[name]
     if can_start(rate, year):
         return ""
-    first, last = data_span(rate)
-    data_text = f"{last - first:.3g} years of data"
-    distance_text = f", {year - last:.3g} years after {data_text}" if year > last else ""
+    first_data_year, last_data_year = data_span(rate)
+    data_text = f"{last_data_year - first_data_year:.3g} years of data"
+    distance_text = (
+        f", {year - last_data_year:.3g} years after {data_text}" if year > last_data_year else ""
+    )
     title = rate.fit.series.title if isinstance(rate, SeriesRate) else f"rates of {name}"
     return (
-        f"trend {trend.name} knows {uncapitalized(title)} for {first:g} to {last:g} only, so"
+        f"trend {trend.name} knows {uncapitalized(title)} for {first_data_year:g} to"
+        f" {last_data_year:g} only, so"
         f" nothing can start in {year:g}{distance_text}: start closer to these years, or extend the"
         " trend by"
         " a rate of your own"

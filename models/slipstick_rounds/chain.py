@@ -29,26 +29,28 @@ class BatchServerChain(BatchServerForm):
         points = self.points_at(values)
         # The first method reports what is wrong at a point.
         return np.array(
-            [bool(point.wrong) or not _reason_without_answer(point) for point in points]
+            [bool(point.reason_invalid) or not _reason_without_answer(point) for point in points]
         )
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
         if reason := _reason_without_answer(point):
             raise NoAnswerError(f"the chain of rounds has no answer: {reason}")
         if point.population:
-            times, parts = _round_times_and_parts(point, point.population)
-            means = closed_chain(times, point.think_time, point.server.batching_delay)
+            round_times, component_times = _round_times_by_component(point, point.population)
+            means = closed_chain(round_times, point.think_time, point.server.batching_delay)
         else:
-            means, times, parts = _open_chain_at(point)
-        return _point_answer(self, point, means, times, parts)
+            means, round_times, component_times = _open_chain_at(point)
+        return _point_answer(self, point, means, round_times, component_times)
 
 
 def _reason_without_answer(point: PointNumbers) -> str:
     """Return a message why the chain has no answer at a point; empty if it has one."""
-    server, (first, *further_phases) = point.server, point.phases
+    server, (first_phase, *further_phases) = point.server, point.phases
     if further_phases:
         return "customers have several phases"
-    if first.least != first.work or first.work > min(first.piece, server.budget):
+    if first_phase.least != first_phase.work or first_phase.work > min(
+        first_phase.piece, server.budget
+    ):
         return "the work of a customer is not done in one round"
     if point.visits:
         return "a finite run is asked for"
@@ -58,9 +60,9 @@ def _reason_without_answer(point: PointNumbers) -> str:
         return "customers spend a constant time outside of the server"
     if point.population and not point.think_time:
         return "no time between visits is random"
-    most = point.population or math.inf
-    limits = (server.places, server.budget / first.work, server.memory / first.work)
-    if point.population and min(limits) < most:
+    most_customers = point.population or math.inf
+    limits = (server.places, server.budget / first_phase.work, server.memory / first_phase.work)
+    if point.population and min(limits) < most_customers:
         return "not all customers fit into one round"
     if not point.population and min(limits) < math.inf:
         return "a round serves a limited number of customers"
@@ -69,25 +71,34 @@ def _reason_without_answer(point: PointNumbers) -> str:
     return ""
 
 
-def _round_times_and_parts(point: PointNumbers, most: int) -> tuple[Array, Array]:
+def _round_times_by_component(point: PointNumbers, most_customers: int) -> tuple[Array, Array]:
     """Return the times of rounds that serve 1, 2, ... customers, and their parts [s]."""
-    served = np.arange(1.0, most + 1)
+    customers_served = np.arange(1.0, most_customers + 1)
     work = point.phases[0].work
-    rounds = RoundContents([served], [served * work], np.zeros(most), [served * work * work / 2])
-    parts = point.server.duration(rounds)
-    parts = np.broadcast_to(parts, (len(parts), most))
-    return parts.sum(axis=0), parts
+    rounds = RoundContents(
+        [customers_served],
+        [customers_served * work],
+        np.zeros(most_customers),
+        [customers_served * work * work / 2],
+    )
+    component_times = point.server.duration(rounds)
+    component_times = np.broadcast_to(component_times, (len(component_times), most_customers))
+    return component_times.sum(axis=0), component_times
 
 
 def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
-    most = 32
-    while most <= MOST_SERVED:
-        times, parts = _round_times_and_parts(point, most)
+    most_customers = 32
+    while most_customers <= MOST_SERVED:
+        round_times, component_times = _round_times_by_component(point, most_customers)
         try:
-            return open_chain(times, point.rate, point.server.batching_delay), times, parts
+            return (
+                open_chain(round_times, point.rate, point.server.batching_delay),
+                round_times,
+                component_times,
+            )
         except ValueError:
-            most *= 2
-    time_per_customer = float(times[-1] - times[-2])
+            most_customers *= 2
+    time_per_customer = float(round_times[-1] - round_times[-2])
     is_saturated = point.rate * time_per_customer >= 1
     raise NoAnswerError(
         Saturated(
@@ -100,7 +111,11 @@ def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
 
 
 def _point_answer(
-    form: BatchServerChain, point: PointNumbers, means: RoundMeans, times: Array, parts: Array
+    form: BatchServerChain,
+    point: PointNumbers,
+    means: RoundMeans,
+    round_times: Array,
+    component_times: Array,
 ) -> PointAnswer:
     (phase,) = form.model.phases
     values = {
@@ -109,12 +124,12 @@ def _point_answer(
         f"phase_time[{phase}]": means.response_time + point.delay,
         f"unit_rate[{phase}]": means.throughput * point.phases[0].work,
         "served": means.served,
-        "round_time": float(means.by_served @ times),
+        "round_time": float(means.by_served @ round_times),
         "utilization": means.utilization,
     }
-    customers = means.by_served * np.arange(1, len(times) + 1)
-    part_times = parts @ customers / customers.sum()
-    account = dict(zip(form.model.components, part_times.tolist(), strict=True))
-    waiting = means.response_time - float(part_times.sum())
+    customers = means.by_served * np.arange(1, len(round_times) + 1)
+    mean_component_times = component_times @ customers / customers.sum()
+    account = dict(zip(form.model.components, mean_component_times.tolist(), strict=True))
+    waiting = means.response_time - float(mean_component_times.sum())
     account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
     return PointAnswer(exact_estimates(values), account, exact=True)

@@ -30,10 +30,10 @@ Ints = NDArray[np.int64]
 Rows = Any
 """A table of rows with named columns."""
 
-LOGGED = 8192
+LOG_ROWS = 8192
 """Rows of the log between two returns to Python."""
 
-KNOWN = (
+COMPUTED_OPERATORS = (
     *("sum", "difference", "product", "quotient", "max", "min", "ceil", "floor"),
     *("log2", "sqrt", "power", "select", "exp", "log", "pow", "booked"),
 )
@@ -58,7 +58,8 @@ CUSTOMER = _columns(int64="phase goes_on", float64="left held left_later")
 `left_later` the work left in it."""
 
 RUN = _columns(
-    int64="coming due present waiting_from waiting ended rounds put_back served shares logged most",
+    int64="coming due present waiting_from waiting ended rounds put_back served shares logged"
+    " most_visits",
     float64="now used busy given events budget places memory batching_delay interval",
     bool_="reserved thinks earlier_first",
 )
@@ -71,8 +72,8 @@ class Tables(NamedTuple):
     customer: Rows  # by visit
     work: Array  # by visit and phase
     think: Array  # by visit [s]
-    arrived: Array
-    ends: Array
+    arrival_times: Array
+    end_times: Array
     due_times: Array  # a heap of arrivals to come, with the visits that they begin
     due_visits: Ints
     present: Ints  # visits, in the order of admission
@@ -87,8 +88,8 @@ class Tables(NamedTuple):
     outputs: Ints  # registers of the parts of its time
     contents: Array  # of a round: by phase customers, units and products, then what is held
     growth: Array  # by phase, of the products from one round to the next
-    parts: Array  # of the time of a group of rounds, booked by part [s]
-    booked: Array  # by phase and part [s]
+    component_times: Array  # of the time of a group of rounds, booked by part [s]
+    booked_times: Array  # by phase and part [s]
     log: Array
 
 
@@ -112,10 +113,10 @@ class CompiledRounds:
         self, server: RoundServer, work: Array, arrivals: Array, think: Array | None = None
     ) -> None:
         assert isinstance(server.duration, RoundTime)
-        if unknown := unknown_operators(server):
+        if operators_not_computed := unknown_operators(server):
             raise NoAnswerError(
-                f"the compiled kernel of rounds does not compute {unknown[0]} of what is in a"
-                " round; ask for the kernel plain"
+                f"the compiled kernel of rounds does not compute {operators_not_computed[0]} of"
+                " what is in a round; ask for the kernel plain"
             )
         visits, phases = work.shape
         self._server = server
@@ -128,14 +129,14 @@ class CompiledRounds:
         customers = np.zeros(visits, CUSTOMER)
         customers["goes_on"] = -1
         code = _tables_of_round_time(server.duration, phases)
-        parts = len(code["outputs"])
+        component_count = len(code["outputs"])
         self._tables = Tables(
             run=run,
             customer=customers,
             work=np.ascontiguousarray(work, dtype=np.float64),
             think=np.zeros(1) if think is None else np.ascontiguousarray(think, dtype=np.float64),
-            arrived=np.zeros(visits),
-            ends=np.zeros(work.shape),
+            arrival_times=np.zeros(visits),
+            end_times=np.zeros(work.shape),
             due_times=np.array(arrivals, dtype=np.float64),
             due_visits=np.arange(len(arrivals)),
             present=np.zeros(visits, dtype=np.int64),
@@ -146,17 +147,17 @@ class CompiledRounds:
             **code,
             contents=np.zeros(len(STATE) * phases + 1),
             growth=np.zeros(phases),
-            parts=np.zeros(parts),
-            booked=np.zeros(phases * parts),
-            log=np.zeros((LOGGED, 6 + phases * parts)),
+            component_times=np.zeros(component_count),
+            booked_times=np.zeros(phases * component_count),
+            log=np.zeros((LOG_ROWS, 6 + phases * component_count)),
         )
 
     def run(self, until: int | None, events: float) -> RoundRun:
         """Go on until so many visits have ended, or so many customers have been given work."""
         tables = self._tables
         run = tables.run[0]
-        most = len(tables.work) if until is None else until
-        run.most, run.events = most, events
+        most_visits = len(tables.work) if until is None else until
+        run.most_visits, run.events = most_visits, events
         pace = WorkPace()
         logs = []
         while True:
@@ -166,9 +167,13 @@ class CompiledRounds:
             if stop_code == REFUSED:
                 self._refuse()
             if stop_code == DONE:
-                ended = tables.ends[:, -1] > 0
-                return RoundRun(tables.arrived, tables.ends, ended, np.concatenate(logs))
-            pace.check(int(run.ended), most, f"the simulation follows {most:,} visits")
+                has_ended = tables.end_times[:, -1] > 0
+                return RoundRun(
+                    tables.arrival_times, tables.end_times, has_ended, np.concatenate(logs)
+                )
+            pace.check(
+                int(run.ended), most_visits, f"the simulation follows {most_visits:,} visits"
+            )
 
     def _refuse(self) -> NoReturn:
         """Raise the error of the plain run on the time of the round under way.
@@ -198,15 +203,17 @@ def _tables_of_round_time(duration: RoundTime, phases: int) -> dict[str, Any]:
         if name not in state:
             own_value = duration.own.get(name, duration.tape.parameters[name].value)
             registers[register] = np.asarray(own_value).item()
-    varying = {register_of[name] for name in state if name in register_of}
+    varying_registers = {register_of[name] for name in state if name in register_of}
     code, operands = list[tuple[int, ...]](), list[int]()
     with np.errstate(all="ignore"):
-        for operator, out, *arguments in listing["code"]:
-            if varying.isdisjoint(arguments):
-                registers[out] = _constant_result(operator, registers, arguments)
+        for operator, output_register, *arguments in listing["code"]:
+            if varying_registers.isdisjoint(arguments):
+                registers[output_register] = _constant_result(operator, registers, arguments)
                 continue
-            varying.add(out)
-            code.append((KNOWN.index(operator), out, len(operands), len(arguments)))
+            varying_registers.add(output_register)
+            code.append(
+                (COMPUTED_OPERATORS.index(operator), output_register, len(operands), len(arguments))
+            )
             operands += arguments
     return {
         "code": np.array(code, dtype=np.int64).reshape(-1, 4),
@@ -222,13 +229,13 @@ def unknown_operators(server: RoundServer) -> list[str]:
     assert isinstance(server.duration, RoundTime)
     listing = server.duration.tape.listing()
     names = _state_names(server.duration)
-    varying = {register for register, name in listing["inputs"] if name in names}
-    unknown = []
-    for operator, out, *arguments in listing["code"]:
-        if not varying.isdisjoint(arguments):
-            varying.add(out)
-            unknown += [operator] if operator not in KNOWN else []
-    return unknown
+    varying_registers = {register for register, name in listing["inputs"] if name in names}
+    uncomputed_operators = []
+    for operator, output_register, *arguments in listing["code"]:
+        if not varying_registers.isdisjoint(arguments):
+            varying_registers.add(output_register)
+            uncomputed_operators += [operator] if operator not in COMPUTED_OPERATORS else []
+    return uncomputed_operators
 
 
 def _state_names(duration: RoundTime) -> list[str]:
@@ -279,7 +286,7 @@ def _take_arrivals(s: Tables) -> None:
     run = s.run[0]
     while run.due and s.due_times[0] <= run.now:
         visit = s.due_visits[0]
-        s.arrived[visit] = s.due_times[0]
+        s.arrival_times[visit] = s.due_times[0]
         _pop_due(s)
         s.customer[visit].left = s.work[visit, 0]
         s.waiting[(run.waiting_from + run.waiting) % len(s.waiting)] = visit
@@ -291,41 +298,46 @@ def _pop_due(s: Tables) -> None:
     """Remove the first of the heap."""
     run = s.run[0]
     run.due -= 1
-    last = run.due
-    time, visit = s.due_times[last], s.due_visits[last]
-    place = 0
-    while 2 * place + 1 < last:
-        child = 2 * place + 1
-        if child + 1 < last and _is_before(s, child + 1, s.due_times[child], s.due_visits[child]):
+    last_index = run.due
+    time, visit = s.due_times[last_index], s.due_visits[last_index]
+    heap_index = 0
+    while 2 * heap_index + 1 < last_index:
+        child = 2 * heap_index + 1
+        if child + 1 < last_index and _is_before(
+            s, child + 1, s.due_times[child], s.due_visits[child]
+        ):
             child += 1
         if not _is_before(s, child, time, visit):
             break
-        s.due_times[place], s.due_visits[place] = s.due_times[child], s.due_visits[child]
-        place = child
-    s.due_times[place], s.due_visits[place] = time, visit
+        s.due_times[heap_index], s.due_visits[heap_index] = s.due_times[child], s.due_visits[child]
+        heap_index = child
+    s.due_times[heap_index], s.due_visits[heap_index] = time, visit
 
 
 @compiled
-def _is_before(s: Tables, place: int, time: float, visit: int) -> bool:
+def _is_before(s: Tables, heap_index: int, time: float, visit: int) -> bool:
     """Return whether an entry of the heap comes before this time and visit."""
-    if s.due_times[place] != time:
-        return bool(s.due_times[place] < time)
-    return bool(s.due_visits[place] < visit)
+    if s.due_times[heap_index] != time:
+        return bool(s.due_times[heap_index] < time)
+    return bool(s.due_visits[heap_index] < visit)
 
 
 @compiled
 def _push_due(s: Tables, time: float, visit: int) -> None:
     """Add an arrival to the heap; of a closed population at most one of each customer is there."""
     run = s.run[0]
-    place = run.due
+    heap_index = run.due
     run.due += 1
-    while place:
-        parent = (place - 1) // 2
+    while heap_index:
+        parent = (heap_index - 1) // 2
         if _is_before(s, parent, time, visit):
             break
-        s.due_times[place], s.due_visits[place] = s.due_times[parent], s.due_visits[parent]
-        place = parent
-    s.due_times[place], s.due_visits[place] = time, visit
+        s.due_times[heap_index], s.due_visits[heap_index] = (
+            s.due_times[parent],
+            s.due_visits[parent],
+        )
+        heap_index = parent
+    s.due_times[heap_index], s.due_visits[heap_index] = time, visit
 
 
 @compiled
@@ -351,8 +363,8 @@ def _divide_budget(s: Tables) -> None:
 def _share_phase(s: Tables, phase: int, budget_left: float) -> float:
     """Record the shares of the customers in a phase; return the budget that is left."""
     run = s.run[0]
-    for place in range(run.present):
-        visit = s.present[place]
+    for present_index in range(run.present):
+        visit = s.present[present_index]
         if s.customer[visit].phase == phase:
             budget_left -= _give_share(s, visit, budget_left)
     return budget_left
@@ -430,7 +442,7 @@ def _do_rounds(s: Tables, count: int) -> bool:
     first_products = s.contents[2 * phases : 3 * phases].copy()
     cannot_admit = run.waiting > 0 or run.present >= run.places
     stops_at_arrival = run.due > 0 and count > 1 and not cannot_admit
-    s.parts[:] = 0.0
+    s.component_times[:] = 0.0
     total_time = 0.0
     rounds_done = 0
     begin_time = run.now
@@ -447,16 +459,18 @@ def _do_rounds(s: Tables, count: int) -> bool:
             break
     run.rounds += rounds_done
     run.served += rounds_done * run.shares
-    parts = len(s.outputs)
+    component_count = len(s.outputs)
     for phase in range(phases):
         present = 0
         for index in range(run.shares):
             present += s.customer[s.shared[index]].phase == phase
-        for part in range(parts):
-            s.booked[phase * parts + part] += present * s.parts[part]
-    end = begin_time + total_time
-    run.busy += end - begin_time
-    run.now = end
+        for component in range(component_count):
+            s.booked_times[phase * component_count + component] += (
+                present * s.component_times[component]
+            )
+    end_time = begin_time + total_time
+    run.busy += end_time - begin_time
+    run.now = end_time
     for index in range(run.shares):
         _advance(s, s.shared[index], s.shares[index] * rounds_done)
     _remove_ended(s)
@@ -493,7 +507,7 @@ def _time_of_round(s: Tables) -> float:
         if s.inputs[index] >= 0:
             registers[s.inputs[index]] = s.contents[index]
     for index in range(len(s.code)):
-        operator, out, first_operand, operand_count = s.code[index]
+        operator, output_register, first_operand, operand_count = s.code[index]
         result = registers[s.operands[first_operand]]
         if operand_count > 1:
             result = _fold_operands(s, operator, result, first_operand, operand_count)
@@ -509,11 +523,11 @@ def _time_of_round(s: Tables) -> float:
             result = np.exp(result)
         elif operator == LOG:
             result = np.log(result)
-        registers[out] = result
+        registers[output_register] = result
     total = 0.0
-    for part in range(len(s.outputs)):
-        time = registers[s.outputs[part]]
-        s.parts[part] += time
+    for component in range(len(s.outputs)):
+        time = registers[s.outputs[component]]
+        s.component_times[component] += time
         total += time
     return total
 
@@ -575,7 +589,7 @@ def _advance(s: Tables, visit: int, units: float) -> None:
             customer.phase, customer.left = customer.goes_on, customer.left_later
             customer.goes_on = -1
             continue
-        s.ends[visit, customer.phase] = run.now
+        s.end_times[visit, customer.phase] = run.now
         customer.phase += 1
         if customer.phase == len(s.pieces):
             _leave(s, visit)
@@ -599,8 +613,8 @@ def _remove_ended(s: Tables) -> None:
     """Keep those present that have not ended, in their order."""
     run = s.run[0]
     remaining = 0
-    for place in range(run.present):
-        visit = s.present[place]
+    for present_index in range(run.present):
+        visit = s.present[present_index]
         if s.customer[visit].phase < len(s.pieces):
             s.present[remaining] = visit
             remaining += 1
@@ -634,7 +648,7 @@ def _make_room(s: Tables) -> None:
 def _run_until_stop(s: Tables) -> int:
     """Run rounds until the run is done, the log is full, or a time is not valid; return which."""
     run = s.run[0]
-    while run.ended < run.most and run.given < run.events:
+    while run.ended < run.most_visits and run.given < run.events:
         if run.logged == len(s.log):
             return FULL
         _wait_for_a_round(s)
@@ -645,6 +659,6 @@ def _run_until_stop(s: Tables) -> int:
         row = s.log[run.logged]
         row[0], row[1], row[2] = run.now, run.rounds, run.busy
         row[3], row[4], row[5] = run.served, run.ended, run.put_back
-        row[6:] = s.booked
+        row[6:] = s.booked_times
         run.logged += 1
     return DONE

@@ -230,20 +230,30 @@ class BatchServerFormula(BatchServerForm):
                 raise NoAnswerError(answer.remarks.failed)
             return answer
         rounds = _MeanRounds([point])
-        numbers = _present_means_of_population(point, rounds)
-        served = max(numbers.present, 1.0)
-        waiting = numbers.waiting / numbers.throughput
-        in_first = _first_phase_closed(point, rounds, served, numbers)
-        first = point.delay + waiting + in_first
-        present = numbers.present + numbers.waiting
-        response_time = present / numbers.throughput + point.delay
-        second = response_time - first
-        units = float(min(rounds.units[0, 0], rounds.room(served)[0, 0]))
-        times = (point.delay, waiting, in_first, second, served, served, units)
-        round_times = np.array([_round_times_closed(rounds, numbers)])
-        made_of = _PhaseTimes(*(np.array([time]) for time in times))
-        (computed,) = _computed_points(rounds, made_of, np.array([numbers.throughput]), round_times)
-        return self._answer(point, computed)
+        present_means = _present_means_of_population(point, rounds)
+        customers_served = max(present_means.present, 1.0)
+        waiting = present_means.waiting / present_means.throughput
+        in_first = _first_phase_closed(point, rounds, customers_served, present_means)
+        first_phase_time = point.delay + waiting + in_first
+        present = present_means.present + present_means.waiting
+        response_time = present / present_means.throughput + point.delay
+        second_phase_time = response_time - first_phase_time
+        units = float(min(rounds.units[0, 0], rounds.room(customers_served)[0, 0]))
+        times = (
+            point.delay,
+            waiting,
+            in_first,
+            second_phase_time,
+            customers_served,
+            customers_served,
+            units,
+        )
+        round_times = np.array([_round_times_closed(rounds, present_means)])
+        phase_times = _PhaseTimes(*(np.array([time]) for time in times))
+        (computed_point,) = _computed_points(
+            rounds, phase_times, np.array([present_means.throughput]), round_times
+        )
+        return self._answer(point, computed_point)
 
     def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
         """Compute the answers at several points; those of Poisson streams are computed together, as
@@ -283,78 +293,87 @@ class BatchServerFormula(BatchServerForm):
         rounds = _MeanRounds(points)
         rows = np.flatnonzero(loads < 1)
         streams = _ConvergedStreams(rounds, rows)
-        is_saturated = streams.places >= FULL
-        is_crowded = loads * streams.means * rounds.rate[:, 0] > CROWDED * streams.served
+        is_saturated = streams.place_load >= FULL
+        is_crowded = loads * streams.means * rounds.rate[:, 0] > CROWDED * streams.in_second_phase
         reasons = dict.fromkeys(rows[is_crowded[rows]].tolist(), TOO_SHORT)
         load_above = np.maximum(loads - LOW_LOAD, 0.0)
-        has_full_places = streams.taken > SELDOM * FEWER_WAITS**load_above
+        has_full_places = streams.probability_full > SELDOM * FEWER_WAITS**load_above
         reasons |= dict.fromkeys(rows[has_full_places[rows]].tolist(), PLACES_TAKEN)
         reasons |= {
-            row: str(saturated(streams.places[row])) for row in rows[is_saturated[rows]].tolist()
+            row: str(saturated(streams.place_load[row]))
+            for row in rows[is_saturated[rows]].tolist()
         }
         reasons |= dict.fromkeys(streams.unconverged_rows.tolist(), NOT_SETTLED)
         for row, reason in reasons.items():
             answers[row] = PointAnswer({}, remarks=Remarks(failed=reason))
         rows = np.setdiff1d(rows, [*reasons])
-        for row, computed in zip(
+        for row, computed_point in zip(
             rows.tolist(), _values_of_streams(rounds, rows, streams), strict=True
         ):
-            answers[row] = self._answer(points[row], computed, float(loads[row]))
+            answers[row] = self._answer(points[row], computed_point, float(loads[row]))
         return answers
 
     def _answer(
-        self, point: PointNumbers, computed: _ComputedPoint, load: float | None = None
+        self, point: PointNumbers, computed_point: _ComputedPoint, load: float | None = None
     ) -> PointAnswer:
-        """Return the values computed for a point as an answer with names and notes; only a stream
-        has a load.
+        """Build the answer of a point: name the values computed for it and add the notes. Only a
+        stream has a load.
         """
-        names, (_, answer) = list(self.model.phases), point.phases
-        times = computed.times
+        names, (_, second_phase) = list(self.model.phases), point.phases
+        times = computed_point.times
         first_phase = f"phase_time[{names[0]}]"
-        first = times.delay + times.waiting + times.first
-        response_time = first + times.second
-        quantiles = zip(QUANTILES, computed.quantiles, strict=False)
+        first_phase_time = times.delay + times.waiting + times.first_phase
+        response_time = first_phase_time + times.second_phase
+        quantiles = zip(QUANTILES, computed_point.quantiles, strict=False)
         values = {
             "response_time": response_time,
-            "throughput": computed.throughput,
-            first_phase: first,
+            "throughput": computed_point.throughput,
+            first_phase: first_phase_time,
             f"phase_time[{names[1]}]": response_time,
-            f"time_per_unit[{names[1]}]": (response_time - first) / answer.mean,
+            f"time_per_unit[{names[1]}]": (response_time - first_phase_time) / second_phase.mean,
             **{
                 quantile_name(first_phase, part): times.delay + time
                 for part, time in quantiles
                 if not (point.delay and point.delay_scv)
             },
             **{
-                quantile_name(f"time_per_unit[{names[1]}]", part): time / answer.mean
-                for part, time in zip(QUANTILES, computed.second_quantiles, strict=False)
+                quantile_name(f"time_per_unit[{names[1]}]", part): time / second_phase.mean
+                for part, time in zip(QUANTILES, computed_point.second_quantiles, strict=False)
             },
             **{
-                f"unit_rate[{name}]": computed.throughput * phase.mean
+                f"unit_rate[{name}]": computed_point.throughput * phase.mean
                 for name, phase in zip(names, point.phases, strict=True)
             },
-            "served": computed.served,
-            "round_time": computed.round_time,
+            "served": computed_point.served,
+            "round_time": computed_point.round_time,
         }
-        times_outside = {WAIT: computed.wait} | ({DELAY: times.delay} if times.delay else {})
-        own_parts = dict(zip(self.model.components, computed.own, strict=True))
-        second = dict(zip(self.model.components, computed.second, strict=True))
-        for phase, parts in zip(names, (own_parts | times_outside, second), strict=True):
-            values |= {f"phase_account[{phase},{part}]": time for part, time in parts.items()}
-        total = {part: time + second[part] for part, time in own_parts.items()} | times_outside
+        times_outside = {WAIT: computed_point.wait} | ({DELAY: times.delay} if times.delay else {})
+        first_times = dict(zip(self.model.components, computed_point.first_account, strict=True))
+        second_times = dict(zip(self.model.components, computed_point.second_account, strict=True))
+        for phase, time_by_component in zip(
+            names, (first_times | times_outside, second_times), strict=True
+        ):
+            values |= {
+                f"phase_account[{phase},{part}]": time for part, time in time_by_component.items()
+            }
+        total_times = {
+            part: time + second_times[part] for part, time in first_times.items()
+        } | times_outside
         notes = [NOTE]
         if not point.rate:
             notes.append(CLOSED_NOTE)
         if load is not None:
             values[LOAD] = load
             notes += [LOAD_NOTE] if load > MEASURED_LOAD else []
-        return PointAnswer(exact_estimates(values), total, remarks=Remarks(notes=tuple(notes)))
+        return PointAnswer(
+            exact_estimates(values), total_times, remarks=Remarks(notes=tuple(notes))
+        )
 
 
 def _reason_unknown(point: PointNumbers) -> str:
     """Return the reason why the formula does not apply at a point; empty if it applies."""
-    if point.wrong:
-        return point.wrong
+    if point.reason_invalid:
+        return point.reason_invalid
     if len(point.phases) != 2:
         return "the formula knows customers of two phases; ask for simulation"
     if point.server.batching_delay or point.server.interval:
@@ -368,11 +387,11 @@ def _reason_unknown(point: PointNumbers) -> str:
             " simulation"
         )
     second = point.phases[1]
-    least = STREAM_STEPS if point.rate else LEAST_STEPS
-    if (steps := max(second.mean / second.piece, 1.0)) < least:
+    least_steps = STREAM_STEPS if point.rate else LEAST_STEPS
+    if (steps := max(second.mean / second.piece, 1.0)) < least_steps:
         return (
-            f"the formula knows second phases of at least {least:g} rounds, and here they have"
-            f" {steps:.3g}; ask for simulation"
+            f"the formula knows second phases of at least {least_steps:g} rounds, and here they"
+            f" have {steps:.3g}; ask for simulation"
         )
     return ""
 
@@ -391,26 +410,29 @@ def _check_known(point: PointNumbers) -> None:
 def _row_groups(rows: Indices, sizes: Array) -> Iterator[Indices]:
     """Yield groups of rows of similar size, each small enough for its arrays to stay in a cache."""
     rows = rows[np.argsort(sizes[rows], kind="stable")]
-    begin = 0
-    while begin < len(rows):
-        end = begin + 1
-        while end < len(rows) and sizes[rows[end]] * (end + 1 - begin) <= CHUNK:
-            end += 1
-        yield rows[begin:end]
-        begin = end
+    group_start = 0
+    while group_start < len(rows):
+        group_end = group_start + 1
+        while (
+            group_end < len(rows)
+            and sizes[rows[group_end]] * (group_end + 1 - group_start) <= CHUNK
+        ):
+            group_end += 1
+        yield rows[group_start:group_end]
+        group_start = group_end
 
 
-def _as_column(numbers: Iterable[float]) -> Array:
-    """Return numbers of points as a column [points, 1]."""
-    return np.array([*numbers], dtype=np.float64)[:, None]
+def _as_column(values_at_points: Iterable[float]) -> Array:
+    """Return one value for each point as a column [points, 1]."""
+    return np.array([*values_at_points], dtype=np.float64)[:, None]
 
 
 def _stay_in_step(point: PointNumbers) -> bool:
     """Return whether customers that begin together go through their phases together without end, so
     that no average over phases holds.
     """
-    equal = all(phase.least == phase.work for phase in point.phases)
-    return point.population > 1 and equal and not point.think_time
+    has_equal_work = all(phase.least == phase.work for phase in point.phases)
+    return point.population > 1 and has_equal_work and not point.think_time
 
 
 class _MeanRounds:
@@ -421,33 +443,35 @@ class _MeanRounds:
     def __init__(self, points: Sequence[PointNumbers]) -> None:
         self._points = points
         self._duration = round_time_at(points)
-        firsts, seconds = zip(*(point.phases for point in points), strict=True)
+        first_phases, second_phases = zip(*(point.phases for point in points), strict=True)
         servers = [point.server for point in points]
         self.rate = _as_column(point.rate for point in points)
         self.delay = _as_column(point.delay for point in points)
-        self.units = _as_column(phase.mean for phase in firsts)
-        self._firsts = firsts
-        self.first_variation = _as_column(phase.variance for phase in firsts) / self.units**2
-        self.piece = _as_column(min(phase.piece, phase.mean) for phase in seconds)
-        second = _as_column(phase.mean for phase in seconds)
-        self.steps = second / self.piece
-        self.variation = _as_column(phase.variance for phase in seconds) / second**2
-        self._held = self.units + second / 2
+        self.units = _as_column(phase.mean for phase in first_phases)
+        self._firsts = first_phases
+        self.first_variation = _as_column(phase.variance for phase in first_phases) / self.units**2
+        self.piece = _as_column(min(phase.piece, phase.mean) for phase in second_phases)
+        second_work = _as_column(phase.mean for phase in second_phases)
+        self.steps = second_work / self.piece
+        self.variation = _as_column(phase.variance for phase in second_phases) / second_work**2
+        self._held = self.units + second_work / 2
         self._budget = _as_column(server.budget for server in servers)
-        largest = self.units + second
+        largest_memory = self.units + second_work
         kept_memory = np.where(
-            _as_column(server.reserved for server in servers) > 0, largest, self._held
+            _as_column(server.reserved for server in servers) > 0, largest_memory, self._held
         )
         places = _as_column(server.places for server in servers)
         memory = _as_column(server.memory for server in servers)
         limits = (places, memory / kept_memory, self._budget / self.piece)
-        self.most: Array = np.maximum(1.0, np.minimum.reduce(limits))
+        self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
         # As many are in the second phase in the mean if all rounds are full.
-        self._fed = second * self._budget / (self.units + second)
-        self.highest: Array = np.maximum(1.0, np.minimum(self.most, self._fed))
-        self.few_places = self.most < LEAST_FED * self._fed
+        self._mean_in_second_phase = second_work * self._budget / (self.units + second_work)
+        self.highest: Array = np.maximum(
+            1.0, np.minimum(self.most_customers, self._mean_in_second_phase)
+        )
+        self.few_places = self.most_customers < LEAST_FED * self._mean_in_second_phase
 
-    def served(self, ended: Array, present: Array) -> Array:
+    def served(self, visits_ended: Array, present: Array) -> Array:
         """Return the mean number of customers in a round [points; 1].
 
         Little's law, where time is counted in rounds: each customer is in as many rounds as its
@@ -455,12 +479,12 @@ class _MeanRounds:
 
         Parameters
         ----------
-        ended : visits that end from the beginning of a round to that of the next [points; 1]
+        visits_ended : visits that end from the beginning of a round to that of the next [points; 1]
         present : customers in the second phase of rounds with first phases [points; 1]
         """
-        needed = (self.units / self.room(present[:, None]))[:, 0]
-        in_rounds = self.steps[:, 0] + np.ceil(needed - 1e-9)
-        return np.minimum(ended * in_rounds, self.most[:, 0])
+        rounds_of_first_phase = (self.units / self.room(present[:, None]))[:, 0]
+        rounds_of_customer = self.steps[:, 0] + np.ceil(rounds_of_first_phase - 1e-9)
+        return np.minimum(visits_ended * rounds_of_customer, self.most_customers[:, 0])
 
     def rows(self, rows: Indices) -> _MeanRounds:
         """Return the mean rounds of some of the points."""
@@ -473,25 +497,27 @@ class _MeanRounds:
         works = np.array([phase.groups(LENGTHS) for phase in self._firsts])
         return [*works.T[:, :, None]]
 
-    def parts(self, present: Array | float, units: Array | float) -> Array:
-        """Return the parts of F(n, q), the time of a round with customers in the second phase and
-        units of the first [parts, points, rounds; s].
+    def component_times(self, present: Array | float, units: Array | float) -> Array:
+        """Return F(n, q), the time of a round with n customers in the second phase and q units of
+        first phases, by component [components, points, rounds; s].
         """
         in_second, in_first, _ = np.broadcast_arrays(present, units, self.units)
-        done = in_second * self.piece
+        second_units = in_second * self.piece
         held = np.broadcast_to(self._held, in_second.shape)
         rounds = RoundContents(
             [(in_first / self.units).ravel(), in_second.ravel()],
-            [in_first.ravel(), done.ravel()],
+            [in_first.ravel(), second_units.ravel()],
             (in_second * held).ravel(),
-            [(in_first * self.units / 2).ravel(), (done * held).ravel()],
+            [(in_first * self.units / 2).ravel(), (second_units * held).ravel()],
         )
-        parts = self._duration(rounds)
-        return np.broadcast_to(parts, (len(parts), in_second.size)).reshape(-1, *in_second.shape)
+        component_times = self._duration(rounds)
+        return np.broadcast_to(component_times, (len(component_times), in_second.size)).reshape(
+            -1, *in_second.shape
+        )
 
     def time(self, present: Array | float, units: Array | float) -> Array:
         """Return F(n, q) [points, rounds; s]."""
-        return np.asarray(self.parts(present, units).sum(axis=0))
+        return np.asarray(self.component_times(present, units).sum(axis=0))
 
     def room(self, present: Array | float) -> Array:
         """Return the units of first phases that a round has room for."""
@@ -500,10 +526,10 @@ class _MeanRounds:
     def first_alone(self, present: Array | float) -> Array:
         """Return the time of the rounds of a first phase that shares them with no other [s]."""
         room = self.room(present)
-        count = np.maximum(self.units / room, 1.0)
-        return np.asarray(count * self.time(present, np.minimum(self.units, room)))
+        rounds_needed = np.maximum(self.units / room, 1.0)
+        return np.asarray(rounds_needed * self.time(present, np.minimum(self.units, room)))
 
-    def extra(self, present: Array | float) -> Array:
+    def added_by_first_phase(self, present: Array | float) -> Array:
         """Return P(n), the time by which the first phase of a customer prolongs the rounds [s].
 
         Of a stream whose rounds have room for several, A Poisson with mean m = X T, the first makes
@@ -511,22 +537,27 @@ class _MeanRounds:
         read its data: m P = P1 (1 - exp(-m)) + P2 (m - 1 + exp(-m)).
         """
         room = self.room(present)
-        count = np.maximum(self.units / room, 1.0)
-        plain = self.time(present, 0.0)
-        time_of_one = self.time(present, self.units / count)
-        longer = time_of_one - plain
+        rounds_needed = np.maximum(self.units / room, 1.0)
+        time_without_first = self.time(present, 0.0)
+        time_of_one = self.time(present, self.units / rounds_needed)
+        added_by_first = time_of_one - time_without_first
         if not self.rate.any() or not (2 * self.units <= room).any():
-            return np.asarray(count * longer)
-        two = self.time(present, np.minimum(2 * self.units, room))
-        further = np.where(2 * self.units <= room, two - time_of_one, longer)
-        extra = longer
+            return np.asarray(rounds_needed * added_by_first)
+        time_of_two = self.time(present, np.minimum(2 * self.units, room))
+        added_by_further = np.where(
+            2 * self.units <= room, time_of_two - time_of_one, added_by_first
+        )
+        added_time = added_by_first
         for _ in range(ROUNDS_TOGETHER):
-            mean = np.maximum(
-                self.rate * plain / np.maximum(1 - self.rate * extra, LEAST_ROOM), 1e-9
+            mean_arrivals = np.maximum(
+                self.rate * time_without_first / np.maximum(1 - self.rate * added_time, LEAST_ROOM),
+                1e-9,
             )
-            none = -np.expm1(-mean) / mean
-            extra = longer * none + further * (1 - none)
-        return np.asarray(count * extra)
+            probability_of_none = -np.expm1(-mean_arrivals) / mean_arrivals
+            added_time = added_by_first * probability_of_none + added_by_further * (
+                1 - probability_of_none
+            )
+        return np.asarray(rounds_needed * added_time)
 
     def visit(
         self, present: Array | float, rate: Array | float = 0.0, number_behind: Array | float = 0.0
@@ -542,19 +573,21 @@ class _MeanRounds:
         number_behind : first phases that wait or are under way when that of a customer ends; as
             many take time from its second phase as its rounds have room for [1]
         """
-        second = self.steps * self.time(present, 0.0)
-        extra = self.extra(present)
+        second_phase_time = self.steps * self.time(present, 0.0)
+        added_time = self.added_by_first_phase(present)
         if not np.any(rate):
-            return np.asarray(second / present + extra)
-        share_left = np.maximum(1 - rate * extra, 1e-9)
-        longest = self.steps * self.time(
+            return np.asarray(second_phase_time / present + added_time)
+        share_left = np.maximum(1 - rate * added_time, 1e-9)
+        longest_time = self.steps * self.time(
             present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
         )
-        steady = np.minimum(second / share_left, longest)
+        steady_time = np.minimum(second_phase_time / share_left, longest_time)
         # First phases have about an exponential time, and so has what comes behind them.
-        most = longest - steady
-        expected = np.maximum(number_behind * extra / share_left, 1e-300)
-        return np.asarray((steady + expected * -np.expm1(-most / expected)) / present)
+        longest_delay = longest_time - steady_time
+        unlimited_delay = np.maximum(number_behind * added_time / share_left, 1e-300)
+        return np.asarray(
+            (steady_time + unlimited_delay * -np.expm1(-longest_delay / unlimited_delay)) / present
+        )
 
 
 class _PhaseTimes(NamedTuple, Generic[FloatOrArray]):
@@ -563,7 +596,8 @@ class _PhaseTimes(NamedTuple, Generic[FloatOrArray]):
     Attributes
     ----------
     delay, waiting : before the server, and for a place in it [s]
-    first, second : time from admission to the end of the first phase, and of the second [s]
+    first_phase, second_phase : time from admission to the end of the first phase, and from there
+        to the end of the second [s]
     beside, with_first : customers in the second phase beside a customer of it, itself included,
         and those in rounds with first phases [1]
     units : of first phases in a round that has any [1]
@@ -571,8 +605,8 @@ class _PhaseTimes(NamedTuple, Generic[FloatOrArray]):
 
     delay: FloatOrArray
     waiting: FloatOrArray
-    first: FloatOrArray
-    second: FloatOrArray
+    first_phase: FloatOrArray
+    second_phase: FloatOrArray
     beside: FloatOrArray
     with_first: FloatOrArray
     units: FloatOrArray
@@ -584,7 +618,8 @@ class _ComputedPoint(NamedTuple):
     Attributes
     ----------
     times : of both phases
-    own, second : parts of rounds in the first phase, and in the second [parts; s]
+    first_account, second_account : time in the first phase and in the second, by component
+        [components; s]
     wait : before the rounds of the first phase [s]
     served : customers in a round, in the mean [1]
     throughput : visits that end [1/s]
@@ -594,8 +629,8 @@ class _ComputedPoint(NamedTuple):
     """
 
     times: _PhaseTimes[float]
-    own: list[float]
-    second: list[float]
+    first_account: list[float]
+    second_account: list[float]
     wait: float
     served: float
     throughput: float
@@ -616,27 +651,28 @@ def _values_of_streams(
         rounds.delay[:, 0],
         np.zeros(len(rows)),
         streams.means[rows],
-        streams.served[rows] / rates,
+        streams.in_second_phase[rows] / rates,
         streams.beside[rows],
         streams.present[1, rows, 0],
         streams.units[rows],
     )
-    computed = _computed_points(rounds, phase_times, rates, streams.round_times[rows])
+    computed_points = _computed_points(rounds, phase_times, rates, streams.round_times[rows])
     quantiles = streams.quantiles[rows].tolist()
     second_quantiles = _second_quantiles(
         rounds, streams.fullness[rows], phase_times, streams.behind[rows]
     ).tolist()
     return [
         point._replace(quantiles=of_first, second_quantiles=of_second)
-        for point, of_first, of_second in zip(computed, quantiles, second_quantiles, strict=True)
+        for point, of_first, of_second in zip(
+            computed_points, quantiles, second_quantiles, strict=True
+        )
     ]
 
 
 def _second_quantiles(
     rounds: _MeanRounds, fullness: Array, times: _PhaseTimes[Array], number_behind: Array
 ) -> Array:
-    """Return the times of a second phase of mean length that parts of all do not exceed [points,
-    quantiles].
+    """Return the quantiles of the time of a second phase of mean length [points, quantiles; s].
 
     A second phase takes the mean of the number present while it lasts, and the first phases that
     arrive meanwhile. Of M/G/infinity with constant times that mean has two thirds of the variance
@@ -651,7 +687,7 @@ def _second_quantiles(
     visit_times = rounds.visit(fullness, rounds.rate, number_behind) * fullness
     deviation_by_number = math.sqrt(2 / 3) * (visit_times[:, :-1] - visit_times[:, -1:])
     plain_time = rounds.steps * rounds.time(present, 0.0)
-    extra_time = rounds.extra(present)
+    extra_time = rounds.added_by_first_phase(present)
     share_left = np.maximum(1 - rounds.rate * extra_time, LEAST_ROOM)
     arrivals = rounds.rate * plain_time * share_left
     extra_of_each = extra_time / share_left**2
@@ -669,10 +705,10 @@ def _second_quantiles(
     )
     # Where the server is full, as many first phases begin as customers leave.
     most_present = rounds.highest
-    longest_time = rounds.steps * rounds.time(most_present, 0.0) + most_present * rounds.extra(
-        most_present
-    )
-    mean_time = times.second[:, None]
+    longest_time = rounds.steps * rounds.time(
+        most_present, 0.0
+    ) + most_present * rounds.added_by_first_phase(most_present)
+    mean_time = times.second_phase[:, None]
     return np.asarray(np.minimum(mean_time + deviation, np.maximum(longest_time, mean_time)))
 
 
@@ -689,9 +725,9 @@ def _computed_points(
     round_times : see `_RoundTimes` [points, 2; s]
     """
     round_time, time_between = round_times.T
-    own_parts, wait, second = _accounts(rounds, phase_times)
-    served = rounds.served(throughput * time_between, phase_times.with_first)
-    columns = (own_parts.T, second.T, wait, served, throughput, round_time)
+    first_accounts, wait, second_accounts = _accounts(rounds, phase_times)
+    customers_served = rounds.served(throughput * time_between, phase_times.with_first)
+    columns = (first_accounts.T, second_accounts.T, wait, customers_served, throughput, round_time)
     times = map(_PhaseTimes[float]._make, np.transpose(phase_times).tolist())
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [_ComputedPoint(time, *row) for time, row in zip(times, rows, strict=True)]
@@ -706,7 +742,7 @@ def _accounts(rounds: _MeanRounds, times: _PhaseTimes[Array]) -> tuple[Array, Ar
     that a first phase adds to a round.
     """
     with_first, parts_without_units, parts_without_first = (
-        rounds.parts(present[:, None], units[:, None])[:, :, 0]
+        rounds.component_times(present[:, None], units[:, None])[:, :, 0]
         for present, units in (
             (times.with_first, times.units),
             (times.with_first, np.zeros_like(times.units)),
@@ -714,16 +750,18 @@ def _accounts(rounds: _MeanRounds, times: _PhaseTimes[Array]) -> tuple[Array, Ar
         )
     )
     round_time = with_first.sum(axis=0)
-    count = np.maximum(rounds.units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
-    own_parts = with_first * np.minimum(count, times.first / round_time)
+    rounds_needed = np.maximum(rounds.units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
+    first_parts = with_first * np.minimum(rounds_needed, times.first_phase / round_time)
     plain_time = np.maximum(parts_without_first.sum(axis=0), 1e-300)
-    plain_parts = parts_without_first * np.minimum(rounds.steps[:, 0], times.second / plain_time)
+    plain_parts = parts_without_first * np.minimum(
+        rounds.steps[:, 0], times.second_phase / plain_time
+    )
     added_parts = with_first - parts_without_units
     # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.
     added_parts = np.where(added_parts.sum(axis=0) > 1e-9 * round_time, added_parts, with_first)
-    time_left = times.second - plain_parts.sum(axis=0)
+    time_left = times.second_phase - plain_parts.sum(axis=0)
     second_parts = plain_parts + added_parts * (time_left / added_parts.sum(axis=0))
-    return own_parts, times.first - own_parts.sum(axis=0) + times.waiting, second_parts
+    return first_parts, times.first_phase - first_parts.sum(axis=0) + times.waiting, second_parts
 
 
 class _RoundTimes(NamedTuple):
@@ -732,11 +770,11 @@ class _RoundTimes(NamedTuple):
     Attributes
     ----------
     mean : of a round [s]
-    between : from the beginning of a round to that of the next; longer where the server is idle [s]
+    time_between : from the beginning of a round to that of the next, idle time included [s]
     """
 
     mean: float
-    between: float
+    time_between: float
 
 
 class _PresentMeans(NamedTuple):
@@ -746,50 +784,59 @@ class _PresentMeans(NamedTuple):
     ----------
     throughput : visits that end [1/s]
     present, waiting : customers on the server, and those that wait for a place [1]
-    met : probability that a customer that arrives finds another [1]
-    busy : probability that any is present [1]
+    meeting_probability : probability that a customer that arrives finds another [1]
+    busy_share : probability that any is present [1]
     """
 
     throughput: float
     present: float
     waiting: float
-    met: float
-    busy: float
+    meeting_probability: float
+    busy_share: float
 
 
 def _present_means_of_population(point: PointNumbers, rounds: _MeanRounds) -> _PresentMeans:
     """Solve the number present of a closed population as a birth-death process."""
     population = point.population
-    most = float(rounds.highest[0, 0])
-    number = np.arange(1.0, population + 1)
-    places = np.minimum(number, most)
-    visit = rounds.visit(places[None, :])[0]
+    most_customers = float(rounds.highest[0, 0])
+    customers_there = np.arange(1.0, population + 1)
+    customers_on_server = np.minimum(customers_there, most_customers)
+    visit_times = rounds.visit(customers_on_server[None, :])[0]
     time_outside = point.think_time + point.delay
     if not time_outside:
-        served = min(float(population), most)
-        return _PresentMeans(1 / float(visit[-1]), served, population - served, 1.0, 1.0)
-    arrivals = (population - number + 1) / time_outside
-    probabilities = _birth_death((arrivals * visit)[None, :])[0]
+        mean_on_server = min(float(population), most_customers)
+        return _PresentMeans(
+            1 / float(visit_times[-1]), mean_on_server, population - mean_on_server, 1.0, 1.0
+        )
+    arrival_rates = (population - customers_there + 1) / time_outside
+    probabilities = _birth_death((arrival_rates * visit_times)[None, :])[0]
     probabilities /= probabilities.sum()
-    throughput = float(probabilities[1:] @ (1 / visit))
-    served = float(probabilities[1:] @ places)
-    waiting = float(probabilities[1:] @ number) - served
+    throughput = float(probabilities[1:] @ (1 / visit_times))
+    mean_on_server = float(probabilities[1:] @ customers_on_server)
+    waiting = float(probabilities[1:] @ customers_there) - mean_on_server
     # An arrival finds the others as they are without it (arrival theorem).
-    weights_of_others = _birth_death(((arrivals - 1 / time_outside) * visit)[None, :-1])[0]
-    met = 1 - float(weights_of_others[0] / weights_of_others.sum())
-    return _PresentMeans(throughput, served, waiting, met, 1 - float(probabilities[0]))
+    weights_of_others = _birth_death(((arrival_rates - 1 / time_outside) * visit_times)[None, :-1])[
+        0
+    ]
+    meeting_probability = 1 - float(weights_of_others[0] / weights_of_others.sum())
+    return _PresentMeans(
+        throughput, mean_on_server, waiting, meeting_probability, 1 - float(probabilities[0])
+    )
 
 
-def _round_times_closed(rounds: _MeanRounds, numbers: _PresentMeans) -> _RoundTimes:
+def _round_times_closed(rounds: _MeanRounds, present_means: _PresentMeans) -> _RoundTimes:
     """Return the times of rounds of a closed population, T = D + X T P / U, where U is the part of
     the time in which any customer is present.
     """
-    present = max(numbers.present / numbers.busy, 1.0)
-    plain, extra = (
-        float(part[0, 0]) for part in (rounds.time(present, 0.0), rounds.extra(present))
+    present = max(present_means.present / present_means.busy_share, 1.0)
+    time_without_first, added_time = (
+        float(time_at_point[0, 0])
+        for time_at_point in (rounds.time(present, 0.0), rounds.added_by_first_phase(present))
     )
-    mean = plain / max(1 - numbers.throughput / numbers.busy * extra, 1e-9)
-    return _RoundTimes(mean, mean / numbers.busy)
+    mean = time_without_first / max(
+        1 - present_means.throughput / present_means.busy_share * added_time, 1e-9
+    )
+    return _RoundTimes(mean, mean / present_means.busy_share)
 
 
 class _PresentNumbers(NamedTuple):
@@ -797,21 +844,21 @@ class _PresentNumbers(NamedTuple):
 
     Attributes
     ----------
-    served, beside : customers in the second phase, and those beside a customer of it, itself
-        included [points; 1]
+    in_second_phase : customers in the second phase [points; 1]
+    beside : customers in the second phase beside one of them, itself included [points; 1]
     idle : probability that there is none [points]
-    taken : probability that a customer waits for a place [points; 1]
-    places : rate times the time for which a visit holds a place of a full server, over the places;
-        1 or more where they are saturated [points; 1]
+    probability_full : probability that a customer waits for a place [points; 1]
+    place_load : rate times the time for which a visit holds a place of a full server, divided by
+        the number of places; 1 or more where they are saturated [points; 1]
     fullness : of rounds beside a customer: largest number of customers that a part of all have, of
         the parts of `QUANTILES`, and their mean [points, quantiles and 1; 1]
     """
 
-    served: Array
+    in_second_phase: Array
     beside: Array
     idle: Array
-    taken: Array
-    places: Array
+    probability_full: Array
+    place_load: Array
     fullness: Array
 
 
@@ -823,23 +870,32 @@ def _solve_present(rounds: _MeanRounds, number_behind: Array) -> _PresentNumbers
     rounds : their times
     number_behind : first phases that one leaves behind when it ends [points, 1; 1]
     """
-    most = np.minimum(rounds.most, MOST_PRESENT)
-    last = np.ceil(most).astype(int)
-    number = np.minimum(np.arange(1.0, last.max() + 1), most)
-    visit = rounds.visit(number, rounds.rate, number_behind)
-    weights, weight_beyond, _ = _weights_with_tail(rounds.rate * visit, last)
-    total = weights.sum(axis=1, keepdims=True) + weight_beyond
-    served = (weights[:, 1:] * number).sum(axis=1, keepdims=True) + weight_beyond * most
-    sum_of_squares = (weights[:, 1:] * number**2).sum(
+    most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
+    last_number = np.ceil(most_customers).astype(int)
+    customers_on_server = np.minimum(np.arange(1.0, last_number.max() + 1), most_customers)
+    visit_times = rounds.visit(customers_on_server, rounds.rate, number_behind)
+    weights, weight_beyond, _ = _weights_with_tail(rounds.rate * visit_times, last_number)
+    total_weight = weights.sum(axis=1, keepdims=True) + weight_beyond
+    weighted_sum = (weights[:, 1:] * customers_on_server).sum(
         axis=1, keepdims=True
-    ) + weight_beyond * most**2
-    distribution = np.cumsum(weights, axis=1) / total
-    places = np.stack([(distribution < part).sum(axis=1) for part in QUANTILES], axis=1)
-    fullness = np.hstack([np.clip(places, 1.0, np.maximum(most, 1.0)), served / total])
+    ) + weight_beyond * most_customers
+    sum_of_squares = (weights[:, 1:] * customers_on_server**2).sum(
+        axis=1, keepdims=True
+    ) + weight_beyond * most_customers**2
+    distribution = np.cumsum(weights, axis=1) / total_weight
+    number_at_quantiles = np.stack(
+        [(distribution < quantile).sum(axis=1) for quantile in QUANTILES], axis=1
+    )
+    fullness = np.hstack(
+        [
+            np.clip(number_at_quantiles, 1.0, np.maximum(most_customers, 1.0)),
+            weighted_sum / total_weight,
+        ]
+    )
     # A place is held in the rounds of the first phase, too.
-    holding_time = visit + rounds.first_alone(most) / number
+    holding_time = visit_times + rounds.first_alone(most_customers) / customers_on_server
     holding_weights, holding_weight_beyond, place_load = _weights_with_tail(
-        rounds.rate * holding_time, last
+        rounds.rate * holding_time, last_number
     )
     decay = np.minimum(place_load, FULL)
     probability_full = (
@@ -848,33 +904,38 @@ def _solve_present(rounds: _MeanRounds, number_behind: Array) -> _PresentNumbers
         / (holding_weights.sum(axis=1, keepdims=True) + holding_weight_beyond)
     )
     columns = (
-        served / total,
-        sum_of_squares / served,
-        weights[:, :1] / total,
+        weighted_sum / total_weight,
+        sum_of_squares / weighted_sum,
+        weights[:, :1] / total_weight,
         probability_full,
         place_load,
     )
     return _PresentNumbers._make([*(column.ravel() for column in columns), fullness])
 
 
-def _weights_with_tail(steps: Array, last: Indices) -> tuple[Array, Array, Array]:
-    """Return weights of the numbers of a birth-death process up to the last, that of all beyond it,
-    and the ratio of successive ones there [points, numbers; points, 1].
+def _weights_with_tail(
+    successive_ratios: Array, last_number: Indices
+) -> tuple[Array, Array, Array]:
+    """Solve a birth-death process whose ratio of successive weights is constant beyond a number.
+    Return the weight of each number up to it [points, numbers], the weight of all numbers beyond
+    it together, and the ratio there [points, 1].
     """
-    weights = _birth_death(steps, last)
-    ratio = np.take_along_axis(steps, last - 1, axis=1)
+    weights = _birth_death(successive_ratios, last_number)
+    ratio = np.take_along_axis(successive_ratios, last_number - 1, axis=1)
     decay = np.minimum(ratio, FULL)
-    weight_beyond = np.take_along_axis(weights, last, axis=1) * decay / (1 - decay)
+    weight_beyond = np.take_along_axis(weights, last_number, axis=1) * decay / (1 - decay)
     return weights, weight_beyond, ratio
 
 
-def _birth_death(steps: Array, last: Indices | None = None) -> Array:
-    """Return weights in proportion to the probabilities of 0, 1, ... by the ratios of successive
-    ones, up to the last number of each row.
+def _birth_death(successive_ratios: Array, last_number: Indices | None = None) -> Array:
+    """Compute the probabilities of 0, 1, ... up to a constant factor, from the ratio of each to the
+    one before it; each row ends at its last number.
     """
-    logs = np.hstack([np.zeros((len(steps), 1)), np.cumsum(np.log(steps), axis=1)])
-    if last is not None:
-        logs = np.where(np.arange(logs.shape[1]) <= last, logs, -math.inf)
+    logs = np.hstack(
+        [np.zeros((len(successive_ratios), 1)), np.cumsum(np.log(successive_ratios), axis=1)]
+    )
+    if last_number is not None:
+        logs = np.where(np.arange(logs.shape[1]) <= last_number, logs, -math.inf)
     weights: Array = np.exp(logs - logs.max(axis=1, keepdims=True))
     return weights
 
@@ -889,7 +950,7 @@ class _FirstPhases(NamedTuple):
     behind : first phases that one leaves behind when it ends [points; 1]
     round_times : mean time of a round [points; s]
     by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
-    queued : first phases that wait in such rounds behind the one under way [points; 1]
+    number_queued : first phases that wait in such rounds behind the one under way [points; 1]
     """
 
     means: Array
@@ -898,11 +959,11 @@ class _FirstPhases(NamedTuple):
     round_times: Array
     by_round: Array
     by_time: Array
-    queued: Array
+    number_queued: Array
 
 
 def _first_phases_open(
-    rounds: _MeanRounds, present: Array, idle: Array, queued: Array
+    rounds: _MeanRounds, present: Array, idle_probability: Array, number_queued: Array
 ) -> _FirstPhases:
     """Compute the times from admission to the end of the first phase of Poisson streams; a customer
     that finds no other begins at once.
@@ -912,24 +973,30 @@ def _first_phases_open(
     rounds : their times
     present : customers in the second phase of rounds without and with first phases [2, points, 1;
         1]
-    idle : probability that no customer is there [points]
-    queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
+    idle_probability : probability that no customer is there [points]
+    number_queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
-    backlog = _Backlog(rounds, present, queued)
+    backlog = _Backlog(rounds, present, number_queued)
     times, weights, left_behind = backlog.first_phase()
     room = rounds.room(0.0)
-    work = np.hstack(rounds.first_work())
-    times_alone = rounds.time(0.0, np.minimum(work, room)) * np.maximum(1.0, work / room)
+    work_of_groups = np.hstack(rounds.first_work())
+    times_alone = rounds.time(0.0, np.minimum(work_of_groups, room)) * np.maximum(
+        1.0, work_of_groups / room
+    )
     # Where no first phase is under way, the server may have no customer at all.
-    free = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
-    weights[:, :, 0] *= (1 - idle)[:, None, None, None]
-    count = len(times)
-    all_times = np.hstack([times.reshape(count, -1), times_alone])
-    weight_of_each = np.broadcast_to(free[:, None] / work.shape[1], work.shape)
-    all_weights = np.hstack([weights.reshape(count, -1), weight_of_each])
+    probability_alone = idle_probability * weights[:, :, 0].sum(axis=(1, 2, 3))
+    weights[:, :, 0] *= (1 - idle_probability)[:, None, None, None]
+    point_count = len(times)
+    all_times = np.hstack([times.reshape(point_count, -1), times_alone])
+    weight_of_each = np.broadcast_to(
+        probability_alone[:, None] / work_of_groups.shape[1], work_of_groups.shape
+    )
+    all_weights = np.hstack([weights.reshape(point_count, -1), weight_of_each])
     means = (all_times * all_weights).sum(axis=1)
     quantiles = _quantiles(all_times, all_weights)
-    number_behind = (1 - free) * left_behind + free * rounds.rate[:, 0] * times_alone.mean(axis=1)
+    number_behind = (1 - probability_alone) * left_behind + probability_alone * rounds.rate[
+        :, 0
+    ] * times_alone.mean(axis=1)
     return _FirstPhases(means, quantiles, number_behind, *backlog.shares())
 
 
@@ -947,7 +1014,7 @@ class _ConvergedStreams:
 
     Attributes
     ----------
-    served, beside, idle, taken, places : see `_PresentNumbers` [points]
+    in_second_phase, beside, idle, probability_full, place_load : see `_PresentNumbers` [points]
     fullness : see `_PresentNumbers` [points, quantiles and 1]
     means, quantiles : of first phases [points; points, quantiles; s]
     round_times : see `_RoundTimes` [points, 2; s]
@@ -959,14 +1026,14 @@ class _ConvergedStreams:
 
     def __init__(self, rounds: _MeanRounds, rows: Indices) -> None:
         count = len(rounds.rate)
-        self.served, self.beside, self.idle = np.zeros((3, count))
-        self.taken, self.places = np.zeros((2, count))
+        self.in_second_phase, self.beside, self.idle = np.zeros((3, count))
+        self.probability_full, self.place_load = np.zeros((2, count))
         self.fullness = np.zeros((count, len(QUANTILES) + 1))
         self.means = np.zeros(count)
         self.round_times = np.zeros((count, 2))
         self.quantiles = np.zeros((count, len(QUANTILES)))
         self.behind = np.zeros((count, 1))
-        self._queued = np.zeros((count, 1))
+        self._number_queued = np.zeros((count, 1))
         self._excess_present = np.zeros((2, count, 1))
         self.present = np.ones((2, count, 1))
         self.units = np.zeros(count)
@@ -977,32 +1044,39 @@ class _ConvergedStreams:
         self.unconverged_rows = rows
 
     def _change_of_times(self, rounds: _MeanRounds, rows: Indices) -> Array:
-        """Compute some points once more, and return by how much their times changed [rows]."""
-        most = np.minimum(rounds.most, MOST_PRESENT)
+        """Compute some points once more; return the relative change of their times [rows]."""
+        most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
         count = len(rows)
-        for cut in _row_groups(np.arange(count), np.ceil(most.ravel()) + 1):
-            numbers = _solve_present(rounds.rows(cut), self.behind[rows[cut]])
-            for name, column in zip(numbers._fields, numbers, strict=True):
-                getattr(self, name)[rows[cut]] = column
-        served = self.served[rows, None]
+        for group in _row_groups(np.arange(count), np.ceil(most_customers.ravel()) + 1):
+            present_numbers = _solve_present(rounds.rows(group), self.behind[rows[group]])
+            for name, column in zip(present_numbers._fields, present_numbers, strict=True):
+                getattr(self, name)[rows[group]] = column
+        mean_in_second_phase = self.in_second_phase[rows, None]
         times_before = self._times(rows)
-        present = np.clip(served + self._excess_present[:, rows], 1.0, np.maximum(most, 1.0))
-        for cut in _row_groups(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
-            changed_rows = rows[cut]
+        present = np.clip(
+            mean_in_second_phase + self._excess_present[:, rows],
+            1.0,
+            np.maximum(most_customers, 1.0),
+        )
+        for group in _row_groups(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
+            changed_rows = rows[group]
             idle = self.idle[changed_rows]
-            first = _first_phases_open(
-                rounds.rows(cut), present[:, cut], idle, self._queued[changed_rows]
+            first_phases = _first_phases_open(
+                rounds.rows(group), present[:, group], idle, self._number_queued[changed_rows]
             )
-            self.means[rows[cut]], self.quantiles[rows[cut]] = (first.means, first.quantiles)
-            self.round_times[rows[cut]] = self._round_times(rounds.rows(cut), first)
-            self._excess_present[:, rows[cut]] = self._excess_in_second_phase(
-                rounds.rows(cut), served[cut], first
+            self.means[rows[group]], self.quantiles[rows[group]] = (
+                first_phases.means,
+                first_phases.quantiles,
             )
-            self.present[:, rows[cut]] = present[:, cut]
-            self._queued[rows[cut]] = first.queued[:, None]
-            self.behind[rows[cut]] = first.behind[:, None]
-            by_round = rounds.rate[cut, 0] * first.round_times * rounds.units[cut, 0]
-            self.units[rows[cut]] = by_round / np.maximum(first.by_round, 1e-12)
+            self.round_times[rows[group]] = self._round_times(rounds.rows(group), first_phases)
+            self._excess_present[:, rows[group]] = self._excess_in_second_phase(
+                rounds.rows(group), mean_in_second_phase[group], first_phases
+            )
+            self.present[:, rows[group]] = present[:, group]
+            self._number_queued[rows[group]] = first_phases.number_queued[:, None]
+            self.behind[rows[group]] = first_phases.behind[:, None]
+            by_round = rounds.rate[group, 0] * first_phases.round_times * rounds.units[group, 0]
+            self.units[rows[group]] = by_round / np.maximum(first_phases.by_round, 1e-12)
         times = self._times(rows)
         return np.asarray((abs(times - times_before) / times).max(axis=1))
 
@@ -1011,7 +1085,7 @@ class _ConvergedStreams:
         return np.stack([self.means[rows], self.round_times[rows, 1]], axis=1)
 
     @staticmethod
-    def _round_times(rounds: _MeanRounds, first: _FirstPhases) -> Array:
+    def _round_times(rounds: _MeanRounds, first_phases: _FirstPhases) -> Array:
         """Return the times of rounds, see `_RoundTimes` [points, 2; s].
 
         The chain of first phases goes on in rounds while the server is idle. It is idle where no
@@ -1022,25 +1096,31 @@ class _ConvergedStreams:
         too low at most there, by the mean time of a round it was 13 % too high, by the time of the
         birth-death process 27 %.
         """
-        empty = np.exp(-rounds.rate * rounds.steps * rounds.time(1.0, 0.0)).ravel()
-        busy = 1 - (1 - first.by_time) * empty
-        time_between = first.round_times / (1 - (1 - first.by_round) * empty)
-        return np.stack([busy * time_between, time_between], axis=1)
+        probability_empty = np.exp(-rounds.rate * rounds.steps * rounds.time(1.0, 0.0)).ravel()
+        busy_share = 1 - (1 - first_phases.by_time) * probability_empty
+        time_between = first_phases.round_times / (
+            1 - (1 - first_phases.by_round) * probability_empty
+        )
+        return np.stack([busy_share * time_between, time_between], axis=1)
 
     @staticmethod
-    def _excess_in_second_phase(rounds: _MeanRounds, served: Array, first: _FirstPhases) -> Array:
-        """Return how many more than the mean are in the second phase in rounds without and with
-        first phases [2, points, 1].
+    def _excess_in_second_phase(
+        rounds: _MeanRounds, mean_in_second_phase: Array, first_phases: _FirstPhases
+    ) -> Array:
+        """Return by how much the mean number in the second phase differs from its mean over time:
+        in rounds without first phases, and in rounds with them [2, points, 1].
 
         Little's law over rounds gives the mean number of a round, X T v; over time it is n. The
         difference of the two means is that of the two kinds of rounds, times the difference of
         their parts of the time and of the rounds.
         """
-        by_rounds = rounds.rate * first.round_times[:, None] * rounds.steps
-        time_shares = first.by_time[:, None] - first.by_round[:, None]
-        excess_number = np.maximum(served - by_rounds, 0.0) / np.maximum(time_shares, 1e-9)
+        by_rounds = rounds.rate * first_phases.round_times[:, None] * rounds.steps
+        time_shares = first_phases.by_time[:, None] - first_phases.by_round[:, None]
+        excess_number = np.maximum(mean_in_second_phase - by_rounds, 0.0) / np.maximum(
+            time_shares, 1e-9
+        )
         excess_number = np.where(time_shares > 0.01, excess_number, 0.0)
-        by_time = first.by_time[:, None]
+        by_time = first_phases.by_time[:, None]
         return np.stack([-by_time * excess_number, (1 - by_time) * excess_number])
 
 
@@ -1052,10 +1132,10 @@ class _Backlog:
     rounds : their times
     present : customers in the second phase of rounds without and with first phases, in the mean
         [2, points, 1; 1]
-    queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
+    mean_queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
 
-    def __init__(self, rounds: _MeanRounds, present: Array, queued: Array) -> None:
+    def __init__(self, rounds: _MeanRounds, present: Array, mean_queued: Array) -> None:
         self._rounds = rounds
         # Customers of different work come as fewer with equal and larger work would: the work that
         # comes in a time has the same mean and variance.
@@ -1063,25 +1143,37 @@ class _Backlog:
         self._rate = rounds.rate / group_size
         self._units = rounds.units * group_size
         self._with_first = present[1]
-        self._room, self._work, self._most = self._units_and_pieces(rounds, present[1])
-        number = np.arange(int(self.sizes(rounds, present[1]).max()))
-        units = np.minimum(number * self._units / self._work, self._room)
-        self._queued = np.maximum(number * group_size / self._work - 1, 0.0)
-        without_limit = self._present_without_limit(present, queued)
-        self._present = np.where(number > 0, np.minimum(without_limit, self._largest()), present[0])
+        self._room, self._pieces_per_first_phase, self._pieces_per_round = self._units_and_pieces(
+            rounds, present[1]
+        )
+        pieces_waiting = np.arange(int(self.sizes(rounds, present[1]).max()))
+        units = np.minimum(pieces_waiting * self._units / self._pieces_per_first_phase, self._room)
+        self._number_queued = np.maximum(
+            pieces_waiting * group_size / self._pieces_per_first_phase - 1, 0.0
+        )
+        without_limit = self._present_without_limit(present, mean_queued)
+        self._present = np.where(
+            pieces_waiting > 0, np.minimum(without_limit, self._largest()), present[0]
+        )
         self._times = rounds.time(self._present, units)
         # A round takes a whole number of pieces; what that rounds off, its time makes up for.
-        rounded = self._units / self._room * self._most / self._work
-        full = (self._times + self._time_of_blocked_rounds(without_limit)) * rounded
-        self._times = np.where(number >= self._most, full, self._times)
-        self._left = np.maximum(number - self._most, 0)
+        rounding_factor = (
+            self._units / self._room * self._pieces_per_round / self._pieces_per_first_phase
+        )
+        full_round_times = (
+            self._times + self._time_of_blocked_rounds(without_limit)
+        ) * rounding_factor
+        self._times = np.where(
+            pieces_waiting >= self._pieces_per_round, full_round_times, self._times
+        )
+        self._pieces_left = np.maximum(pieces_waiting - self._pieces_per_round, 0)
         self._stationary = self._solve()
 
     def _largest(self) -> Array:
         """Return the number in the second phase that a long backlog leads to [points, 1]."""
         return np.asarray(np.maximum(self._rounds.highest, self._with_first))
 
-    def _present_without_limit(self, present: Array, queued: Array) -> Array:
+    def _present_without_limit(self, present: Array, mean_queued: Array) -> Array:
         """Return how many are in the second phase by the pieces that wait, as if there were no
         limit [points, pieces]; constant where a round does a first phase.
 
@@ -1089,18 +1181,18 @@ class _Backlog:
         phases take for one of them, as a queue does that gets as much as it can do. Meanwhile one
         customer comes to the second phase in each S, and those that were there leave.
         """
-        rounds, (without, with_first) = self._rounds, present
+        rounds, (without_first, with_first) = self._rounds, present
         rounds_needed = rounds.units / self._room
         load = (
             rounds.rate
             * rounds_needed
             * rounds.time(with_first, np.minimum(self._room, rounds.units))
         )
-        relative_gain = np.maximum(1 - rounds_needed * without / rounds.steps, 0.0)
+        relative_gain = np.maximum(1 - rounds_needed * without_first / rounds.steps, 0.0)
         growth = AGE_OF_A_BACKLOG * relative_gain / np.maximum(1 - load, LEAST_ROOM)
         growth = np.where(rounds_needed > 1, growth, 0.0)
-        present_later = with_first + growth * (self._queued - queued)
-        return np.asarray(np.maximum(present_later, without))
+        present_later = with_first + growth * (self._number_queued - mean_queued)
+        return np.asarray(np.maximum(present_later, without_first))
 
     def _time_of_blocked_rounds(self, present: Array) -> Array:
         """Return by how much a full round is longer for first phases that wait for a place: rounds
@@ -1163,7 +1255,9 @@ class _Backlog:
         (q - most)+ + work A, where A is Poisson with mean rate times the time of the round.
         """
         states = np.arange(self._times.shape[1])
-        arrived = (states - self._left[:, :, None]) / self._work[:, :, None]
+        arrived = (states - self._pieces_left[:, :, None]) / self._pieces_per_first_phase[
+            :, :, None
+        ]
         step = np.where(
             (arrived >= 0) & (arrived == np.floor(arrived)),
             _poisson((self._rate * self._times)[:, :, None], np.maximum(arrived, 0)),
@@ -1185,7 +1279,7 @@ class _Backlog:
         time = (self._stationary * self._times).sum(axis=1)
         without = self._stationary[:, 0] / total
         by_time = 1 - without * self._times[:, 0] * total / time
-        queued = (self._stationary * self._queued).sum(axis=1) / total
+        queued = (self._stationary * self._number_queued).sum(axis=1) / total
         return (time / total, 1 - without, by_time, queued / np.maximum(1 - without, 1e-12))
 
     def first_phase(self) -> tuple[Array, Array, Array]:
@@ -1211,9 +1305,9 @@ class _Backlog:
         remaining_time = times - passed
         arrivals_before = np.arange(float(_most_before(float((rate * times).max()))))
         weights = chances[:, :number_reached, None, None] * _poisson(rate * passed, arrivals_before)
-        piece = self._units / self._work
+        piece = self._units / self._pieces_per_first_phase
         pieces_of_customer = (self._units / self._rounds.units)[:, :, None, None]
-        work_of_others = (self._left[:, :number_reached] * piece)[
+        work_of_others = (self._pieces_left[:, :number_reached] * piece)[
             :, :, None, None
         ] + units * arrivals_before
         all_ends, all_weights, all_left = [], [], []
@@ -1249,7 +1343,9 @@ class _Backlog:
     def _time_of(self, units: Array) -> Array:
         """Interpolate the time of a round that does some units of first phases, by point."""
         count, size = self._times.shape
-        places = np.minimum(units.reshape(count, -1) * self._work / self._units, size - 1.0)
+        places = np.minimum(
+            units.reshape(count, -1) * self._pieces_per_first_phase / self._units, size - 1.0
+        )
         lower = np.minimum(places.astype(int), size - 2)
         time_below = np.take_along_axis(self._times, lower, axis=1)
         time_above = np.take_along_axis(self._times, lower + 1, axis=1)
@@ -1274,8 +1370,10 @@ def _pieces(rounds_needed: float) -> tuple[int, int]:
         rounds_needed = max(rounds_needed, 1 / MOST_PIECES)
         share = Fraction(1 / rounds_needed).limit_denominator(3)
         return share.denominator, min(share.numerator, MOST_PIECES // 4)
-    most = min((1, 2, 3), key=lambda m: abs(m * rounds_needed / round(m * rounds_needed) - 1))
-    return round(most * rounds_needed), most
+    pieces_per_round = min(
+        (1, 2, 3), key=lambda m: abs(m * rounds_needed / round(m * rounds_needed) - 1)
+    )
+    return round(pieces_per_round * rounds_needed), pieces_per_round
 
 
 def _poisson(mean: Array, counts: Array) -> Array:
@@ -1313,21 +1411,21 @@ def _times_at_parts(
 
 
 def _first_phase_closed(
-    point: PointNumbers, rounds: _MeanRounds, present: float, numbers: _PresentMeans
+    point: PointNumbers, rounds: _MeanRounds, present: float, present_means: _PresentMeans
 ) -> float:
     """Return the time from admission to the end of the first phase, of a closed population [s]."""
     plain_time, extra_time, unit_limit, full_round_time = (
         float(column[0, 0])
         for column in (
             rounds.time(present, 0.0),
-            rounds.extra(present),
+            rounds.added_by_first_phase(present),
             rounds.room(present),
             rounds.time(present, np.minimum(rounds.room(present), rounds.units)),
         )
     )
-    throughput = numbers.throughput
+    throughput = present_means.throughput
     rounds_needed = float(rounds.units[0, 0]) / unit_limit
-    customers = max(1, round(point.population - numbers.waiting))
+    customers = max(1, round(point.population - present_means.waiting))
     mean_round = plain_time / max(1 - throughput * extra_time, plain_time / full_round_time)
     time_outside = point.think_time + point.delay
     # Second phases bring the next first phases by rounds. Think times, if they are longer than
@@ -1355,7 +1453,7 @@ def _first_phase_closed(
             # T' = plain + extra A, A Poisson with mean X T, in the mean T + Var T / T.
             extra_load = min(throughput * extra_time, 1 - LEAST_ROOM)
             met_round_time = mean_round + extra_time * extra_load / (1 - extra_load**2)
-        met_round_time *= numbers.met
+        met_round_time *= present_means.meeting_probability
         remaining_time = met_round_time / 2
         arrival_rate = (customers - 1) / customers * throughput * met_round_time
     waiting_time = max(residence - max(rounds_needed, 1.0), 0.0) * full_round_time
@@ -1438,8 +1536,8 @@ def load_of(point: PointNumbers) -> float:
     """
     if not point.rate:
         return 0.0
-    most = min(point.server.places, point.server.memory / point.work, LARGE_ROUND)
-    return point.rate * time_of_a_visit(point, max(most, 1.0))
+    most_customers = min(point.server.places, point.server.memory / point.work, LARGE_ROUND)
+    return point.rate * time_of_a_visit(point, max(most_customers, 1.0))
 
 
 def time_of_a_visit(point: PointNumbers, present: float) -> float:

@@ -72,8 +72,8 @@ class PhaseNumbers:
             group_centres = (np.arange(count) + 0.5) / count
             return np.asarray(self.least + (self.work - self.least) * group_centres)
         sums = np.cumsum([0.0, *sorted(self.samples)]) / len(self.samples)
-        ends = np.linspace(0, 1, count + 1)
-        return np.diff(np.interp(ends, np.linspace(0, 1, len(sums)), sums)) * count
+        group_ends = np.linspace(0, 1, count + 1)
+        return np.diff(np.interp(group_ends, np.linspace(0, 1, len(sums)), sums)) * count
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class PointNumbers:
     visits: int = 0
     delay: float = 0.0
     delay_scv: float = 0.0
-    wrong: str = ""
+    reason_invalid: str = ""
     own: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -178,8 +178,8 @@ class BatchServerForm(CompiledModel):
         answers = []
         for point in points:
             try:
-                if point.wrong:
-                    raise NoAnswerError(point.wrong)
+                if point.reason_invalid:
+                    raise NoAnswerError(point.reason_invalid)
                 answers.append(self.answer_at(point))
             except NoAnswerError as error:
                 answers.append(PointAnswer({}, remarks=Remarks(failed=str(error))))
@@ -216,13 +216,13 @@ class BatchServerForm(CompiledModel):
             gradient=None if self.estimated else lambda index: self._gradient(points[index].own),
         )
 
-    def _gradient(self, changed: Mapping[str, float]) -> Gradient:
+    def _gradient(self, changed_numbers: Mapping[str, float]) -> Gradient:
         """Return the derivatives of mean values by parameters with time in their unit, as
         differences that are computed when they are first read.
 
         Parameters
         ----------
-        changed : parameters that differ from the model's own
+        changed_numbers : parameters that differ from the model's own
         """
         parameters = self.model.parameters
         own_values = {name: parameter.value for name, parameter in parameters.items()}
@@ -237,7 +237,7 @@ class BatchServerForm(CompiledModel):
             timeless -= {parameter.name for parameter in parameters_of(*counts)}
         values_at_point = {
             name: value
-            for name, value in {**own_values, **changed}.items()
+            for name, value in {**own_values, **changed_numbers}.items()
             if value
             and (
                 parameters[name].dimension.time_power
@@ -246,7 +246,7 @@ class BatchServerForm(CompiledModel):
         }
 
         def slopes() -> dict[str, dict[str, float]]:
-            values = {**changed, **values_at_point}
+            values = {**changed_numbers, **values_at_point}
             smooth_form = copy(self)
             smooth_form.whole = False
             slopes_by_column = smooth_form.slopes(
@@ -359,7 +359,7 @@ class BatchServerForm(CompiledModel):
         columns = [np.atleast_1d(column) for column in number_columns]
         points = []
         for index in range(count_of_points(known_values)):
-            numbers = {
+            value_by_name = {
                 name: float(column[index if len(column) > 1 else 0])
                 for name, column in zip(self._expressions, columns, strict=True)
             }
@@ -367,44 +367,49 @@ class BatchServerForm(CompiledModel):
                 name: float(np.atleast_1d(value)[index if np.size(value) > 1 else 0])
                 for name, value in known_values.items()
             }
-            points.append(self._point(numbers, own_values))
+            points.append(self._point(value_by_name, own_values))
         return points
 
-    def _point(self, numbers: Mapping[str, float], own_values: Mapping[str, float]) -> PointNumbers:
+    def _point(
+        self, value_by_name: Mapping[str, float], own_values: Mapping[str, float]
+    ) -> PointNumbers:
         model = self.model
         uniform = {name for name, phase in model.phases.items() if not phase.samples}
-        if reason := _reason_invalid(numbers, tuple(model.phases), uniform):
-            return PointNumbers(RoundServer(self._duration(own_values)), (), wrong=reason)
+        if reason := _reason_invalid(value_by_name, tuple(model.phases), uniform):
+            return PointNumbers(RoundServer(self._duration(own_values)), (), reason_invalid=reason)
         phases = tuple(
             PhaseNumbers(
-                *_largest_and_least_work(numbers, name, self.whole and not phase.samples),
-                numbers.get(f"{name}.piece", math.inf),
+                *_largest_and_least_work(value_by_name, name, self.whole and not phase.samples),
+                value_by_name.get(f"{name}.piece", math.inf),
                 phase.samples,
             )
             for name, phase in model.phases.items()
         )
-        limits = {key: numbers.get(key, math.inf) for key in ("budget", "places", "memory")}
+        limits = {key: value_by_name.get(key, math.inf) for key in ("budget", "places", "memory")}
         server = RoundServer(
             self._duration(own_values),
             tuple(phase.piece for phase in phases),
             **limits,
             reserved=model.reserved,
-            batching_delay=numbers["batching_delay"],
-            interval=numbers["interval"],
+            batching_delay=value_by_name["batching_delay"],
+            interval=value_by_name["interval"],
             earlier_first=model.earlier_first,
         )
         if isinstance(model.customers, OpenCustomers):
-            arriving = PointNumbers(server, phases, rate=numbers["arrivals"])
+            point_of_arrivals = PointNumbers(server, phases, rate=value_by_name["arrivals"])
         else:
-            arriving = PointNumbers(
+            point_of_arrivals = PointNumbers(
                 server,
                 phases,
-                population=int(numbers["population"]),
-                think_time=numbers["think_time"],
-                visits=int(numbers.get("visits", 0)),
+                population=int(value_by_name["population"]),
+                think_time=value_by_name["think_time"],
+                visits=int(value_by_name.get("visits", 0)),
             )
         return replace(
-            arriving, delay=numbers["delay"], delay_scv=numbers["delay_scv"], own=own_values
+            point_of_arrivals,
+            delay=value_by_name["delay"],
+            delay_scv=value_by_name["delay_scv"],
+            own=own_values,
         )
 
     def _duration(self, own: Mapping[str, float]) -> RoundTime:
@@ -431,10 +436,10 @@ class RoundTime:
     def __call__(self, rounds: RoundContents) -> Array:
         state: dict[str, Array | float] = {
             f"{kind}.{phase}": part
-            for kind, parts in zip(
+            for kind, component_times in zip(
                 STATE, (rounds.customers, rounds.units, rounds.products), strict=True
             )
-            for phase, part in zip(self.phases, parts, strict=True)
+            for phase, part in zip(self.phases, component_times, strict=True)
         }
         state[HELD] = rounds.held
         rounds_at_all = max(map(np.size, state.values()))
@@ -443,12 +448,12 @@ class RoundTime:
             for name, value in selected_values(self.own, self.tape.parameters).items()
         }
         values_used = selected_values({**own_values, **state}, self.tape.parameters)
-        parts = np.array(np.broadcast_arrays(*self.tape.run(values_used)))
-        times = np.atleast_1d(parts.sum(axis=0))
+        component_times = np.array(np.broadcast_arrays(*self.tape.run(values_used)))
+        times = np.atleast_1d(component_times.sum(axis=0))
         # Written so that a time that is no number is refused as well.
         if not (times > 0).all() or not np.isfinite(times).all():
             self.refuse(times, state)
-        return parts
+        return component_times
 
     def refuse(self, times: Array, state: Mapping[str, Array | float]) -> NoReturn:
         """Raise an error on the first round whose computed time is negative or not finite.
@@ -514,37 +519,41 @@ _RULES = {
 """The meaning of each number of a point, and the rule that it must meet."""
 
 
-def _meets_rule(number: float, rule: str) -> bool:
+def _meets_rule(value: float, rule: str) -> bool:
     if rule == _WHOLE:
-        return number >= 1 and number.is_integer()
-    return number > 0 or (rule == _LEAST and number == 0)
+        return value >= 1 and value.is_integer()
+    return value > 0 or (rule == _LEAST and value == 0)
 
 
 def _reason_invalid(
-    numbers: Mapping[str, float], phases: Collection[str], uniform: Collection[str]
+    value_by_name: Mapping[str, float], phases: Collection[str], uniform: Collection[str]
 ) -> str:
     """Return why the numbers describe no server, and the way to correct them; empty if they do."""
-    for name, number in numbers.items():
+    for name, value in value_by_name.items():
         phase, _, key = name.rpartition(".")
         meaning, rule = _RULES[key]
-        if key == "memory" and number <= 0:
+        if key == "memory" and value <= 0:
             return (
                 "the server has no memory left for customers: what else it holds needs"
-                f" {abs(number):,.6g} units more than its memory; give it more memory"
+                f" {abs(value):,.6g} units more than its memory; give it more memory"
             )
-        if not (math.isfinite(number) and _meets_rule(number, rule)):
+        if not (math.isfinite(value) and _meets_rule(value, rule)):
             phase_suffix = f" of phase {phase}" if phase else ""
-            return f"{meaning}{phase_suffix} is {number:,.6g}: give {rule}"
+            return f"{meaning}{phase_suffix} is {value:,.6g}: give {rule}"
     for phase in uniform:
-        work = numbers[f"{phase}.work"]
-        least = numbers.get(f"{phase}.least")
-        if least is not None and least != work and math.ceil(least) > math.floor(work):
+        work = value_by_name[f"{phase}.work"]
+        least_work = value_by_name.get(f"{phase}.least")
+        if (
+            least_work is not None
+            and least_work != work
+            and math.ceil(least_work) > math.floor(work)
+        ):
             return (
-                f"no whole number lies from {least:,.6g}, the least work of phase {phase}, to"
+                f"no whole number lies from {least_work:,.6g}, the least work of phase {phase}, to"
                 f" {work:,.6g}, its largest: give a least work below the largest"
             )
-    largest = sum(numbers[f"{phase}.work"] for phase in phases)
-    memory = numbers.get("memory", math.inf)
+    largest = sum(value_by_name[f"{phase}.work"] for phase in phases)
+    memory = value_by_name.get("memory", math.inf)
     if largest > memory:
         return (
             f"a customer holds up to {largest:,.0f} units, more than the {memory:,.0f} that memory"
@@ -554,14 +563,18 @@ def _reason_invalid(
 
 
 def _largest_and_least_work(
-    numbers: Mapping[str, float], phase: str, whole: bool
+    value_by_name: Mapping[str, float], phase: str, whole: bool
 ) -> tuple[float, float]:
     """Return the largest and the smallest number of units of a phase; `whole` ones if they
     differ.
     """
-    work = numbers[f"{phase}.work"]
-    least = numbers.get(f"{phase}.least", work)
-    return (work, least) if least == work or not whole else (math.floor(work), math.ceil(least))
+    work = value_by_name[f"{phase}.work"]
+    least_work = value_by_name.get(f"{phase}.least", work)
+    return (
+        (work, least_work)
+        if least_work == work or not whole
+        else (math.floor(work), math.ceil(least_work))
+    )
 
 
 FEW = 16.0

@@ -62,10 +62,10 @@ def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> Rou
         arrivals_in_delay = _binomial(customers - number_at_begin, batching_delay / think)
         served_by_waiting[number_at_begin - 1, number_at_begin : customers + 1] = arrivals_in_delay
     probabilities_after = np.zeros((customers + 1, customers + 1))
-    for served in range(1, customers + 1):
-        thinking_customers = customers - served
-        probabilities_after[served, : thinking_customers + 1] = _binomial(
-            thinking_customers, times[served - 1] / think
+    for customers_served in range(1, customers + 1):
+        thinking_customers = customers - customers_served
+        probabilities_after[customers_served, : thinking_customers + 1] = _binomial(
+            thinking_customers, times[customers_served - 1] / think
         )
     transitions = served_by_waiting @ probabilities_after
     transitions[:, 1] += transitions[:, 0]  # the first arrival begins the next round
@@ -105,17 +105,17 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
     >>> round(means.served, 4), round(means.response_time, 4)
     (1.3679, 0.6828)
     """
-    most = len(times)
-    arrivals_in_delay = _poisson(most, rate * batching_delay)
-    served_by_waiting = np.zeros((most, most + 1))
-    for number_at_begin in range(1, most + 1):
+    most_customers = len(times)
+    arrivals_in_delay = _poisson(most_customers, rate * batching_delay)
+    served_by_waiting = np.zeros((most_customers, most_customers + 1))
+    for number_at_begin in range(1, most_customers + 1):
         served_by_waiting[number_at_begin - 1, number_at_begin:] = arrivals_in_delay[
-            : most + 1 - number_at_begin
+            : most_customers + 1 - number_at_begin
         ]
         served_by_waiting[number_at_begin - 1, -1] += (
             1 - served_by_waiting[number_at_begin - 1].sum()
         )
-    probabilities_after = np.array([_poisson(most, rate * time) for time in times])
+    probabilities_after = np.array([_poisson(most_customers, rate * time) for time in times])
     probabilities_after[:, -1] += 1 - probabilities_after.sum(axis=1)
     transitions = served_by_waiting[:, 1:] @ probabilities_after
     transitions[:, 1] += transitions[:, 0]
@@ -123,16 +123,18 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
     served_probabilities = (waiting_at_begin @ served_by_waiting)[1:]
     if served_probabilities[-1] > 1e-9:
         raise ValueError(
-            f"{served_probabilities[-1]:.3g} of the rounds serve {most} customers or more"
+            f"{served_probabilities[-1]:.3g} of the rounds serve {most_customers} customers or more"
         )
-    number = np.arange(1, most + 1)
-    mean_served = float(served_probabilities @ number)
+    customers_served = np.arange(1, most_customers + 1)
+    mean_served = float(served_probabilities @ customers_served)
     probability_none_waits = float((served_probabilities @ probabilities_after)[0])
     mean_round_time = float(served_probabilities @ times)
     customer_seconds = (
-        float(waiting_at_begin @ number) * batching_delay + rate * batching_delay**2 / 2
+        float(waiting_at_begin @ customers_served) * batching_delay + rate * batching_delay**2 / 2
     )
-    customer_seconds += float(served_probabilities @ (number * times + rate * times**2 / 2))
+    customer_seconds += float(
+        served_probabilities @ (customers_served * times + rate * times**2 / 2)
+    )
     cycle_time = batching_delay + mean_round_time + probability_none_waits / rate
     response_time = customer_seconds / cycle_time / rate
     return RoundMeans(
@@ -145,25 +147,28 @@ def _binomial(count: int, time: float) -> Array:
     mean think times.
     """
     arrival_probability = -math.expm1(-time)
-    number = np.arange(count + 1)
+    successes = np.arange(count + 1)
     if arrival_probability <= 0:
         return np.eye(1, count + 1).ravel()
     logs = np.array(
-        [math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in number]
+        [
+            math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1)
+            for k in successes
+        ]
     )
     distribution: Array = np.exp(
-        logs + number * math.log(arrival_probability) - (count - number) * time
+        logs + successes * math.log(arrival_probability) - (count - successes) * time
     )
     return distribution
 
 
-def _poisson(most: int, mean: float) -> Array:
-    """Return the probabilities of 0, 1, ... `most` arrivals."""
-    number = np.arange(most + 1)
+def _poisson(most_arrivals: int, mean: float) -> Array:
+    """Return the probabilities of 0, 1, ... `most_arrivals` arrivals."""
+    arrivals = np.arange(most_arrivals + 1)
     if mean <= 0:
-        return np.eye(1, most + 1).ravel()
-    factorials = np.array([math.lgamma(k + 1) for k in number])
-    probabilities: Array = np.exp(number * math.log(mean) - mean - factorials)
+        return np.eye(1, most_arrivals + 1).ravel()
+    factorials = np.array([math.lgamma(k + 1) for k in arrivals])
+    probabilities: Array = np.exp(arrivals * math.log(mean) - mean - factorials)
     return probabilities
 
 

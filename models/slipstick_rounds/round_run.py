@@ -86,32 +86,32 @@ class RoundRun:
 
     Parameters
     ----------
-    arrived : time of each arrival [visits; s]
-    ends : time at which each visit ends each phase [visits, phases; s]
-    ended : whether the visit ended before the run did [visits]
+    arrival_times : time of each arrival [visits; s]
+    end_times : time at which each visit ends each phase [visits, phases; s]
+    has_ended : whether the visit ended before the run did [visits]
     log : after each group of rounds that are alike: time, rounds, time in rounds, sum of customers
         present over the rounds, visits ended, customers put back for lack of memory, and by phase
         and by part of the duration the time that customers spent in it [groups, 6 + phases parts]
     """
 
-    arrived: Array
-    ends: Array
-    ended: NDArray[np.bool_]
+    arrival_times: Array
+    end_times: Array
+    has_ended: NDArray[np.bool_]
     log: Array
 
     @property
     def elapsed(self) -> float:
-        """Time of the last end [s]."""
+        """Return the time of the last end [s]."""
         return float(self.log[-1, 0])
 
     @property
     def rounds(self) -> int:
-        """Number of rounds."""
+        """Return the number of rounds."""
         return int(self.log[-1, 1])
 
     @property
     def served(self) -> float:
-        """Sum of the customers present over the rounds."""
+        """Return the sum of the customers present over the rounds."""
         return float(self.log[-1, 3])
 
     @property
@@ -123,11 +123,11 @@ class RoundRun:
 # Two customers with the same numbers are two: compared by value, the wrong one would leave.
 @dataclass(slots=True, eq=False)
 class _Customer:
-    number: int
+    visit: int
     phase: int
     left: float
     held: float = 0.0
-    later: list[float] = field(default_factory=list)
+    later_work: list[float] = field(default_factory=list)
     goes_on: tuple[int, float] | None = None
     """The phase, and the work left in it, to go on with after what was lost is computed anew."""
 
@@ -201,36 +201,38 @@ class RoundByRound:
         self.work = work
         self.think = think
         self.phases = work.shape[1]
-        self.arrived = np.zeros(len(work))
-        self.ends = np.zeros(work.shape)
+        self.arrival_times = np.zeros(len(work))
+        self.end_times = np.zeros(work.shape)
         self.due: list[tuple[float, int]] = []
-        self.coming = len(arrivals)
-        for number, time in enumerate(arrivals.tolist()):
-            heappush(self.due, (time, number))
+        self.next_visit = len(arrivals)
+        for visit, time in enumerate(arrivals.tolist()):
+            heappush(self.due, (time, visit))
         self.waiting: deque[_Customer] = deque()
         self.present: list[_Customer] = []
         self.now = 0.0
-        self.used = 0.0
+        self.memory_used = 0.0
         self.ended = self.rounds = self.put_back = 0
         self.busy = self.served = 0.0
-        self.booked: Array | float = 0.0
+        self.booked_times: Array | float = 0.0
         self.log: list[Array] = []
 
     def run(self, until: int | None, events: float) -> RoundRun:
         """Simulate until `until` visits have ended, or `events` customers have been given work."""
-        most = len(self.work) if until is None else until
+        most_visits = len(self.work) if until is None else until
         admitted_count = 0
         pace = WorkPace()
-        while self.ended < most and admitted_count < events:
+        while self.ended < most_visits and admitted_count < events:
             self._wait_for_a_round()
             shares = self._divide_budget()
             admitted_count += len(shares)
-            done = max(self.ended, most * admitted_count / events)
-            pace.check(done, most, f"the simulation follows {most:,} visits")
+            visits_done = max(self.ended, most_visits * admitted_count / events)
+            pace.check(visits_done, most_visits, f"the simulation follows {most_visits:,} visits")
             self._do_rounds(shares, self._count_equal_rounds(shares))
             counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
-            self.log.append(np.append(counts, self.booked))
-        return RoundRun(self.arrived, self.ends, self.ends[:, -1] > 0, np.array(self.log))
+            self.log.append(np.append(counts, self.booked_times))
+        return RoundRun(
+            self.arrival_times, self.end_times, self.end_times[:, -1] > 0, np.array(self.log)
+        )
 
     def _wait_for_a_round(self) -> None:
         """Advance the clock to the beginning of the next round, and move the customers that have
@@ -249,10 +251,10 @@ class RoundByRound:
 
     def _take_arrivals(self) -> None:
         while self.due and self.due[0][0] <= self.now:
-            time, number = heappop(self.due)
-            work = self.work[number].tolist()
-            self.arrived[number] = time
-            self.waiting.append(_Customer(number, 0, work[0], later=work[1:]))
+            time, visit = heappop(self.due)
+            work = self.work[visit].tolist()
+            self.arrival_times[visit] = time
+            self.waiting.append(_Customer(visit, 0, work[0], later_work=work[1:]))
 
     def _divide_budget(self) -> list[tuple[_Customer, float]]:
         """Divide the budget of a round among the customers, and admit those that fit."""
@@ -292,17 +294,17 @@ class RoundByRound:
             customer = self.waiting[0]
             claim = self._memory_claim(customer)
             # A customer that alone needs more than all memory is served alone.
-            if self.present and self.used + claim > self.server.memory:
+            if self.present and self.memory_used + claim > self.server.memory:
                 break
             self.waiting.popleft()
             self.present.append(customer)
-            self.used += claim
+            self.memory_used += claim
             budget_left -= self._give_share(shares, customer, budget_left)
         return budget_left
 
     def _memory_claim(self, customer: _Customer) -> float:
         """Return the memory that the admission of a customer takes."""
-        return customer.left + sum(customer.later) if self.server.reserved else customer.left
+        return customer.left + sum(customer.later_work) if self.server.reserved else customer.left
 
     def _count_equal_rounds(self, shares: list[tuple[_Customer, float]]) -> int:
         """Return the number of further rounds with the same customers and the same work, during
@@ -316,24 +318,24 @@ class RoundByRound:
         if not server.reserved and math.isfinite(server.memory):
             growth = sum(share for customer, share in shares if customer.phase)
             if growth:
-                count = min(count, int((server.memory - self.used) / growth))
+                count = min(count, int((server.memory - self.memory_used) / growth))
         return max(count, 1)
 
     def _do_rounds(self, shares: list[tuple[_Customer, float]], count: int) -> None:
         """Do `count` rounds with the same customers; fewer if a customer arrives in between."""
-        parts = self._durations(shares, count)
+        component_times = self._durations(shares, count)
         # Sums one after the other, as the compiled kernel forms them: `sum` adds in pairs.
-        ends = self.now + np.cumsum(np.cumsum(parts, axis=0)[-1])
+        round_ends = self.now + np.cumsum(np.cumsum(component_times, axis=0)[-1])
         is_admission_blocked = bool(self.waiting) or len(self.present) >= self.server.places
         if self.due and count > 1 and not is_admission_blocked:
-            count = min(count, int(np.searchsorted(ends, self.due[0][0])) + 1)
+            count = min(count, int(np.searchsorted(round_ends, self.due[0][0])) + 1)
         self.rounds += count
         self.served += count * len(shares)
         present = np.bincount([customer.phase for customer, _ in shares], minlength=self.phases)
-        times = np.cumsum(parts[:, :count], axis=1)[:, -1]
-        self.booked = self.booked + np.outer(present, times).ravel()
-        self.busy += float(ends[count - 1]) - self.now
-        self.now = float(ends[count - 1])
+        times = np.cumsum(component_times[:, :count], axis=1)[:, -1]
+        self.booked_times = self.booked_times + np.outer(present, times).ravel()
+        self.busy += float(round_ends[count - 1]) - self.now
+        self.now = float(round_ends[count - 1])
         for customer, share in shares:
             self._advance(customer, share * count)
         self._make_room()
@@ -353,49 +355,49 @@ class RoundByRound:
             growth[phase] += share * share
         held = sum(customer.held for customer, _ in shares) + round_index * sum(units)
         product_sums = [
-            first + round_index * growth_of_round
-            for first, growth_of_round in zip(products, growth, strict=True)
+            product + round_index * growth_of_round
+            for product, growth_of_round in zip(products, growth, strict=True)
         ]
-        parts = self.server.duration(RoundContents(customers, units, held, product_sums))
-        return np.broadcast_to(parts, (len(parts), count))
+        component_times = self.server.duration(RoundContents(customers, units, held, product_sums))
+        return np.broadcast_to(component_times, (len(component_times), count))
 
     def _advance(self, customer: _Customer, units: float) -> None:
         """Book the work of a customer, and end its phases that are done."""
         customer.left -= units
         customer.held += units
         if not self.server.reserved and customer.phase:
-            self.used += units
+            self.memory_used += units
         while customer.left <= 0:
             if customer.goes_on:
                 customer.phase, customer.left = customer.goes_on
                 customer.goes_on = None
                 continue
-            self.ends[customer.number, customer.phase] = self.now
-            if not customer.later:
+            self.end_times[customer.visit, customer.phase] = self.now
+            if not customer.later_work:
                 self._leave(customer)
                 return
             customer.phase += 1
-            customer.left = customer.later.pop(0)
+            customer.left = customer.later_work.pop(0)
 
     def _leave(self, customer: _Customer) -> None:
         self.present.remove(customer)
-        self.used -= customer.held
+        self.memory_used -= customer.held
         self.ended += 1
-        if self.think is not None and self.coming < len(self.work):
-            time = self.now + float(self.think[self.coming])
-            heappush(self.due, (time, self.coming))
-            self.coming += 1
+        if self.think is not None and self.next_visit < len(self.work):
+            time = self.now + float(self.think[self.next_visit])
+            heappush(self.due, (time, self.next_visit))
+            self.next_visit += 1
 
     def _make_room(self) -> None:
         """Remove the most recently admitted customers until the memory suffices; they wait to be
         admitted again.
         """
-        while not self.server.reserved and self.used > self.server.memory:
+        while not self.server.reserved and self.memory_used > self.server.memory:
             if len(self.present) < 2:
                 return
             customer = self.present.pop()
             self.put_back += 1
-            self.used -= customer.held if customer.phase else customer.held + customer.left
+            self.memory_used -= customer.held if customer.phase else customer.held + customer.left
             # What it has got so far is computed anew in pieces of the first phase.
             if customer.phase and customer.left > 0:
                 customer.goes_on = customer.phase, customer.left

@@ -106,9 +106,9 @@ class BatchServerSimulation(BatchServerForm):
         times_outside = {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
         account |= times_outside
         if len(point.phases) > 1:
-            first = next(iter(self.model.phases))
+            first_phase = next(iter(self.model.phases))
             estimates |= {
-                f"phase_account[{first},{name}]": Estimate(time)
+                f"phase_account[{first_phase},{name}]": Estimate(time)
                 for name, time in times_outside.items()
             }
         remarks = Remarks(notes=notes, seed=self._settings.seed, converged=converged)
@@ -116,25 +116,25 @@ class BatchServerSimulation(BatchServerForm):
 
     def _replicate(self, point: PointNumbers) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
         """Replicate a run that all customers begin at the same time."""
-        parts: list[_RunSample] = []
+        samples: list[_RunSample] = []
         visits = point.population * point.visits
         _check_visits(visits)
         is_random = point.think_time > 0 or any(phase.least < phase.work for phase in point.phases)
         is_random |= point.delay > 0 and point.delay_scv > 0
-        most = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visits) if is_random else 1
+        most_samples = min(MOST_RUNS, MORE_VISITS * MOST_VISITS // visits) if is_random else 1
         fewest_replications = self._settings.cycles or FEWEST_REPLICATIONS
         is_precise = not is_random
-        while not parts or (not is_precise and len(parts) < most):
-            sample = self._run(point, len(parts), visits)
+        while not samples or (not is_precise and len(samples) < most_samples):
+            sample = self._run(point, len(samples), visits)
             _check_ended(sample.run, visits, self._settings)
-            parts.append(_RunSample(self._times_of_visits(sample), sample.run.log[-1]))
-            if is_random and len(parts) >= fewest_replications:
-                estimates = self._estimates(parts, successive=False)
+            samples.append(_RunSample(self._times_of_visits(sample), sample.run.log[-1]))
+            if is_random and len(samples) >= fewest_replications:
+                estimates = self._estimates(samples, successive=False)
                 is_precise = self._is_precise(estimates["response_time"])
-                most = len(parts) if self._settings.cycles else most
-        noun = "run" if len(parts) == 1 else "runs"
-        notes = [f"{len(parts)} {noun} of {visits:,} visits each"]
-        estimates = self._estimates(parts, successive=False)
+                most_samples = len(samples) if self._settings.cycles else most_samples
+        noun = "run" if len(samples) == 1 else "runs"
+        notes = [f"{len(samples)} {noun} of {visits:,} visits each"]
+        estimates = self._estimates(samples, successive=False)
         if not is_random:
             estimates = {
                 name: Estimate(estimate.mean, estimate.mean, estimate.mean)
@@ -155,15 +155,15 @@ class BatchServerSimulation(BatchServerForm):
             sample = self._run(point, 0, visits)
             run = sample.run
             _check_ended(run, 1, settings)
-            parts, warm_up_visits, is_settled = self._batches(sample)
-            estimates = self._estimates(parts, successive=True)
-            is_settled = is_settled and not self._drifts(parts)
+            samples, warm_up_visits, is_settled = self._batches(sample)
+            estimates = self._estimates(samples, successive=True)
+            is_settled = is_settled and not self._drifts(samples)
             is_precise = is_settled and self._is_precise(estimates["response_time"])
             ended_visits = int(run.log[-1, 4])
             ends_together = ended_visits / len(run.log) > MANY_ENDS_TOGETHER
-            most = MOST_VISITS * (MORE_VISITS if ends_together else 1)
+            most_visits = MOST_VISITS * (MORE_VISITS if ends_together else 1)
             was_stopped = ended_visits < visits
-            if is_precise or settings.cycles or was_stopped or 4 * visits > most:
+            if is_precise or settings.cycles or was_stopped or 4 * visits > most_visits:
                 break
             visits *= 4
         notes = [
@@ -219,8 +219,8 @@ class BatchServerSimulation(BatchServerForm):
         visits = self._times_of_visits(sample)
         rounds = sample.run.log
         log = np.vstack([np.zeros(rounds.shape[1]), rounds])
-        ends = np.linspace(0, log[-1, 4], STRETCHES + 1)
-        rows = np.unique(np.searchsorted(log[:, 4], ends))
+        batch_ends = np.linspace(0, log[-1, 4], STRETCHES + 1)
+        rows = np.unique(np.searchsorted(log[:, 4], batch_ends))
         counts = log[rows, 4].astype(int)
         times = np.concatenate([[0.0], np.cumsum(visits["response_time"])])[counts]
         dropped_rows = 0
@@ -234,85 +234,85 @@ class BatchServerSimulation(BatchServerForm):
             dropped_rows, len(rows) - 1, min(BATCHES, len(rows) - 1 - dropped_rows) + 1
         )
         chosen_rows = rows[batch_bounds.astype(int)]
-        parts = [
+        batches = [
             _RunSample(
                 {
-                    name: column[int(log[begin, 4]) : int(log[end, 4])]
+                    name: column[int(log[first_row, 4]) : int(log[end_row, 4])]
                     for name, column in visits.items()
                 },
-                log[end] - log[begin],
+                log[end_row] - log[first_row],
             )
-            for begin, end in pairwise(chosen_rows)
+            for first_row, end_row in pairwise(chosen_rows)
         ]
-        return parts, int(counts[dropped_rows]), is_settled
+        return batches, int(counts[dropped_rows]), is_settled
 
-    def _drifts(self, parts: Sequence[_RunSample]) -> bool:
+    def _drifts(self, samples: Sequence[_RunSample]) -> bool:
         """Return whether successive batches are so similar that the batches are too short for an
         interval.
         """
-        means = np.array([part.visits["response_time"].mean() for part in parts])
+        means = np.array([sample.visits["response_time"].mean() for sample in samples])
         return is_correlated(means, self._settings.precision * NEGLIGIBLE)
 
     def _times_of_visits(self, sample: _VisitsRun) -> dict[str, Array]:
         """Return the times of each visit that ended, by name of the value, in the order of ends."""
         run, work = sample.run, sample.work
-        order = np.flatnonzero(run.ended)
-        order = order[np.argsort(run.ends[order, -1], kind="stable")]
-        arrived = run.arrived[order] - sample.delays[order]
-        ends = run.ends[order]
-        columns = {"response_time": ends[:, -1] - arrived}
+        order = np.flatnonzero(run.has_ended)
+        order = order[np.argsort(run.end_times[order, -1], kind="stable")]
+        arrival_times = run.arrival_times[order] - sample.delays[order]
+        end_times = run.end_times[order]
+        columns = {"response_time": end_times[:, -1] - arrival_times}
         for index, phase in enumerate(self.model.phases):
-            columns[f"phase_time[{phase}]"] = ends[:, index] - arrived
+            columns[f"phase_time[{phase}]"] = end_times[:, index] - arrival_times
             if index:
-                spent = ends[:, index] - ends[:, index - 1]
+                spent = end_times[:, index] - end_times[:, index - 1]
                 columns[f"time_per_unit[{phase}]"] = spent / work[order, index]
         for index, phase in enumerate(self.model.phases):
             columns[f"{_UNITS}{phase}"] = work[order, index]
         return columns
 
-    def _estimates(self, parts: Sequence[_RunSample], successive: bool) -> dict[str, Estimate]:
+    def _estimates(self, samples: Sequence[_RunSample], successive: bool) -> dict[str, Estimate]:
         """Estimate values as ratios of sums over batches, or over replications.
 
         Parameters
         ----------
-        parts : batches or replications
+        samples : batches or replications
         successive : they are batches of one run
         """
         level = self._settings.level
         estimates = {}
-        visits = np.array([len(part.visits["response_time"]) for part in parts], dtype=float)
-        time, rounds, busy, served, ended, put_back, *account_columns = np.array(
-            [part.rounds for part in parts]
+        visits = np.array([len(sample.visits["response_time"]) for sample in samples], dtype=float)
+        time, rounds, busy, served, visits_ended, put_back, *account_columns = np.array(
+            [sample.rounds for sample in samples]
         ).T
 
         def add_ratio(name: str, top: Array, bottom: Array) -> None:
             estimates[name] = ratio(top, bottom, level, successive)
 
-        for name in parts[0].visits:
-            sums = np.array([part.visits[name].sum() for part in parts])
+        for name in samples[0].visits:
+            sums = np.array([sample.visits[name].sum() for sample in samples])
             if name.startswith(_UNITS):
                 add_ratio(f"unit_rate[{name.removeprefix(_UNITS)}]", sums, time)
                 continue
             add_ratio(name, sums, visits)
-            quantiles = Quantiles(section_size=max(int(visits.sum()) // len(parts), 1))
-            for part in parts:
-                quantiles.add(part.visits[name])
+            quantiles = Quantiles(section_size=max(int(visits.sum()) // len(samples), 1))
+            for sample in samples:
+                quantiles.add(sample.visits[name])
             for quantile in QUANTILES:
                 estimate = quantiles.estimate(quantile, level=level)
                 estimates[quantile_name(name, quantile)] = estimate
-        add_ratio("throughput", ended, time)
+        add_ratio("throughput", visits_ended, time)
         add_ratio("served", served, rounds)
         add_ratio("round_time", busy, rounds)
         add_ratio("utilization", busy, time)
-        add_ratio("put_back", put_back, ended)
+        add_ratio("put_back", put_back, visits_ended)
         phases = list(self.model.phases)
         names = self.model.components
-        account_by_phase = np.array(account_columns).reshape(len(phases), len(names), len(parts))
+        account_by_phase = np.array(account_columns).reshape(len(phases), len(names), len(samples))
         for index, name in enumerate(names):
-            add_ratio(f"account[{name}]", account_by_phase[:, index].sum(axis=0), ended)
+            add_ratio(f"account[{name}]", account_by_phase[:, index].sum(axis=0), visits_ended)
             for phase, spent in zip(phases, account_by_phase[:, index], strict=True):
                 if len(phases) > 1:
-                    add_ratio(f"phase_account[{phase},{name}]", spent, ended)
+                    add_ratio(f"phase_account[{phase},{name}]", spent, visits_ended)
         return estimates
 
     def _is_precise(self, estimate: Estimate) -> bool:
@@ -343,13 +343,13 @@ def run_rounds(
     ------
     MissingExtraError : the compiled kernel is asked for and numba is not installed
     """
-    plain = RoundByRound(server, work, arrivals, think)
+    plain_run = RoundByRound(server, work, arrivals, think)
     if settings.kernel == COMPILED and not AVAILABLE:
         raise MissingExtraError("numba", "the compiled kernel of rounds", "fast")
     if settings.kernel == PLAIN or not AVAILABLE:
-        return plain.run(visits, settings.events)
+        return plain_run.run(visits, settings.events)
     if settings.kernel == AUTO and not _is_loaded():
-        run = plain.run(visits, min(settings.events, PLAIN_EVENTS))
+        run = plain_run.run(visits, min(settings.events, PLAIN_EVENTS))
         if int(run.log[-1, 4]) >= visits or settings.events <= PLAIN_EVENTS:
             return run
     from slipstick_rounds.compiled_run import CompiledRounds, unknown_operators
@@ -409,11 +409,11 @@ def _check_visits(visits: int) -> None:
     ------
     NoAnswerError : they are more than a run counts
     """
-    most = MORE_VISITS * MOST_VISITS
-    if visits > most:
+    most_visits = MORE_VISITS * MOST_VISITS
+    if visits > most_visits:
         raise NoAnswerError(
-            f"a simulation of {visits:,} visits is over the limit of {most:,}: give fewer customers"
-            " or visits, or ask for the formula"
+            f"a simulation of {visits:,} visits is over the limit of {most_visits:,}: give fewer"
+            " customers or visits, or ask for the formula"
         )
 
 

@@ -123,7 +123,7 @@ class Arrival:
 
     @property
     def held(self) -> bool:
-        """Whether the time on the later machine lies within the band of the prediction."""
+        """Return whether the time on the later machine lies within the band of the prediction."""
         return self.low <= self.came * (1 + 1e-9) and self.came <= self.high * (1 + 1e-9)
 
 
@@ -174,18 +174,18 @@ class DrawnCase:
 
     @property
     def time(self) -> str:
-        """The column of its time."""
+        """Return the name of the column that holds its time."""
         return self.track.case.form.quantity
 
     @property
     def name(self) -> str:
-        """The name of the case."""
+        """Return the name of the case."""
         return self.track.case.case
 
 
 def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
-    """Return what identifies the work of a case: its settings that a time depends on, without those
-    of the hardware.
+    """Return the settings on which the time of a case depends, without those of the hardware. Two
+    cases do the same work if these are equal.
     """
     hardware = ("machine", TECHNOLOGY)
     return frozenset(
@@ -196,25 +196,27 @@ def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
     )
 
 
-def class_shares(case: DrawnCase, ends: tuple[float, float]) -> list[ClassShare]:
-    """Return the part of the time that each class of cost takes, sorted by the share in the last
-    year, largest first.
+def class_shares(case: DrawnCase, band_ends: tuple[float, float]) -> list[ClassShare]:
+    """Return for each class of cost its share of the time in each year. The class with the largest
+    share in the last year comes first.
     """
     names = [name for name in case.stated if name.startswith(CLASS)]
     if not names:
         return []
-    total = np.sum([case.stated[name] for name in names], axis=0)
+    total_time = np.sum([case.stated[name] for name in names], axis=0)
     drawn_total = sum((case.drawn[name] for name in names if name in case.drawn), np.zeros(1))
     shares = []
     for name in names:
         with np.errstate(all="ignore"):
-            part_of_time = case.stated[name] / total
-            low_share = high_share = part_of_time
+            stated_share = case.stated[name] / total_time
+            low_share = high_share = stated_share
             if name in case.drawn:
-                low_share, high_share = np.quantile(case.drawn[name] / drawn_total, ends, axis=0)
+                low_share, high_share = np.quantile(
+                    case.drawn[name] / drawn_total, band_ends, axis=0
+                )
         shares.append(
             ClassShare(
-                name.removeprefix(CLASS).removesuffix("]"), part_of_time, low_share, high_share
+                name.removeprefix(CLASS).removesuffix("]"), stated_share, low_share, high_share
             )
         )
     return sorted(shares, key=lambda share: -_last_or_least(share.part))
@@ -224,7 +226,7 @@ def _last_or_least(values: Array) -> float:
     return float(values[-1]) if np.isfinite(values[-1]) else -1.0
 
 
-def share_saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | None:
+def share_saved_by_processors(case: DrawnCase, band_ends: tuple[float, float]) -> float | None:
     """Return the largest part of the time that faster processors alone can save in the last year,
     found by solving the case with processors that take no time, in every draw.
 
@@ -251,11 +253,11 @@ def share_saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> flo
     with np.errstate(all="ignore"):
         shares_saved = 1 - times_after / times_before
     shares_saved = shares_saved[np.isfinite(shares_saved)]
-    return float(np.quantile(shares_saved, ends[1])) if len(shares_saved) else None
+    return float(np.quantile(shares_saved, band_ends[1])) if len(shares_saved) else None
 
 
 def crossing_band(
-    crossing_years: Array, ends: tuple[float, float]
+    crossing_years: Array, band_ends: tuple[float, float]
 ) -> tuple[float | None, float | None, float]:
     """Return the band of the year of a crossing over all draws, and the part of them that cross.
 
@@ -267,7 +269,7 @@ def crossing_band(
     """
     has_crossing = np.isfinite(crossing_years)
     with np.errstate(invalid="ignore"):
-        low, high = np.quantile(np.where(has_crossing, crossing_years, np.inf), ends)
+        low, high = np.quantile(np.where(has_crossing, crossing_years, np.inf), band_ends)
     return (
         float(low) if np.isfinite(low) else None,
         float(high) if np.isfinite(high) else None,
@@ -310,7 +312,7 @@ def drawn_crossings(
 
 
 def crossing_year(
-    stated_year: float, low: float | None, high: float | None, part: float | None
+    stated_year: float, low: float | None, high: float | None, share_of_draws: float | None
 ) -> str:
     """Return the year of a crossing: to the nearest whole year if the draws of the rates move it,
     because its decimals then say nothing.
@@ -318,15 +320,15 @@ def crossing_year(
     >>> crossing_year(2033.7, 2028.1, None, 0.7), crossing_year(2006.1, None, None, None)
     ('2034', '2006.1')
     """
-    return year(round(stated_year) if _is_uncertain(low, high, part) else stated_year)
+    return year(round(stated_year) if _is_uncertain(low, high, share_of_draws) else stated_year)
 
 
-def _is_uncertain(low: float | None, high: float | None, part: float | None) -> bool:
+def _is_uncertain(low: float | None, high: float | None, share_of_draws: float | None) -> bool:
     """Return whether draws of the rates move the year of a crossing by a tenth of a year or more,
     or some of them do not cross.
     """
     is_moved = low is not None and (high is None or high - low >= _SHORTEST_BAND)
-    return is_moved or (part is not None and part < _ALL_DRAWS)
+    return is_moved or (share_of_draws is not None and share_of_draws < _ALL_DRAWS)
 
 
 _SHORTEST_BAND = 0.1  # years; a shorter band has the same end twice
@@ -334,7 +336,7 @@ _ALL_DRAWS = 0.999  # a larger part of the draws is all of them
 
 
 def crossing_words(
-    low: float | None, high: float | None, part: float | None, last_year: float
+    low: float | None, high: float | None, share_of_draws: float | None, last_year: float
 ) -> str:
     """Return in brackets the band of whole years in which the draws cross, and the part of the
     draws that cross by the last year; empty if all draws cross in the same year.
@@ -342,18 +344,33 @@ def crossing_words(
     >>> crossing_words(2028.1, None, 0.715, 2046.0)
     ' (2028 or later; by 2046 in 71.5 % of the draws)'
     """
-    if not _is_uncertain(low, high, part):
+    if not _is_uncertain(low, high, share_of_draws):
         return ""
-    first, last = (None if end is None else year(round(end)) for end in (low, high))
-    band = "" if first is None else f"{first} or later" if last is None else f"{first} to {last}"
-    band = f"in {first}" if first is not None and first == last else band
+    first_year, last_crossing_year = (
+        None if band_year is None else year(round(band_year)) for band_year in (low, high)
+    )
+    band = (
+        ""
+        if first_year is None
+        else f"{first_year} or later"
+        if last_crossing_year is None
+        else f"{first_year} to {last_crossing_year}"
+    )
+    band = (
+        f"in {first_year}" if first_year is not None and first_year == last_crossing_year else band
+    )
     share = ""
-    if part is not None and part < _ALL_DRAWS:
-        share = f"by {year(last_year)} in {percent(part) if part else 'none'} of the draws"
+    if share_of_draws is not None and share_of_draws < _ALL_DRAWS:
+        share = (
+            f"by {year(last_year)} in {percent(share_of_draws) if share_of_draws else 'none'} of"
+            " the draws"
+        )
     return f" ({'; '.join(words for words in (band, share) if words)})"
 
 
-def find_overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[Overtaking]:
+def find_overtakings(
+    cases: Sequence[DrawnCase], band_ends: tuple[float, float]
+) -> list[Overtaking]:
     """Find in which year cases along one trend overtake each other."""
     overtakings_found: list[Overtaking] = []
     for case, other_case in combinations(cases, 2):
@@ -366,8 +383,8 @@ def find_overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> l
         years = np.intersect1d(case.years, other_case.years)
         if len(years) < 2 or case.time != other_case.time:
             continue
-        stated_difference = _log_ratio_of_times(case, other_case, common_years, drawn=False)
-        drawn_difference = _log_ratio_of_times(case, other_case, years, drawn=True)
+        stated_difference = _log_ratio_of_times(case, other_case, common_years, for_draws=False)
+        drawn_difference = _log_ratio_of_times(case, other_case, years, for_draws=True)
         if not np.isfinite(stated_difference).all():
             continue
         overtaker, overtaken = (
@@ -382,7 +399,7 @@ def find_overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> l
             -sign * difference_at_years, -sign * drawn_difference, years, float(crossing_year)
         )
         low, high, share_of_draws = (
-            (None, None, None) if drawn_years is None else crossing_band(drawn_years, ends)
+            (None, None, None) if drawn_years is None else crossing_band(drawn_years, band_ends)
         )
         is_later = common_years > crossing_year
         are_several = np.count_nonzero(is_later) > 1
@@ -407,15 +424,15 @@ def find_overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> l
 
 
 def _log_ratio_of_times(
-    case_a: DrawnCase, case_b: DrawnCase, years: Array, *, drawn: bool
+    case_a: DrawnCase, case_b: DrawnCase, years: Array, *, for_draws: bool
 ) -> Array:
     """Return the logarithm of the ratio of two times [samples, years]."""
     log_times = []
     for case in (case_a, case_b):
-        is_drawn = drawn and case.time in case.drawn
-        columns = case.drawn if is_drawn else case.stated if drawn else case.close
+        is_drawn = for_draws and case.time in case.drawn
+        columns = case.drawn if is_drawn else case.stated if for_draws else case.close
         values = np.atleast_2d(columns[case.time])
-        known_years = case.years if drawn else case.close_years
+        known_years = case.years if for_draws else case.close_years
         with np.errstate(all="ignore"):
             log_times.append(np.log(values[:, np.searchsorted(known_years, years)]))
     return np.asarray(log_times[0] - log_times[1])
@@ -440,7 +457,7 @@ def first_crossings(margins: Array, years: Array) -> Array:
 
 
 def find_arrivals(
-    cases: Sequence[DrawnCase], own_years: Sequence[OwnYear], ends: tuple[float, float]
+    cases: Sequence[DrawnCase], own_years: Sequence[OwnYear], band_ends: tuple[float, float]
 ) -> list[Arrival]:
     """Compare each later machine with the prediction for its year from each earlier machine that
     does the same work.
@@ -449,15 +466,15 @@ def find_arrivals(
     ----------
     cases : along trends
     own_years : cases in their own years
-    ends : of the band
+    band_ends : of the band
     """
     arrivals_found: list[Arrival] = []
     own_year_by_name = {answers_before.name: answers_before for answers_before in own_years}
     for earlier_case in cases:
         earlier_machine = own_year_by_name[earlier_case.name]
         for later_machine in own_years:
-            start = earlier_case.track.base_year
-            came_in = later_machine.year
+            earlier_year = earlier_case.track.base_year
+            later_year = later_machine.year
             name = later_machine.name
             are_comparable = (
                 earlier_machine.kind == later_machine.kind
@@ -465,12 +482,12 @@ def find_arrivals(
             )
             are_comparable = are_comparable and earlier_machine.work == later_machine.work
             if (
-                not came_in > start
+                not later_year > earlier_year
                 or not are_comparable
                 or later_machine.along == earlier_case.track.trend.name
             ):
                 continue
-            year_of_arrival = np.array([came_in])
+            year_of_arrival = np.array([later_year])
             track = earlier_case.track
             expected_columns = track.case.columns(track.values(year_of_arrival), None)
             drawn_times = (
@@ -485,7 +502,7 @@ def find_arrivals(
                 if column.startswith(CLASS) and column in expected_columns
             ]
             for column in (earlier_case.time, *classes):
-                low, high = np.quantile(drawn_times[column], ends)
+                low, high = np.quantile(drawn_times[column], band_ends)
                 label = column.removeprefix(CLASS).removesuffix("]")
                 values = (
                     answers_before[column][0],
@@ -502,8 +519,8 @@ def find_arrivals(
                         earlier_case.name,
                         name,
                         track.trend.name,
-                        start,
-                        came_in,
+                        earlier_year,
+                        later_year,
                         label,
                         time_before,
                         expected_time,
@@ -516,7 +533,7 @@ def find_arrivals(
 
 
 def share_words(
-    lead: str, last: float, shares: Sequence[ClassShare], saved: float | None
+    lead: str, last_year: float, shares: Sequence[ClassShare], share_saved: float | None
 ) -> Iterator[str]:
     """Yield a sentence on the class of cost that takes most of the time in the last year, and on
     what faster processors would save.
@@ -524,20 +541,28 @@ def share_words(
     if not shares or not np.isfinite(shares[0].part[-1]):
         return
     largest = shares[0]
-    part, low, high = (percent(float(end[-1])) for end in (largest.part, largest.low, largest.high))
-    span = part if low == high else f"{low} to {high}"
-    words = f"{lead}by {year(last)} {class_with_verb(largest.name)} {span} of the time"
-    if saved is not None:
-        words += f"; faster processors alone save at most {percent(max(0.0, saved))}"
+    share_text, low, high = (
+        percent(float(share_by_year[-1]))
+        for share_by_year in (largest.part, largest.low, largest.high)
+    )
+    share_with_band = share_text if low == high else f"{low} to {high}"
+    words = (
+        f"{lead}by {year(last_year)} {class_with_verb(largest.name)} {share_with_band} of the time"
+    )
+    if share_saved is not None:
+        words += f"; faster processors alone save at most {percent(max(0.0, share_saved))}"
     yield words
 
 
 def overtaking_words(overtaking: Overtaking, last_year: float, words: Words = NO_WORDS) -> str:
     """Return a sentence on the year in which one case overtakes another."""
-    first = words.case(overtaking.case)
-    second = words.case(overtaking.overtaken)
+    faster_case = words.case(overtaking.case)
+    slower_case = words.case(overtaking.overtaken)
     band = overtaking.low, overtaking.high, overtaking.part
-    text = f"{first} takes less time than {second} from {crossing_year(overtaking.year, *band)}"
+    text = (
+        f"{faster_case} takes less time than {slower_case} from"
+        f" {crossing_year(overtaking.year, *band)}"
+    )
     text += " on" if overtaking.until is None else f" to {year(overtaking.until)}"
     return text + crossing_words(*band, last_year)
 
@@ -551,24 +576,25 @@ def arrival_words(
     for arrival in machines:
         if arrival.name != "time":
             continue
-        expected = quantity(arrival.expected, "s", ends=(arrival.low, arrival.high))
-        came = quantity(arrival.came, "s")
+        expected_time = quantity(arrival.expected, "s", ends=(arrival.low, arrival.high))
+        measured_time = quantity(arrival.came, "s")
         lead = f"{titles[arrival.trend]}: " if len(titles) > 1 else ""
         later_in_words = (
-            f"{lead}{_title_with_year(words.case(arrival.case), arrival.year)} takes {came}"
+            f"{lead}{_title_with_year(words.case(arrival.case), arrival.year)} takes"
+            f" {measured_time}"
         )
         earlier_in_words = _title_with_year(words.case(arrival.before), arrival.start)
         if not arrival.high > arrival.low:
             ratio = f"{arrival.came / arrival.expected:.3g}"
             yield (
                 f"{later_in_words}, {ratio} times what the trend gives from {earlier_in_words},"
-                f" {expected}"
+                f" {expected_time}"
             )
             continue
         verdict = "within" if arrival.held else "outside"
         yield (
             f"{later_in_words}, {verdict} the band that the trend gives from"
-            f" {earlier_in_words}: {expected}"
+            f" {earlier_in_words}: {expected_time}"
         )
 
 

@@ -52,10 +52,10 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
             )
             continue
         fit = fit_series(point_series)
-        for first, last in fit.periods():
+        for first_year, last in fit.periods():
             reason = "few points" if len(measured) < FEW_POINTS else "most points from memory"
             note = f"weak: {reason}" if point_series.weak else ""
-            rows.append(_fit_row(fit, first, last, str(len(measured)), note))
+            rows.append(_fit_row(fit, first_year, last, str(len(measured)), note))
         last = measured[-1].year
         plans = len(point_series.used) - len(measured)
         note = f"with {with_noun(plans, 'announced point')}" if plans else "expected"
@@ -65,12 +65,14 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
     return rows
 
 
-def _fit_row(fit: FittedSeries, first: float, last: float, points: str, note: str) -> list[str]:
-    middle, low, high = fit.rate(first, last)
+def _fit_row(
+    fit: FittedSeries, first_year: float, last_year: float, points: str, note: str
+) -> list[str]:
+    middle, low, high = fit.rate(first_year, last_year)
     return [
         fit.series.name,
         points,
-        f"{first:g} to {last:g}",
+        f"{first_year:g} to {last_year:g}",
         f"{middle:.2f} ({low:.2f} to {high:.2f})",
         f"{np.exp(fit.scatter):.2f}",
         note,
@@ -145,16 +147,19 @@ def accuracy_table(series: Sequence[PointSeries]) -> str:
         if not points_of_series:
             rows.append([escape(point_series.title), "0", *[NOTHING] * 3])
             continue
-        worst = _worst_prediction(points_of_series)
+        worst_prediction = _worst_prediction(points_of_series)
         held = percent(float(np.mean([point.held for point in points_of_series])))
-        when = f"{np.exp(worst.error):.2f} in {worst.year:g}, as of {worst.start:g}"
+        worst_error_text = (
+            f"{np.exp(worst_prediction.error):.2f} in {worst_prediction.year:g}, as of"
+            f" {worst_prediction.start:g}"
+        )
         rows.append(
             [
                 escape(point_series.title),
                 str(len(points_of_series)),
                 held,
                 _median_error(points_of_series),
-                when,
+                worst_error_text,
             ]
         )
     return markdown_table(_HELD_HEAD, rows, range(1, 4))
@@ -210,8 +215,8 @@ def bootstrap_ends(
         np.median([width for name in names for width in widths_by_series[name]])
         for names in drawn_names
     ]
-    ends = ((1 - inner_share) / 2, (1 + inner_share) / 2)
-    share_ends, width_ends = (np.quantile(values, ends) for values in (shares, medians))
+    quantiles = ((1 - inner_share) / 2, (1 + inner_share) / 2)
+    share_ends, width_ends = (np.quantile(values, quantiles) for values in (shares, medians))
     return (
         (float(share_ends[0]), float(share_ends[1])),
         (float(width_ends[0]), float(width_ends[1])),
@@ -257,8 +262,8 @@ def _pooled_rows(tests: Sequence[BackTest], series: Sequence[PointSeries]) -> li
     strong_tests = [_without_series(test, weak_names) for test in tests]
     rows = [_pooled_row("all", tests)]
     if any(
-        len(test.widths) < len(whole.widths)
-        for test, whole in zip(strong_tests, tests, strict=True)
+        len(test.widths) < len(test_of_all.widths)
+        for test, test_of_all in zip(strong_tests, tests, strict=True)
     ):
         rows.append(_pooled_row("without weak", strong_tests))
     return rows
@@ -313,14 +318,14 @@ def _miss_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
         misses_by_fit.values(), key=lambda group: -round(abs(_worst_prediction(group).error), 9)
     )
     for group in misses_by_error[:_WORST]:
-        worst = _worst_prediction(group)
+        worst_prediction = _worst_prediction(group)
         yield [
-            worst.series,
-            f"{worst.start:g}",
+            worst_prediction.series,
+            f"{worst_prediction.start:g}",
             str(len(group)),
-            f"{worst.year:g}",
-            f"{np.exp(worst.error):.2f}",
-            f"{np.exp(1.6448536 * worst.deviation):.1f}",
+            f"{worst_prediction.year:g}",
+            f"{np.exp(worst_prediction.error):.2f}",
+            f"{np.exp(1.6448536 * worst_prediction.deviation):.1f}",
         ]
 
 

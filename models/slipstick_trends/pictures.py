@@ -101,16 +101,22 @@ def _draw_lines(
         abscissa = sweep.points[YEAR] if projection.factors is None else projection.factors
         axes.plot(abscissa, sweep.columns[name] / factor, label=label, **line_style)
         if f"low[{name}]" in sweep.columns:
-            low, high = (end / factor for end in sweep.ends(name))
+            low, high = (band_end / factor for band_end in sweep.ends(name))
             axes.fill_between(abscissa, low, high, color=colour, alpha=0.18, linewidth=0)
     machines = {
         (arrival.year, arrival.came) for arrival in projection.arrivals if arrival.name == name
     }
     if machines:
-        xs, ys = zip(*sorted(machines), strict=True)
+        machine_years, machine_values = zip(*sorted(machines), strict=True)
         line_style = {"marker": "*", "markersize": 11, "color": _CAME, "linestyle": "none"}
-        axes.plot(xs, np.array(ys) / factor, label="machines that came", zorder=3, **line_style)
-        values_shown = np.append(values_shown, ys)
+        axes.plot(
+            machine_years,
+            np.array(machine_values) / factor,
+            label="machines that came",
+            zorder=3,
+            **line_style,
+        )
+        values_shown = np.append(values_shown, machine_values)
     axes.set_ylabel(axis_title(words.value(name) if "[" in name else name, unit))
     if spec.log == "y":
         logarithmic(axes.yaxis, values_shown / factor)
@@ -128,9 +134,9 @@ def shares_figure(projection: Projection, spec: SharesPictureSpec, words: Words)
     panel for each case.
     """
     names = list(dict.fromkeys(track.case for track in projection.tracks))
-    unknown = [name for name in spec.cases if name not in names]
-    if unknown:
-        raise UnknownNameError("projected case", unknown[0], names)
+    unknown_cases = [name for name in spec.cases if name not in names]
+    if unknown_cases:
+        raise UnknownNameError("projected case", unknown_cases[0], names)
     tracks = [track for track in projection.tracks if track.case in (spec.cases or names)]
     strokes = dict(zip(_classes_to_draw(tracks), _COLOURED, strict=False))
     columns = min(2, len(tracks))
@@ -208,11 +214,11 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
     return titled(figure, spec.title)
 
 
-def _draw_rate(axes: Axes, fit: FittedSeries, last: float) -> None:
+def _draw_rate(axes: Axes, fit: FittedSeries, last_year: float) -> None:
     series = fit.series
-    years = np.linspace(float(fit.years[0]), max(last, float(fit.years[-1])), 60)
+    years = np.linspace(float(fit.years[0]), max(last_year, float(fit.years[-1])), 60)
     mean, deviation = fit.predicted(years)
-    logs = [mean + side * NORMAL_90 * deviation for side in (-1, 0, 1)]
+    logs = [mean + band_side * NORMAL_90 * deviation for band_side in (-1, 0, 1)]
     if fit.log_limit is not None:
         logs = [np.minimum(levels, fit.log_limit) for levels in logs]
     low, middle, high = (np.exp(series.sign * levels) for levels in logs)
@@ -222,9 +228,16 @@ def _draw_rate(axes: Axes, fit: FittedSeries, last: float) -> None:
     plans = [point for point in series.used if point.announced]
     for points, marker in ((series.measured, "o"), (plans, "^"), (points_apart, "x")):
         if points:
-            xs = [point.year for point in points]
-            ys = [point.value for point in points]
-            axes.plot(xs, ys, marker, color=STROKES[1][0], markersize=4, linestyle="none")
+            point_years = [point.year for point in points]
+            point_values = [point.value for point in points]
+            axes.plot(
+                point_years,
+                point_values,
+                marker,
+                color=STROKES[1][0],
+                markersize=4,
+                linestyle="none",
+            )
     _whole_years(axes)
     logarithmic(axes.yaxis, np.array([*low, *high, *(point.value for point in series.points)]))
     axes.set_ylabel(series.unit)

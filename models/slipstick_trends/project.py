@@ -173,22 +173,27 @@ class ProjectResult(QuestionResult):
         tracks = [track for track in projection.tracks if "time" in track.sweep.columns]
         if projection.factors is not None or len(projection.titles) > 1 or len(tracks) < 2:
             return None
-        first, *other_tracks = sorted(
+        fastest_track, *other_tracks = sorted(
             tracks, key=lambda track: float(track.sweep.columns["time"][-1])
         )
         is_always_shorter = all(
-            len(first.sweep) == len(track.sweep)
-            and (first.sweep.columns["time"] <= track.sweep.columns["time"]).all()
+            len(fastest_track.sweep) == len(track.sweep)
+            and (fastest_track.sweep.columns["time"] <= track.sweep.columns["time"]).all()
             for track in other_tracks
         )
-        ends = [value_at(track.sweep, "time", -1)[2] for track in (first, other_tracks[0])]
+        interval_ends = [
+            value_at(track.sweep, "time", -1)[2] for track in (fastest_track, other_tracks[0])
+        ]
         is_overtaken = any(
-            overtaking.overtaken == first.case for overtaking in projection.overtakings
+            overtaking.overtaken == fastest_track.case for overtaking in projection.overtakings
         )
-        if not is_always_shorter or is_overtaken or do_overlap(*ends):
+        if not is_always_shorter or is_overtaken or do_overlap(*interval_ends):
             return None
-        amount = value_amount("time", *value_at(first.sweep, "time", -1))
-        return first.case, f"stays the fastest until {year(projection.years[-1])} ({amount})"
+        amount = value_amount("time", *value_at(fastest_track.sweep, "time", -1))
+        return (
+            fastest_track.case,
+            f"stays the fastest until {year(projection.years[-1])} ({amount})",
+        )
 
     def decision(self, words: Words) -> Decision | None:
         """Return a table of the values in the first and the last year, one row for each case."""
@@ -209,9 +214,13 @@ class ProjectResult(QuestionResult):
                 for place in (0, -1)
             ]
             rows.append([track_name(track, projection, words), *cells])
-        first = f"in {year(min(starts))}" if len(starts) == 1 else "at first"
-        last = f"in {year(projection.years[-1])}"
-        head = [f"{words.value(name)} {when}" for name in names for when in (first, last)]
+        first_year_text = f"in {year(min(starts))}" if len(starts) == 1 else "at first"
+        last_year_text = f"in {year(projection.years[-1])}"
+        head = [
+            f"{words.value(name)} {year_text}"
+            for name in names
+            for year_text in (first_year_text, last_year_text)
+        ]
         remarks = doubt_remarks(projection).partition(":")[0]
         return ([remarks, *head], rows) if len(rows) > 1 else None
 
@@ -352,16 +361,16 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
         factors = _read_factors(spec, study)
         years = _year_of_factor(trends[0].trend(), starts[names[0]], factors, study)
     tracks = []
-    series = [name for trended in trends for name in trended.spec.series]
+    series = [name for trend_spec in trends for name in trend_spec.spec.series]
     for case in names:
         if years is not None and factors is None and starts[case] > years[-1]:
             message = (
                 f"{case} begins in {starts[case]:g}, after the last of the years, {years[-1]:g}"
             )
             raise study.refusal(("project", "years"), message)
-        for trended in trends:
+        for trend_spec in trends:
             track = trended_case(
-                case, trended, starts[case], place, study, series
+                case, trend_spec, starts[case], place, study, series
             ).with_mean_value_default
             conditions = (
                 _read_condition(asked_condition, ("project", "watch", index), track, study)
@@ -442,12 +451,12 @@ def _read_condition(
 def _read_factors(spec: ProjectSpec, study: StudyContext) -> Array:
     place = ("project", "factors")
     assert spec.factors is not None
-    numbers = numbers_of(axis_nodes(spec.factors, study.node_of(place), place))
-    if numbers is None or len(numbers) < 2 or numbers[0] <= 0 or not np.all(np.diff(numbers) > 0):
+    factors = numbers_of(axis_nodes(spec.factors, study.node_of(place), place))
+    if factors is None or len(factors) < 2 or factors[0] <= 0 or not np.all(np.diff(factors) > 0):
         raise study.refusal(
             place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16"
         )
-    return np.array(numbers)
+    return np.array(factors)
 
 
 def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
@@ -478,31 +487,31 @@ def _read_years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | Non
     if node is None or spec.years is None:
         return None
     place: tuple[str | int, ...] = ("project", "years")
-    numbers = numbers_of(axis_nodes(spec.years, node, place))
+    years = numbers_of(axis_nodes(spec.years, node, place))
     if (
-        numbers is None
-        or len(numbers) < 2
-        or not all(year_before < year_after for year_before, year_after in pairwise(numbers))
+        years is None
+        or len(years) < 2
+        or not all(year_before < year_after for year_before, year_after in pairwise(years))
     ):
         raise study.refusal(
             place, "years are at least two plain numbers that rise, such as 2024 and 2034"
         )
-    if not (numbers[0] >= 1900 and numbers[-1] <= 2200):
+    if not (years[0] >= 1900 and years[-1] <= 2200):
         raise study.refusal(
-            place, f"years lie between 1900 and 2200, got {numbers[0]:g} to {numbers[-1]:g}"
+            place, f"years lie between 1900 and 2200, got {years[0]:g} to {years[-1]:g}"
         )
-    return numbers
+    return years
 
 
 def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
     spec = cases.spec
-    ends = cases.ends
+    band_ends = cases.ends
     trends = _trends(cases)
     tracks: list[ProjectedCase] = []
     drawn_cases: list[DrawnCase] = []
     for track, conditions in cases.tracks:
-        projected, answers = _solve_track(track, conditions, cases, answer)
-        tracks.append(projected)
+        projected_case, answers = _solve_track(track, conditions, cases, answer)
+        tracks.append(projected_case)
         drawn_cases.append(answers)
     return Projection(
         factors=cases.factors,
@@ -515,8 +524,10 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
         samples=spec.samples,
         band=spec.band.value,
         seed=spec.seed,
-        overtakings=tuple(find_overtakings(drawn_cases, ends)) if cases.factors is None else (),
-        arrivals=tuple(find_arrivals(drawn_cases, _own_years(cases), ends))
+        overtakings=tuple(find_overtakings(drawn_cases, band_ends))
+        if cases.factors is None
+        else (),
+        arrivals=tuple(find_arrivals(drawn_cases, _own_years(cases), band_ends))
         if cases.factors is None
         else (),
         trends=tuple(trends.values()),
@@ -555,14 +566,14 @@ _NOTHING_SET = Table({}, Mark("", 1, 1))
 def _own_years(cases: _ProjectedCases) -> list[OwnYear]:
     """Solve every case whose machine has a year in that year."""
     own_years = []
-    for case, start, kind in cases.own_years:
+    for case, own_year, kind in cases.own_years:
         settings = cases.settings[case.case]
         answers = case.columns({})
         trend_node = node_at(settings.get("machine", _NOTHING_SET), ["trend"])
         own_years.append(
             OwnYear(
                 case.case,
-                start,
+                own_year,
                 kind,
                 work_of(settings, case),
                 case.form.quantity,
@@ -586,9 +597,9 @@ def _solve_track(
     stated_columns = {**table.columns, **{path: trend_values[path] for path in track.units}}
     draws = cases.draws(track.trend)
     drawn_columns = _answers_in_draws(track, draws, conditions, cases, answer)
-    ends = cases.ends
+    band_ends = cases.ends
     bands = {
-        name: np.quantile(drawn_columns[name], ends, axis=0)
+        name: np.quantile(drawn_columns[name], band_ends, axis=0)
         for name in answer
         if name in drawn_columns
     }
@@ -636,27 +647,27 @@ def _solve_track(
         *track.rates_without_effect,
         *(track.rates_of_amounts_alone if depends_on_times_alone else ()),
     }
-    unfollowed = [
+    unfollowed_parameters = [
         item for item in track.unfollowed if not depends_on_times_alone or item[0] in track.timed
     ]
-    projected = ProjectedCase(
+    projected_case = ProjectedCase(
         case.case,
         track.trend.name,
         sweep,
-        tuple(_dominant_classes(drawn_case, ends)),
+        tuple(_dominant_classes(drawn_case, band_ends)),
         tuple(histories),
         track.classes_without_rate,
         track.base_year,
-        tuple(class_shares(drawn_case, ends)),
-        share_saved_by_processors(drawn_case, ends),
+        tuple(class_shares(drawn_case, band_ends)),
+        share_saved_by_processors(drawn_case, band_ends),
         track.trend.kind,
         track.has_kind,
-        tuple(unfollowed),
+        tuple(unfollowed_parameters),
         track.rates_of_amounts_alone,
         case.built.uncertain.paths,
         tuple(last_years_of_data(track, rates_without_effect).items()),
     )
-    return projected, drawn_case
+    return projected_case, drawn_case
 
 
 def _columns_with_bands(
@@ -665,13 +676,15 @@ def _columns_with_bands(
     """Return the wanted columns at the stated rates, with the ends of their bands."""
     columns = {name: stated_columns[name] for name in answer if name in stated_columns}
     for name, value in list(columns.items()):
-        for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
+        for end_index, band_name in enumerate((f"low[{name}]", f"high[{name}]")):
             if name in bands:
-                columns[end] = bands[name][number]
-            if end in stated_columns:
+                columns[band_name] = bands[name][end_index]
+            if band_name in stated_columns:
                 # A band of estimates is widened by how far each of them may be off, which is the
                 # most that both can be.
-                columns[end] = columns.get(end, value) + (stated_columns[end] - value)
+                columns[band_name] = columns.get(band_name, value) + (
+                    stated_columns[band_name] - value
+                )
     return columns
 
 
@@ -689,67 +702,81 @@ def _answers_in_draws(
     samples = cases.spec.samples
     if not samples:
         return {}
-    wanted = {*answer, *(name for condition in conditions for name in condition.columns.values())}
-    wanted |= {track.case.form.quantity, *(n for n in track.case.names if n.startswith(CLASS))}
-    wanted -= track.units.keys()
-    columns = track.columns(track.values(years, draws), wanted)
+    columns_needed = {
+        *answer,
+        *(name for condition in conditions for name in condition.columns.values()),
+    }
+    columns_needed |= {
+        track.case.form.quantity,
+        *(n for n in track.case.names if n.startswith(CLASS)),
+    }
+    columns_needed -= track.units.keys()
+    columns = track.columns(track.values(years, draws), columns_needed)
     count = len(next(iter(columns.values())))
     if count == len(years):  # nothing is uncertain
         return {name: np.tile(values, (samples, 1)) for name, values in columns.items()}
     return {name: values.reshape(samples, len(years)) for name, values in columns.items()}
 
 
-def _dominant_classes(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantClass]:
-    """Yield each class of cost that takes the most time in some years, with its first and last
-    year.
+def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterator[DominantClass]:
+    """Yield each class of cost that takes more time than any other class in some years, with the
+    first and the last of these years.
     """
     stated_columns = case.close
     years = case.close_years
-    names = [name for name in stated_columns if name.startswith(CLASS)]
+    names = [class_index for class_index in stated_columns if class_index.startswith(CLASS)]
     if not names:
         return
-    table = np.stack([stated_columns[name] for name in names])
-    has_answer = np.isfinite(table).all(axis=0)
-    table = table[:, has_answer]
+    times_by_class = np.stack([stated_columns[class_index] for class_index in names])
+    has_answer = np.isfinite(times_by_class).all(axis=0)
+    times_by_class = times_by_class[:, has_answer]
     years = years[has_answer]
-    largest = [int(index) for index in np.argmax(table, axis=0)]
-    begin = 0
-    for name, group in groupby(largest):
-        end = begin + len(list(group))
-        first = float(years[begin])
+    largest_class = [int(index) for index in np.argmax(times_by_class, axis=0)]
+    first_row = 0
+    for class_index, group in groupby(largest_class):
+        end_row = first_row + len(list(group))
+        first_year = float(years[first_row])
         low = None
         high = None
         share_of_draws = None
-        if begin:
-            years_before = slice(begin - 1, begin + 1)
-            first = _crossing_time(
-                table[name, years_before],
-                table[largest[begin - 1], years_before],
+        if first_row:
+            years_before = slice(first_row - 1, first_row + 1)
+            first_year = _crossing_time(
+                times_by_class[class_index, years_before],
+                times_by_class[largest_class[first_row - 1], years_before],
                 years[years_before],
             )
-            low, high, share_of_draws = _band_of_becoming_largest(case, names, name, first, ends)
+            low, high, share_of_draws = _band_of_becoming_largest(
+                case, names, class_index, first_year, band_ends
+            )
         yield DominantClass(
-            names[name].removeprefix(CLASS).removesuffix("]"),
-            first,
-            float(years[end - 1]),
+            names[class_index].removeprefix(CLASS).removesuffix("]"),
+            first_year,
+            float(years[end_row - 1]),
             low,
             high,
             share_of_draws,
         )
-        begin = end
+        first_row = end_row
 
 
-def _crossing_time(rising: Array, falling: Array, years: Array) -> float:
+def _crossing_time(rising_values: Array, falling_values: Array, years: Array) -> float:
     """Return the time at which one of two quantities passes the other between two years, on
     straight lines of their logarithms; the later year where one of them is 0.
     """
     with np.errstate(all="ignore"):
-        (place,) = first_crossings(np.log(rising) - np.log(falling)[None, :], years)
-    return float(place) if np.isfinite(place) else float(years[-1])
+        (crossing_year,) = first_crossings(
+            np.log(rising_values) - np.log(falling_values)[None, :], years
+        )
+    return float(crossing_year) if np.isfinite(crossing_year) else float(years[-1])
 
 
 def _band_of_becoming_largest(
-    case: DrawnCase, names: Sequence[str], index: int, first: float, ends: tuple[float, float]
+    case: DrawnCase,
+    names: Sequence[str],
+    index: int,
+    stated_year: float,
+    band_ends: tuple[float, float],
 ) -> tuple[float | None, float | None, float | None]:
     """Return the band of the year in which a class of cost becomes the largest, and the part of the
     draws in which it does.
@@ -765,8 +792,12 @@ def _band_of_becoming_largest(
         with np.errstate(all="ignore"):
             return np.atleast_2d(np.log(columns[names[index]]) - np.log(largest_other))
 
-    places = drawn_crossings(log_lead(case.stated), log_lead(case.drawn), case.years, first)
-    return (None, None, None) if places is None else crossing_band(places, ends)
+    crossing_years = drawn_crossings(
+        log_lead(case.stated), log_lead(case.drawn), case.years, stated_year
+    )
+    return (
+        (None, None, None) if crossing_years is None else crossing_band(crossing_years, band_ends)
+    )
 
 
 def _condition_history(
@@ -778,17 +809,19 @@ def _condition_history(
     band: float,
 ) -> ConditionHistory:
     columns = partial(_columns_of, track, tuple(close_answers[1]))
-    places, answers = _with_bisected_years(columns, condition, close_answers[1], close_answers[0])
-    places, answers = _with_years_at_peaks(columns, condition, answers, places)
+    years_examined, answers = _with_bisected_years(
+        columns, condition, close_answers[1], close_answers[0]
+    )
+    years_examined, answers = _with_years_at_peaks(columns, condition, answers, years_examined)
     margins_with_ends, holds = condition.look(answers)
-    crossings, undecided = condition.changes(answers, places, columns)
+    crossings, undecided_stretches = condition.changes(answers, years_examined, columns)
     has_answer = np.isfinite(margins_with_ends[0])
-    first = bool(holds[has_answer][0]) if has_answer.any() else None
-    ends = ((1 - band) / 2, (1 + band) / 2)
-    stated_margins = margins_with_ends[:1, np.searchsorted(places, years)]
+    holds_first = bool(holds[has_answer][0]) if has_answer.any() else None
+    band_ends = ((1 - band) / 2, (1 + band) / 2)
+    stated_margins = margins_with_ends[:1, np.searchsorted(years_examined, years)]
     first_change_by_direction = {change.starts: change for change in reversed(crossings)}
     with_bands = tuple(
-        _with_band(change, stated_margins, margins, years, ends)
+        _with_band(change, stated_margins, margins, years, band_ends)
         if change is first_change_by_direction[change.starts]
         else change
         for change in crossings
@@ -796,10 +829,10 @@ def _condition_history(
     share_holding_last = None if margins is None else float(np.mean(margins[:, -1] >= 0))
     return ConditionHistory(
         condition.text,
-        first,
+        holds_first,
         with_bands,
-        tuple(undecided),
-        tuple(_stretches(places, ~has_answer)),
+        tuple(undecided_stretches),
+        tuple(_stretches(years_examined, ~has_answer)),
         share_holding_last,
         condition.is_worded,
     )
@@ -850,7 +883,7 @@ def _with_years_at_peaks(
     columns: Callable[[Array], dict[str, Array]],
     condition: Condition,
     answers: Mapping[str, Array],
-    places: Array,
+    years: Array,
 ) -> tuple[Array, dict[str, Array]]:
     """Return years with their answers, and more of them where a condition changes twice between
     two years: where its margin comes nearest to 0.
@@ -859,12 +892,12 @@ def _with_years_at_peaks(
 
     answers = dict(answers)
     if condition.case.form.estimated:
-        return places, answers
+        return years, answers
     margins_with_ends, holds = condition.look(answers)
     margins = np.abs(margins_with_ends[0])
     near_changes = [
         index
-        for index in range(1, len(places) - 1)
+        for index in range(1, len(years) - 1)
         if margins[index] < min(margins[index - 1], margins[index + 1])
         and holds[index - 1] == holds[index] == holds[index + 1]
     ]
@@ -872,18 +905,18 @@ def _with_years_at_peaks(
         sign = 1.0 if holds[index] else -1.0
         peak = minimize_scalar(
             lambda x, sign=sign: sign * condition.look(columns(np.array([x])))[0][0, 0],
-            bounds=(places[index - 1], places[index + 1]),
+            bounds=(years[index - 1], years[index + 1]),
             method="bounded",
             options={"xatol": _NEAREST_ESTIMATES / 5},
         )
         if peak.fun < 0:
-            position = int(np.searchsorted(places, peak.x))
+            position = int(np.searchsorted(years, peak.x))
             peak_columns = columns(np.array([peak.x]))
-            places = np.insert(places, position, peak.x)
+            years = np.insert(years, position, peak.x)
             answers = {
                 name: np.insert(answers[name], position, peak_columns[name]) for name in answers
             }
-    return places, answers
+    return years, answers
 
 
 def _columns_of(track: TrendedCase, names: Sequence[str], years: Array) -> dict[str, Array]:
@@ -902,33 +935,33 @@ def _with_bisected_years(
     without answers.
     """
     nearest = _NEAREST_ESTIMATES if condition.case.form.estimated else _NEAREST
-    answered = np.isfinite(condition.look(stated_columns)[0][0])
-    places = years
+    has_answers = np.isfinite(condition.look(stated_columns)[0][0])
+    years_examined = years
     answers = dict(stated_columns)
-    for index in np.flatnonzero(answered[1:] != answered[:-1]).tolist():
-        ends = [float(years[index]), float(years[index + 1])]
-        side = int(answered[index])  # of the end that has no answer
-        while ends[1] - ends[0] > nearest:
-            middle = np.array([sum(ends) / 2])
+    for index in np.flatnonzero(has_answers[1:] != has_answers[:-1]).tolist():
+        bracket = [float(years[index]), float(years[index + 1])]
+        end_without_answer = int(has_answers[index])  # of the end that has no answer
+        while bracket[1] - bracket[0] > nearest:
+            middle = np.array([sum(bracket) / 2])
             middle_columns = columns(middle)
-            position = int(np.searchsorted(places, middle[0]))
-            places = np.insert(places, position, middle)
+            position = int(np.searchsorted(years_examined, middle[0]))
+            years_examined = np.insert(years_examined, position, middle)
             answers = {
                 name: np.insert(answers[name], position, middle_columns[name]) for name in answers
             }
             has_answer = bool(np.isfinite(condition.look(middle_columns)[0][0, 0]))
-            ends[1 - side if has_answer else side] = float(middle[0])
-    return places, answers
+            bracket[1 - end_without_answer if has_answer else end_without_answer] = float(middle[0])
+    return years_examined, answers
 
 
-def _stretches(places: Array, is_in_stretch: Array) -> Iterator[tuple[float, float]]:
-    """Yield the first and the last place of each stretch of chosen places."""
-    start = 0
+def _stretches(years: Array, is_in_stretch: Array) -> Iterator[tuple[float, float]]:
+    """Yield the first and the last year of each stretch of chosen years."""
+    first_index = 0
     for is_inside, group in groupby(is_in_stretch.tolist()):
-        end = start + len(list(group))
+        end_index = first_index + len(list(group))
         if is_inside:
-            yield float(places[start]), float(places[end - 1])
-        start = end
+            yield float(years[first_index]), float(years[end_index - 1])
+        first_index = end_index
 
 
 def _with_band(
@@ -936,11 +969,12 @@ def _with_band(
     stated_margins: Array,
     margins: Array | None,
     years: Array,
-    ends: tuple[float, float],
+    band_ends: tuple[float, float],
 ) -> Change:
-    """Return a change with its band of years: in each draw the first change in the same direction
-    counts, and the interval of the change itself widens the band. There is no band if a draw has no
-    answer in a requested year, or if the requested years alone do not show the change.
+    """Return a change of a condition with the band of its year over the draws of the rates. In each
+    draw the first change in the same direction counts, and the interval of the change itself widens
+    the band. There is no band if a draw has no answer in a requested year, or if the requested
+    years alone do not show the change.
     """
     if margins is None or not np.isfinite(margins).all() or not np.isfinite(stated_margins).all():
         return change
@@ -948,7 +982,7 @@ def _with_band(
     crossing_years = drawn_crossings(sign * stated_margins, sign * margins, years, change.value)
     if crossing_years is None:
         return change
-    low, high, share_of_draws = crossing_band(crossing_years, ends)
+    low, high, share_of_draws = crossing_band(crossing_years, band_ends)
     if change.low is not None and change.high is not None:
         low = None if low is None else low - (change.value - change.low)
         high = None if high is None else high + (change.high - change.value)
@@ -957,15 +991,15 @@ def _with_band(
 
 def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
     """Yield the rates that are used between the first base year and the last year."""
-    first, last = cases.span(trend)
-    ends = np.array(cases.ends)
+    first_year, last_year = cases.span(trend)
+    band_ends = np.array(cases.ends)
     for name, rate in trend.rates.items():
         if isinstance(rate, SeriesRate):
-            yield _series_rate(trend, name, rate, (first, last))
+            yield _series_rate(trend, name, rate, (first_year, last_year))
             continue
-        stretches_outside = periods_outside(rate, first, last)
-        for period in used_periods(rate, first, last):
-            low, high = period.factor.quantile(ends)
+        stretches_outside = periods_outside(rate, first_year, last_year)
+        for period in used_periods(rate, first_year, last_year):
+            low, high = period.factor.quantile(band_ends)
             yield UsedRate(
                 trend.name,
                 name,
@@ -988,10 +1022,10 @@ def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
 def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, float]) -> UsedRate:
     """Return the rate that a fitted series gives for the years of a projection."""
     series = rate.fit.series
-    middle, low, high = rate.fit.rate(*span)
+    median, low, high = rate.fit.rate(*span)
     measured = series.measured
-    first = measured[0]
-    last = measured[-1]
+    first_point = measured[0]
+    last_point = measured[-1]
     points_text = f", {'weak: ' if series.weak else ''}{len(measured)} points"
     points_text += f", {series.recalled} from memory" if series.recalled else ""
     plans = len(series.used) - len(measured)
@@ -1007,11 +1041,11 @@ def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, f
         name,
         span[0],
         span[1],
-        middle,
+        median,
         low,
         high,
-        f"{series.title}, {series.name}{points_text}{plans_text}, {year(first.year)} to"
-        f" {year(last.year)}{limit_text}{assumed_text}",
+        f"{series.title}, {series.name}{points_text}{plans_text}, {year(first_point.year)} to"
+        f" {year(last_point.year)}{limit_text}{assumed_text}",
         assumed=rate.assumed,
         measured=True,
         weak=series.weak,

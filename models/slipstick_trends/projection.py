@@ -132,13 +132,13 @@ class ProjectedCase:
 
     @property
     def span(self) -> str:
-        """The years of the case in words, from the first to the last."""
+        """Return the years of the case in words, from the first to the last."""
         years = self.sweep.points[YEAR]
         return f"from {year(float(years[0]))} to {year(float(years[-1]))}"
 
     @property
     def values(self) -> list[str]:
-        """The names of the answers of the case."""
+        """Return the names of the answers of the case."""
         return [name for name in self.sweep.columns if split_name(name)[0] not in ("low", "high")]
 
 

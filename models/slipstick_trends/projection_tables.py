@@ -117,7 +117,9 @@ def arrivals_table(projection: Projection) -> ResultTable:
         ResultColumn("came", [arrival.came for arrival in rows], "s"),
         ResultColumn("held", ["yes" if arrival.held else "no" for arrival in rows]),
     ]
-    first = projection.tracks[0].sweep.provenance
-    provenance = Provenance([first.methods[0]] * len(rows), [bool(first.exact[0])] * len(rows))
+    first_provenance = projection.tracks[0].sweep.provenance
+    provenance = Provenance(
+        [first_provenance.methods[0]] * len(rows), [bool(first_provenance.exact[0])] * len(rows)
+    )
     title = "### Machines that came, beside the trend from before"
     return ResultTable("arrivals", columns, provenance, {}, title)

@@ -233,7 +233,7 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> SampleResult:
         return SampleResult(tuple(_solve_samples(case, answers.wanted) for case in cases))
 
-    names = {sampled.case.case: sampled.case.names for sampled in cases}
+    names = {sampled_case.case.case: sampled_case.case.names for sampled_case in cases}
     return Question(solve, values=sample_spec.answer, names_by_case=names)
 
 
@@ -472,10 +472,10 @@ def _headline(sampled: SampledValue, case: str, words: Words) -> str:
     percent_inside = 100 * (levels[-1] - levels[0])
     cause = ""
     if sampled.influences:
-        first = sampled.influences[0]
+        largest_influence = sampled.influences[0]
         cause = (
-            f", mostly because of {words.quantity(first.path)}"
-            f" ({percent(min(first.total, 1.0))} of the variance)"
+            f", mostly because of {words.quantity(largest_influence.path)}"
+            f" ({percent(min(largest_influence.total, 1.0))} of the variance)"
         )
     lead = f"{case}: " if case else ""
     name = words.value(sampled.name)
@@ -495,9 +495,10 @@ def _sentence(sampled: SampledValue) -> str:
     )
     cause = ""
     if sampled.influences:
-        first = sampled.influences[0]
+        largest_influence = sampled.influences[0]
         cause = (
-            f"; {first.path} causes the largest part of the variance, {percent(first.total)} in"
+            f"; {largest_influence.path} causes the largest part of the variance,"
+            f" {percent(largest_influence.total)} in"
             " total"
         )
     elif sampled.why:

@@ -55,15 +55,15 @@ def track_name(track: ProjectedCase, projection: Projection, words: Words) -> st
 
 def _lead(track: ProjectedCase, projection: Projection, words: Words) -> str:
     """Return the beginning of a sentence on a case along a trend; empty if there is only one."""
-    several = len(projection.tracks) > 1
-    return f"{track_name(track, projection, words)}: " if several else ""
+    has_several_tracks = len(projection.tracks) > 1
+    return f"{track_name(track, projection, words)}: " if has_several_tracks else ""
 
 
-def value_at(sweep: Sweep, name: str, place: int) -> tuple[float, str, tuple[float, float]]:
+def value_at(sweep: Sweep, name: str, row: int) -> tuple[float, str, tuple[float, float]]:
     """Return a value with its unit and its band at a point of a sweep."""
     low, high = sweep.ends(name)
-    ends = float(low[place]), float(high[place])
-    return float(sweep.columns[name][place]), sweep.units[name], ends
+    interval_ends = float(low[row]), float(high[row])
+    return float(sweep.columns[name][row]), sweep.units[name], interval_ends
 
 
 def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list[str]]:
@@ -102,15 +102,19 @@ def _share_sentences(projection: Projection, words: Words) -> list[str]:
     """Return a sentence for each case on where its time goes in the last year, one sentence if all
     cases have the same.
     """
-    last = float(projection.years[-1])
+    last_year = float(projection.years[-1])
     tracks = projection.tracks
-    texts = [text for track in tracks for text in share_words("", last, track.shares, track.saved)]
+    texts = [
+        text for track in tracks for text in share_words("", last_year, track.shares, track.saved)
+    ]
     if len(tracks) > 1 and len(texts) == len(tracks) and len({*texts}) == 1:
         return [f"in all {len(tracks)} cases, {texts[0]}"] if len(projection.titles) == 1 else texts
     return [
         text
         for track in tracks
-        for text in share_words(_lead(track, projection, words), last, track.shares, track.saved)
+        for text in share_words(
+            _lead(track, projection, words), last_year, track.shares, track.saved
+        )
     ]
 
 
@@ -135,32 +139,33 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
     name = shares[0]
     tracks_by_last = sorted(tracks, key=lambda track: float(track.sweep.columns[name][-1]))
     columns = [track.sweep.columns[name] for track in tracks_by_last]
-    if not all(isfinite(column[place]) for column in columns for place in (0, -1)):
+    if not all(isfinite(column[row]) for column in columns for row in (0, -1)):
         return
     counts = Counter(_direction_verb(float(column[0]), float(column[-1])) for column in columns)
     verb_counts = [
         f"{verb} in {counts[verb]}" for verb in ("falls", "rises", "stays") if counts[verb]
     ]
-    common_verb = next((verb for verb, number in counts.items() if number == len(tracks)), "")
+    common_verb = next((verb for verb, count in counts.items() if count == len(tracks)), "")
     moves = f"{common_verb} in all" if common_verb else f"{join_phrases(verb_counts)} of"
-    least, most = (
+    smallest, largest = (
         _last_and_first_value(track, name, projection, words)
         for track in (tracks_by_last[0], tracks_by_last[-1])
     )
-    last = year(float(projection.years[-1]))
-    if least.partition(" for ")[0] == most.partition(" for ")[0]:
+    last_year = year(float(projection.years[-1]))
+    if smallest.partition(" for ")[0] == largest.partition(" for ")[0]:
         return  # the sentence on the first case tells it
     yield (
-        f"by {last} {words.value(name)} {moves} {len(tracks)} cases: the lowest is {least}, the"
-        f" highest {most}"
+        f"by {last_year} {words.value(name)} {moves} {len(tracks)} cases: the lowest is"
+        f" {smallest}, the"
+        f" highest {largest}"
     )
 
 
-def _direction_verb(first: float, last: float) -> str:
+def _direction_verb(first_value: float, last_value: float) -> str:
     """Return the verb for a change from the first to the last value; rounding is no change."""
-    if isclose(first, last, rel_tol=_SAME):
+    if isclose(first_value, last_value, rel_tol=_SAME):
         return "stays"
-    return "falls" if last < first else "rises"
+    return "falls" if last_value < first_value else "rises"
 
 
 def _last_and_first_value(
@@ -169,9 +174,13 @@ def _last_and_first_value(
     """Return a value of the last year with its case, and the value of the same quantity in the
     first year.
     """
-    first, last = (value_amount(name, *value_at(track.sweep, name, place)) for place in (0, -1))
-    start = year(float(track.sweep.points[YEAR][0]))
-    return f"{last} for {track_name(track, projection, words)} ({first} in {start})"
+    first_amount, last_amount = (
+        value_amount(name, *value_at(track.sweep, name, row)) for row in (0, -1)
+    )
+    first_year = year(float(track.sweep.points[YEAR][0]))
+    return (
+        f"{last_amount} for {track_name(track, projection, words)} ({first_amount} in {first_year})"
+    )
 
 
 def outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
@@ -232,27 +241,34 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
     changes = []
     years = track.sweep.points[YEAR]
     rows_answered = [index for index in range(len(years)) if index not in track.sweep.failed]
-    ends = (rows_answered[0], rows_answered[-1]) if rows_answered else (0, -1)
+    first_and_last_row = (rows_answered[0], rows_answered[-1]) if rows_answered else (0, -1)
     for name in track.values[:2]:
-        first, unit, _ = value_at(track.sweep, name, ends[0])
-        last, _, (low, high) = value_at(track.sweep, name, ends[1])
-        if not (isfinite(first) and isfinite(last)):
+        first_value, unit, _ = value_at(track.sweep, name, first_and_last_row[0])
+        last_value, _, (low, high) = value_at(track.sweep, name, first_and_last_row[1])
+        if not (isfinite(first_value) and isfinite(last_value)):
             continue
-        is_within_band = not low <= first <= high
-        verb = "goes" if not is_within_band else "falls" if last < first else "rises"
-        if isclose(first, last, rel_tol=_SAME):
-            changes.append(f"{words.value(name)} stays {value_amount(name, first, unit)}")
+        is_within_band = not low <= first_value <= high
+        verb = "goes" if not is_within_band else "falls" if last_value < first_value else "rises"
+        if isclose(first_value, last_value, rel_tol=_SAME):
+            changes.append(f"{words.value(name)} stays {value_amount(name, first_value, unit)}")
             continue
-        amounts = [value_amount(name, *value_at(track.sweep, name, place)) for place in ends]
+        amounts = [
+            value_amount(name, *value_at(track.sweep, name, row)) for row in first_and_last_row
+        ]
         changes.append(f"{words.value(name)} {verb} from {amounts[0]} to {amounts[1]}")
     if not changes:
         return f"{lead}{track.span} there is no answer"
-    span = f"from {year(float(years[ends[0]]))} to {year(float(years[ends[1]]))}"
+    span = (
+        f"from {year(float(years[first_and_last_row[0]]))} to"
+        f" {year(float(years[first_and_last_row[1]]))}"
+    )
     failed = [year(float(years[index])) for index in track.sweep.failed]
     unanswered_in_words = f"; no answer in {join_phrases(failed)}" if failed else ""
-    starts_later = 0 < track.base_year < float(years[ends[0]])
-    start = f"; values as given are those of {year(track.base_year)}" if starts_later else ""
-    return f"{lead}{span} {join_phrases(changes)}{unanswered_in_words}{start}"
+    starts_later = 0 < track.base_year < float(years[first_and_last_row[0]])
+    base_year_note = (
+        f"; values as given are those of {year(track.base_year)}" if starts_later else ""
+    )
+    return f"{lead}{span} {join_phrases(changes)}{unanswered_in_words}{base_year_note}"
 
 
 def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
@@ -260,15 +276,15 @@ def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:
     for name in track.values:
         column, (low, high) = track.sweep.columns[name], track.sweep.ends(name)
         if isfinite(column[0]) and isfinite(column[-1]):
-            first, last = (
+            first_amount, last_amount = (
                 quantity(
-                    float(column[place]),
+                    float(column[row]),
                     track.sweep.units[name],
-                    ends=(float(low[place]), float(high[place])),
+                    ends=(float(low[row]), float(high[row])),
                 )
-                for place in (0, -1)
+                for row in (0, -1)
             )
-            yield f"{words.value(name)} from {first} to {last}"
+            yield f"{words.value(name)} from {first_amount} to {last_amount}"
 
 
 def _history_words(
@@ -278,26 +294,26 @@ def _history_words(
     the years.
     """
     lead = _lead(track, projection, words)
-    when = _years_clause(history, track)
+    years_in_words = _years_clause(history, track)
     if history.worded:
-        return f"{lead}{when}, {history.condition}"
+        return f"{lead}{years_in_words}, {history.condition}"
     clause = words.condition(history.condition)
     whether = "whether " if history.holds_first is None and not history.undecided else ""
-    return f"{lead}{whether}{clause} {when}"
+    return f"{lead}{whether}{clause} {years_in_words}"
 
 
 def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
     """Return a clause on the years in which a condition holds, with the band of each change."""
-    undecided = [
-        f"undecided {'in' if first == last else 'from'} {year(first)}"
-        f"{'' if first == last else f' to {year(last)}'}"
-        for first, last in history.undecided
+    undecided_years = [
+        f"undecided {'in' if first_year == final_year else 'from'} {year(first_year)}"
+        f"{'' if first_year == final_year else f' to {year(final_year)}'}"
+        for first_year, final_year in history.undecided
     ]
     unanswered_in_words = _unanswered_words(history, track)
-    if history.crossings or undecided:
+    if history.crossings or undecided_years:
         last_year = float(track.sweep.points[YEAR][-1])
         changes = [_change_clause(change, last_year) for change in history.crossings]
-        changes_in_words = ", ".join([*changes, *undecided])
+        changes_in_words = ", ".join([*changes, *undecided_years])
         return f"{changes_in_words}{unanswered_in_words}"
     if history.holds_first is None:
         return f"has no answer {track.span}"
@@ -314,10 +330,10 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
 def _change_clause(change: Change, last_year: float) -> str:
     """Return a clause on the year in which a condition starts or stops holding, with its band."""
     band = change.low, change.high, change.part
-    place = crossing_year(change.value, *band)
-    when = f"from {place} on" if change.starts else f"until {place}"
-    when += crossing_words(*band, last_year)
-    return when + (", by a jump" if change.jump else "")
+    crossing = crossing_year(change.value, *band)
+    year_in_words = f"from {crossing} on" if change.starts else f"until {crossing}"
+    year_in_words += crossing_words(*band, last_year)
+    return year_in_words + (", by a jump" if change.jump else "")
 
 
 def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
@@ -326,13 +342,17 @@ def _unanswered_words(history: ConditionHistory, track: ProjectedCase) -> str:
     """
     years = track.sweep.points[YEAR]
     stretches = []
-    for first, last in history.unanswered:
-        if first == years[0]:
-            stretches.append(f"in {year(last)}" if first == last else f"until {year(last)}")
-        elif last == years[-1]:
-            stretches.append(f"from {year(first)} on")
+    for first_year, final_year in history.unanswered:
+        if first_year == years[0]:
+            stretches.append(
+                f"in {year(final_year)}"
+                if first_year == final_year
+                else f"until {year(final_year)}"
+            )
+        elif final_year == years[-1]:
+            stretches.append(f"from {year(first_year)} on")
         else:
-            stretches.append(f"from {year(first)} to {year(last)}")
+            stretches.append(f"from {year(first_year)} to {year(final_year)}")
     return f", without an answer {join_phrases(stretches)}" if stretches else ""
 
 
@@ -342,15 +362,15 @@ def _dominant_words(track: ProjectedCase) -> str:
     """
     if not track.dominant:
         return ""
-    first, *later_classes = track.dominant
+    first_class, *later_classes = track.dominant
     if not later_classes:
         answered_in_words = " with an answer" if track.sweep.failed else ""
-        return f"{class_with_verb(first.name)} the most time in all years{answered_in_words}"
+        return f"{class_with_verb(first_class.name)} the most time in all years{answered_in_words}"
     last_year = float(track.sweep.points[YEAR][-1])
-    further = "".join(f", {_largest_from(dominant, last_year)}" for dominant in later_classes)
+    later_clauses = "".join(f", {_largest_from(dominant, last_year)}" for dominant in later_classes)
     return (
-        f"{class_with_verb(first.name)} the most time until {_first_year(later_classes[0])}"
-        f"{further}"
+        f"{class_with_verb(first_class.name)} the most time until {_first_year(later_classes[0])}"
+        f"{later_clauses}"
     )
 
 
@@ -438,9 +458,9 @@ def used_rates(projection: Projection, trend: str, *, timed: bool = False) -> li
     tracks = [track for track in projection.tracks if track.trend == trend]
     timed = timed or projection.timed
     unused_by_track = [{*track.sweep.idle, *(track.priced if timed else ())} for track in tracks]
-    unused = set.intersection(*unused_by_track) if unused_by_track else set()
+    unused_in_all_tracks = set.intersection(*unused_by_track) if unused_by_track else set()
     rates = (rate for rate in projection.rates if rate.trend == trend)
-    return [rate for rate in rates if rate.of not in unused]
+    return [rate for rate in rates if rate.of not in unused_in_all_tracks]
 
 
 def doubt_remarks(
@@ -466,8 +486,8 @@ def doubt_remarks(
 
 def _points(rate: UsedRate) -> str:
     """Return how many points a series has, and how many of them are from memory."""
-    recalled = f", {rate.recalled} from memory" if rate.recalled else ""
-    return f"{with_noun(rate.points, 'point')}{recalled}"
+    recalled_note = f", {rate.recalled} from memory" if rate.recalled else ""
+    return f"{with_noun(rate.points, 'point')}{recalled_note}"
 
 
 def warning_sentences(projection: Projection) -> Iterator[str]:
@@ -508,12 +528,15 @@ def warning_sentences(projection: Projection) -> Iterator[str]:
 
 def sentences_on_ended_data(projection: Projection) -> Iterator[str]:
     """Yield a sentence for each base year on the data that end before it."""
-    ends: dict[float, dict[str, float]] = {}
+    series_by_base_year: dict[float, dict[str, float]] = {}
     for track in projection.tracks:
         if track.ended:
-            ends.setdefault(track.base_year, {}).update(track.ended)
-    for base, last_years in ends.items():
-        named = {class_words(what): last for what, last in last_years.items()}
+            series_by_base_year.setdefault(track.base_year, {}).update(track.ended)
+    for base, last_years in series_by_base_year.items():
+        named = {
+            class_words(series_title): last_data_year
+            for series_title, last_data_year in last_years.items()
+        }
         yield (
             f"{ended_data_text(base, named)}; from there on the last rates are carried on, and"
             " their"

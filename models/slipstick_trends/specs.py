@@ -108,8 +108,8 @@ class SampleSpec(QuestionSpec):
 
     def check_rules(self) -> None:
         if not _power_of_two(self.samples):
-            why = f"points come in powers of two; write 512 or 1024, not {self.samples}"
-            raise broken_rule(why, "samples")
+            reason = f"points come in powers of two; write 512 or 1024, not {self.samples}"
+            raise broken_rule(reason, "samples")
 
 
 class ProjectionPictureSpec(Drawn):

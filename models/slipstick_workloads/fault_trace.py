@@ -55,13 +55,13 @@ class TracedEvent(NamedTuple):
     thread: str
     event: str
     where: str
-    begin: float
+    begin_time: float
     line: int
 
 
 class _TraceLine(NamedTuple):
     thread: str
-    begin: float
+    begin_time: float
     name: str
     values: dict[str, str]
 
@@ -100,11 +100,11 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
             if code & _INSTRUCTION or not address.startswith("0x"):
                 continue
             event = "write" if code & _WRITE else "read"
-            yield TracedEvent(line.thread, event, address, line.begin, line_number)
+            yield TracedEvent(line.thread, event, address, line.begin_time, line_number)
         elif line.name in SYNCHRONIZATION:
             where = next(iter(line.values.values()), line.name)
             yield TracedEvent(
-                line.thread, SYNCHRONIZATION[line.name], where, line.begin, line_number
+                line.thread, SYNCHRONIZATION[line.name], where, line.begin_time, line_number
             )
 
 

@@ -56,8 +56,8 @@ class RecordedEvent(NamedTuple):
     processor: str
     event: str
     where: str
-    begin: float
-    end: float
+    begin_time: float
+    end_time: float
     bytes_changed: int | None
     line: int
 
@@ -94,7 +94,7 @@ def recorded_counts(
             index_by_address,
             lock_numbers,
             page,
-            events[0].begin,
+            events[0].begin_time,
         )
 
     program = SharedProgram(
@@ -133,7 +133,7 @@ def _read_events(path: Path, bytes_changed: int | None) -> list[RecordedEvent]:
         problems = [Problem(str(path), 1, 1, "", "there are no events below the head")]
     if problems:
         raise SpecError(problems[:20])
-    return sorted(events, key=lambda event: event.begin)
+    return sorted(events, key=lambda event: event.begin_time)
 
 
 def _limited_lines(path: Path, lines: Iterable[str]) -> Iterator[str]:
@@ -171,14 +171,14 @@ def _read_traced_events(path: Path, bytes_changed: int | None) -> list[RecordedE
             event.thread,
             event.event,
             event.where,
-            event.begin,
-            event.begin,
+            event.begin_time,
+            event.begin_time,
             bytes_changed,
             event.line,
         )
         for event in trace_events
     ]
-    return sorted(recorded_events, key=lambda event: event.begin)
+    return sorted(recorded_events, key=lambda event: event.begin_time)
 
 
 def _parse_heading(path: Path, heading_cells: Sequence[str]) -> tuple[list[str], dict[str, float]]:
@@ -225,11 +225,15 @@ def _parse_event(
     event = row.get("event", "").lower()
     if event not in EVENTS:
         raise ValueError(f"an event is one of {', '.join(EVENTS)}; got {row.get('event', '')!r}")
-    begin, end = (
+    begin_time, end_time = (
         float(row[name]) * microseconds_by_column[name] if row.get(name) else None
         for name in ("time", "end")
     )
-    if begin is None or not begin >= 0 or (end is not None and not end >= begin):
+    if (
+        begin_time is None
+        or not begin_time >= 0
+        or (end_time is not None and not end_time >= begin_time)
+    ):
         raise ValueError("an event begins at a time from 0 on, and ends no earlier")
     bytes_changed = int(row["bytes"]) if row.get("bytes") else default_bytes_changed
     if event == "write" and (bytes_changed is None or bytes_changed < 1):
@@ -241,8 +245,8 @@ def _parse_event(
         row.get("processor", ""),
         event,
         row.get("where", ""),
-        begin,
-        begin if end is None else end,
+        begin_time,
+        begin_time if end_time is None else end_time,
         bytes_changed,
         line,
     )
@@ -260,9 +264,9 @@ def _page_indices(events: Sequence[RecordedEvent], page_size: int) -> dict[str, 
     addresses = dict.fromkeys(event.where for event in events if event.event in ("read", "write"))
     page_by_address = {address: _address(address, page_size)[0] for address in addresses}
     index_by_page = {
-        number: index for index, number in enumerate(sorted(set(page_by_address.values())))
+        page: index for index, page in enumerate(sorted(set(page_by_address.values())))
     }
-    return {address: index_by_page[number] for address, number in page_by_address.items()}
+    return {address: index_by_page[page] for address, page in page_by_address.items()}
 
 
 def _lock_numbers(events: Sequence[RecordedEvent]) -> dict[str, int]:
@@ -275,14 +279,14 @@ def _accesses(
     index_by_address: Mapping[str, int],
     lock_numbers: Mapping[str, int],
     page_size: int,
-    start: float,
+    start_time: float,
 ) -> Iterator[Access]:
     """Yield the work between events, and each event as an access."""
-    time_before = start
+    time_before = start_time
     for event in events:
-        if (work := round(event.begin - time_before)) > 0:
+        if (work := round(event.begin_time - time_before)) > 0:
             yield Compute(work)
-        time_before = event.end
+        time_before = event.end_time
         match event.event:
             case "read":
                 yield Read(np.array([index_by_address[event.where]]))

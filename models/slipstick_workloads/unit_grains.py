@@ -185,18 +185,21 @@ def _model_with_competitors(
     grain_steps = GrainSteps(machine, competitors, others_with_data, *_contention(inputs))
     arrival, barriers = arrival_and_barrier(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
-        cycle = grain_steps.cycle(test, test, single=False) >> arrival
+        cycle = grain_steps.cycle(test, test, processor_0_only=False) >> arrival
         _check_not_empty(cycle)
         resources = {**grain_steps.resources(test.lock), **barriers}
         return closed_model(
             cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL
         )
     rival = Grain.from_inputs(inputs, OTHER)
-    own_cycle = grain_steps.cycle(test, rival, single=True) >> arrival
+    own_cycle = grain_steps.cycle(test, rival, processor_0_only=True) >> arrival
     _check_not_empty(own_cycle)
     groups: dict[str, tuple[Like, Activity]] = {
         "test": (1, own_cycle),
-        "competitors": (competitors, grain_steps.cycle(rival, test, single=False) >> arrival),
+        "competitors": (
+            competitors,
+            grain_steps.cycle(rival, test, processor_0_only=False) >> arrival,
+        ),
     }
     resources = {**grain_steps.resources(test.lock, rival.lock), **barriers}
     return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL)
@@ -272,23 +275,23 @@ class GrainSteps:
         """
         return kind.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
 
-    def cycle(self, grain: Grain, rival: Grain, *, single: bool) -> Activity:
-        """Return the steps of a grain whose competitors repeat the grain `rival`; with `single` it
-        accesses the elements of processor 0, else the mean over all processors.
+    def cycle(self, grain: Grain, rival: Grain, *, processor_0_only: bool) -> Activity:
+        """Return the steps of a grain whose competitors repeat the grain `rival`; with
+        `processor_0_only` it accesses the elements of processor 0, else those of a mean processor.
         """
         steps: list[Activity] = []
         if not _is_zero(grain.accesses):
-            access = self._access(grain, rival, single)
+            access = self._shared_access(grain, rival, processor_0_only)
             if grain.addresses.random and not _is_zero(grain.index):
-                access = self._computing(grain, grain.index, "index", "busy") >> access
+                access = self._compute_step(grain, grain.index, "index", "busy") >> access
             steps.append(repeat(grain.accesses, access))
         if not _is_zero(grain.compute):
-            steps.append(self._computing(grain, grain.compute, "compute", "busy"))
+            steps.append(self._compute_step(grain, grain.compute, "compute", "busy"))
         if grain.lock != NONE:
-            steps.append(self._critical_section(grain, single))
+            steps.append(self._critical_section(grain, processor_0_only))
         return then(*steps)
 
-    def _computing(self, grain: Grain, units: Expr, name: str, component: str) -> Activity:
+    def _compute_step(self, grain: Grain, units: Expr, name: str, component: str) -> Activity:
         return delay(
             units * self.machine.step,
             name=f"{grain.prefix}{name}",
@@ -296,19 +299,19 @@ class GrainSteps:
             scv=grain.scv,
         )
 
-    def _ratios(self, grain: Grain, single: bool) -> tuple[float, ...]:
+    def _module_ratios(self, grain: Grain, processor_0_only: bool) -> tuple[float, ...]:
         memory = self.machine.memory
         modules = int(structural_number(memory.modules, "the number of memory modules"))
         return grain.addresses.module_ratios(
-            _elements(memory.block, self.machine), modules, all_processors=not single
+            _elements(memory.block, self.machine), modules, all_processors=not processor_0_only
         )
 
-    def _access(self, grain: Grain, rival: Grain, single: bool) -> Activity:
+    def _shared_access(self, grain: Grain, rival: Grain, processor_0_only: bool) -> Activity:
         """Return an access to one shared element: over the interconnect if there is no cache, else
         by a hit or a miss.
         """
         name = f"{grain.prefix}{'write' if grain.write else 'read'}"
-        ratios = self._ratios(grain, single)
+        ratios = self._module_ratios(grain, processor_0_only)
         direct_access = self.port.access(name, ratios)
         cache = self.machine.cache
         if not _is_zero(grain.local):
@@ -327,9 +330,13 @@ class GrainSteps:
             if grain.write
             else direct_access
         )
-        return _hit_or_miss(miss_ratio, miss_access, self._hit(name, grain, rival, ratios))
+        return _hit_or_miss(
+            miss_ratio, miss_access, self._access_found_line(name, grain, rival, ratios)
+        )
 
-    def _hit(self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]) -> Activity:
+    def _access_found_line(
+        self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]
+    ) -> Activity:
         """Return an access to a line in the cache: memory is accessed again if another processor
         wrote it last, and a write invalidates other copies.
 
@@ -338,7 +345,7 @@ class GrainSteps:
         assert self.machine.cache is not None
         cache = self.machine.cache
         elements_per_line = _elements(self.machine.cache.line, self.machine)
-        hit = delay(
+        hit_step = delay(
             _hit_time(cache, grain, elements_per_line),
             name=f"{name}.hit",
             component="memory",
@@ -352,14 +359,14 @@ class GrainSteps:
                 repeated_access = delay(
                     cache.other, name=f"{name}.other", component="coherence", technology="memory"
                 )
-            return choose((share_of_others, repeated_access), (1 - share_of_others, hit))
+            return choose((share_of_others, repeated_access), (1 - share_of_others, hit_step))
         if grain.write:
-            return hit >> choose(
+            return hit_step >> choose(
                 (share_of_others, self.port.invalidate(name)), (1 - share_of_others, then())
             )
-        return hit
+        return hit_step
 
-    def _critical_section(self, grain: Grain, single: bool) -> Activity:
+    def _critical_section(self, grain: Grain, processor_0_only: bool) -> Activity:
         """Return the critical section, with the acquisition of its lock before and the release
         after it.
 
@@ -376,10 +383,10 @@ class GrainSteps:
         instructions = maximum(kind.latency - access_time, zero(TIME))
         held_share = LOCKS[kind.kind].held
         if not _is_zero(grain.critical):
-            steps_inside.append(self._computing(grain, grain.critical, "critical", "critical"))
+            steps_inside.append(self._compute_step(grain, grain.critical, "critical", "critical"))
         if not _is_zero(grain.critical_accesses):
             name = f"{grain.prefix}critical"
-            ratios = self._ratios(grain, single)
+            ratios = self._module_ratios(grain, processor_0_only)
             read, write = (self.port.access(f"{name}.{kind}", ratios) for kind in ("read", "write"))
             written_word = write >> self.port.invalidate(f"{name}.write")
             writes = grain.critical_writes
@@ -455,10 +462,10 @@ def _hit_time(cache: Cache, grain: Grain, elements_per_line: int) -> Expr:
     )
 
 
-def _hit_or_miss(chance: float, miss: Activity, hit: Activity) -> Activity:
-    if chance in (0.0, 1.0):
-        return miss if chance else hit
-    return choose((chance, miss), (1 - chance, hit))
+def _hit_or_miss(miss_ratio: float, miss: Activity, hit: Activity) -> Activity:
+    if miss_ratio in (0.0, 1.0):
+        return miss if miss_ratio else hit
+    return choose((miss_ratio, miss), (1 - miss_ratio, hit))
 
 
 def _elements(size: Expr, machine: SharedMemory) -> int:
@@ -683,7 +690,7 @@ def _build_phases(
         grain_steps = GrainSteps(
             machine, count - 1, None, *contention, nodes=count, is_linked=is_linked
         )
-        cycle = grain_steps.cycle(grain, grain, single=False)
+        cycle = grain_steps.cycle(grain, grain, processor_0_only=False)
         if cycle == then():
             raise ModelError(
                 f"phase {phase_index + 1} does nothing; give it accesses, compute or a critical"
@@ -906,7 +913,7 @@ def _visits_by_module(
     # Several elements lie in each block: count block by block. The first element at or after x is
     # number ceil(x / spacing).
     for block in range(-(-visits * spacing // elements_per_block)):
-        first = -(-block * elements_per_block // spacing)
-        end = -(-(block + 1) * elements_per_block // spacing)
-        counts[block % modules] += min(end, visits) - min(first, visits)
+        first_visit = -(-block * elements_per_block // spacing)
+        end_visit = -(-(block + 1) * elements_per_block // spacing)
+        counts[block % modules] += min(end_visit, visits) - min(first_visit, visits)
     return counts

@@ -174,7 +174,7 @@ def test_the_capacity_is_the_throughput_of_a_full_server() -> None:
     load_at = float(loads_of([point])[0])
     think = np.random.default_rng(1).exponential(0.5, 900)
     run = closed_run(point.server, np.tile([6420.0, 161.0], (900, 1)), 60, think, until=800)
-    ends = np.sort(run.ends[run.ended, 1])
+    ends = np.sort(run.end_times[run.has_ended, 1])
     throughput = (len(ends) - 300) / (ends[-1] - ends[299])
     assert 4 / load_at == pytest.approx(throughput, rel=0.02)
 

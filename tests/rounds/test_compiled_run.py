@@ -59,8 +59,8 @@ def drawn(
 
 def assert_same(one: RoundRun, other: RoundRun) -> None:
     np.testing.assert_array_equal(one.log, other.log)
-    np.testing.assert_array_equal(one.ends, other.ends)
-    np.testing.assert_array_equal(one.arrived, other.arrived)
+    np.testing.assert_array_equal(one.end_times, other.end_times)
+    np.testing.assert_array_equal(one.arrival_times, other.arrival_times)
 
 
 @pytest.mark.turns(3)
@@ -81,7 +81,7 @@ def test_both_kernels_are_the_same_run(case: tuple[str, dict[str, float | str], 
 def test_a_long_run_continues_where_its_log_was_full(monkeypatch: pytest.MonkeyPatch) -> None:
     server, work, arrivals = drawn("llm-serving", FEW, "later-phases")
     whole = CompiledRounds(server, work, arrivals).run(800, np.inf)
-    monkeypatch.setattr("slipstick_rounds.compiled_run.LOGGED", 7)
+    monkeypatch.setattr("slipstick_rounds.compiled_run.LOG_ROWS", 7)
     assert_same(CompiledRounds(server, work, arrivals).run(800, np.inf), whole)
     stopped = CompiledRounds(server, work, arrivals).run(800, 500)
     assert 0 < stopped.log[-1, 4] < 800
@@ -102,7 +102,7 @@ def test_operators_of_a_round_are_those_of_a_tape() -> None:
     plain = RoundByRound(server, work, arrivals).run(None, np.inf)
     compiled = CompiledRounds(server, work, arrivals).run(None, np.inf)
     # Powers and logarithms differ in their last bits.
-    np.testing.assert_allclose(compiled.ends, plain.ends, rtol=1e-12)
+    np.testing.assert_allclose(compiled.end_times, plain.end_times, rtol=1e-12)
 
 
 def test_a_time_below_0_is_refused_as_by_the_plain_kernel() -> None:
@@ -141,7 +141,7 @@ def test_the_order_says_who_gets_the_budget_first() -> None:
     for earlier_first in (False, True):
         server = RoundServer(duration, (4.0, 1.0), budget=4.0, earlier_first=earlier_first)
         run = RoundByRound(server, work, arrivals).run(None, np.inf)
-        ends.append(run.ends.tolist())
+        ends.append(run.end_times.tolist())
     # Later phases first: 1 + 3 units in the second round, 1 + 1 in the third.
     assert ends[0] == [[1.0, 4.0], [3.0, 4.0]]
     # Earlier phases first: the whole second round is the first phase of the second customer.

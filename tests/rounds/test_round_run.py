@@ -31,7 +31,7 @@ def test_a_closed_chain_is_the_simulation(batching_delay: float) -> None:
     means = closed_chain(0.3 + 0.2 * np.arange(1.0, 6.0), 2.0, batching_delay)
     assert visits / run.elapsed == pytest.approx(means.throughput, rel=0.02)
     assert run.served / run.rounds == pytest.approx(means.served, rel=0.02)
-    times = run.ends[:, 0] - run.arrived
+    times = run.end_times[:, 0] - run.arrival_times
     assert times.mean() == pytest.approx(means.response_time, rel=0.02)
 
 
@@ -43,7 +43,7 @@ def test_an_open_chain_is_the_simulation(batching_delay: float) -> None:
     arrivals = np.cumsum(random.exponential(1 / 3.0, visits))
     run = open_run(server, np.ones((visits, 1)), arrivals)
     means = open_chain(0.4 + 0.1 * np.arange(1.0, 60.0), 3.0, batching_delay)
-    times = run.ends[:, 0] - run.arrived
+    times = run.end_times[:, 0] - run.arrival_times
     assert times.mean() == pytest.approx(means.response_time, rel=0.02)
     assert run.served / run.rounds == pytest.approx(means.served, rel=0.02)
 
@@ -64,9 +64,9 @@ def test_a_prompt_is_done_in_pieces_of_the_budget() -> None:
     run = open_run(server, np.array([[100.0, 3.0]]), np.zeros(1))
     first = 1.06 + 1e-6 * 60 * 30
     second = 1.04 + 1e-6 * (60 + 40 * 80)
-    assert run.ends[0, 0] == pytest.approx(first + second)
+    assert run.end_times[0, 0] == pytest.approx(first + second)
     answers = sum(1.001 + 1e-6 * (100 + number) for number in range(3))
-    assert run.ends[0, 1] == pytest.approx(first + second + answers)
+    assert run.end_times[0, 1] == pytest.approx(first + second + answers)
     assert run.rounds == 5
 
 
@@ -87,7 +87,7 @@ def test_answers_come_before_prompts_and_rounds_alike_are_those_one_by_one() -> 
     ]
     for together, single in (runs[:2], runs[2:]):
         assert together.rounds == single.rounds
-        assert together.ends == pytest.approx(single.ends, rel=1e-9)
+        assert together.end_times == pytest.approx(single.end_times, rel=1e-9)
         assert together.put_back == single.put_back
 
 
@@ -95,14 +95,14 @@ def test_who_came_last_is_put_back_where_memory_runs_full() -> None:
     server = RoundServer(two_phases, (math.inf, 1.0), memory=30.0, reserved=False)
     run = open_run(server, np.array([[10.0, 10.0], [10.0, 10.0]]), np.zeros(2))
     assert run.put_back == 1
-    assert run.ends[0, 1] < run.ends[1, 1]
+    assert run.end_times[0, 1] < run.end_times[1, 1]
 
 
 def test_rounds_begin_at_multiples_of_an_interval() -> None:
     server = RoundServer(affine(0.1, 0.3).duration, interval=1.0)
     arrivals = np.array([0.2, 0.9, 1.5, 1.6, 1.7, 1.9])
     run = open_run(server, np.ones((6, 1)), arrivals)
-    assert run.ends[:, 0] == pytest.approx([1.7, 1.7, 3.3, 3.3, 3.3, 3.3])
+    assert run.end_times[:, 0] == pytest.approx([1.7, 1.7, 3.3, 3.3, 3.3, 3.3])
 
 
 def test_two_customers_with_the_same_numbers_are_two() -> None:
@@ -112,4 +112,4 @@ def test_two_customers_with_the_same_numbers_are_two() -> None:
 
 def test_a_run_stops_at_its_budget_of_events() -> None:
     run = open_run(affine(1.0, 0.0), np.ones((9, 1)), np.arange(9.0) * 5, events=4)
-    assert (run.rounds, int(run.ended.sum())) == (4, 4)
+    assert (run.rounds, int(run.has_ended.sum())) == (4, 4)

@@ -27,7 +27,7 @@ def test_lines_of_each_tool_are_read() -> None:
     found = list(traced_events([FTRACE, TRACE_CMD, PERF]))
     assert [event.event for event in found] == ["write", "write", "read"]
     assert [event.thread for event in found] == ["bash-930", "bash-930", "my prog 930"]
-    assert {(event.where, event.begin) for event in found} == {("0x5010", 6288896762.0)}
+    assert {(event.where, event.begin_time) for event in found} == {("0x5010", 6288896762.0)}
 
 
 @pytest.mark.parametrize(

@@ -197,9 +197,9 @@ def _cached_model(
     requested_parts = sum(
         part_count * fault_count for part_count, (fault_count, _) in exchanges.items()
     )
-    parts = {"parts": requested_parts / counts.total("faults")} if exchanges else {}
+    parts_per_fault = {"parts": requested_parts / counts.total("faults")} if exchanges else {}
     work = float(counts.total("work")) / counts.processors
-    return replace(model, counted={"work": work, **parts, **sizes})
+    return replace(model, counted={"work": work, **parts_per_fault, **sizes})
 
 
 class _Supersteps:

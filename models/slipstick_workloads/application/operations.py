@@ -264,13 +264,23 @@ class Operations:
         return relabelled(activity, "arrival.", keeps_resources=False)
 
     def barrier(self, processors: int) -> Activity:
-        """Build a barrier from the last arrival on, without notices and invalidations."""
-        nothing = Number(0.0) * self.dvsm.notice
+        """Build the part of a barrier after the last arrival, without the times of notices and
+        invalidations.
+        """
+        no_time = Number(0.0) * self.dvsm.notice
         sizes = {"arrive": self._message_size("arrive"), "release": self._message_size("leave")}
-        times = ("notices", "merge", "invalidate", "send_call", "release_call", "receive_call")
-        count = Number(float(processors), COUNT)
+        names_of_times = (
+            "notices",
+            "merge",
+            "invalidate",
+            "send_call",
+            "release_call",
+            "receive_call",
+        )
+        processor_count = Number(float(processors), COUNT)
         activity = barrier_slave(
-            self.machine, {"processors": count, **sizes, **dict.fromkeys(times, nothing)}
+            self.machine,
+            {"processors": processor_count, **sizes, **dict.fromkeys(names_of_times, no_time)},
         )
         return relabelled(activity, "barrier.", keeps_resources=False)
 

@@ -59,11 +59,11 @@ def collisions_per_step(first_dependents: Sequence[int], processors: int) -> lis
     [2, 2]
     """
     sizes = []
-    begin = 0
-    while begin < len(first_dependents):
-        end = min(begin + processors, first_dependents[begin])
-        sizes.append(end - begin)
-        begin = end
+    first_of_step = 0
+    while first_of_step < len(first_dependents):
+        end_of_step = min(first_of_step + processors, first_dependents[first_of_step])
+        sizes.append(end_of_step - first_of_step)
+        first_of_step = end_of_step
     return sizes
 
 
@@ -79,24 +79,24 @@ class CollisionCounts:
 
     Parameters
     ----------
-    queued : collisions in the queue at the start of a run [1]
-    searched_first : bins and collisions passed to queue all of them [1]
-    added, searched, removed : by one collision, its own removal included; searched, as by
+    queued_at_start : collisions in the queue at the start of a run [1]
+    entries_passed_at_start : bins and collisions passed to queue all of them [1]
+    additions, entries_passed, removals : by one collision, its own removal included; passed as in
         `CollisionQueue` [1]
-    dependent : of each run, see `first_dependent`
+    first_dependents_of_runs : of each run, see `first_dependent`
     """
 
-    queued: float
-    searched_first: float
-    added: float
-    searched: float
-    removed: float
-    dependent: tuple[tuple[int, ...], ...]
+    queued_at_start: float
+    entries_passed_at_start: float
+    additions: float
+    entries_passed: float
+    removals: float
+    first_dependents_of_runs: tuple[tuple[int, ...], ...]
 
     def parallelism(self, processors: int) -> float:
         """Return the mean number of collisions that a step of N processors executes [1]."""
-        steps = [len(collisions_per_step(run, processors)) for run in self.dependent]
-        return sum(map(len, self.dependent)) / sum(steps)
+        steps = [len(collisions_per_step(run, processors)) for run in self.first_dependents_of_runs]
+        return sum(map(len, self.first_dependents_of_runs)) / sum(steps)
 
 
 @lru_cache(maxsize=256)
@@ -127,22 +127,29 @@ def observe(
     share_of_run = 1 / len(runs)
     share_of_collision = 1 / (len(runs) * collisions_of_run)
     return CollisionCounts(
-        queued=sum(run.queued for run in runs) * share_of_run,
-        searched_first=sum(run.searched_first for run in runs) * share_of_run,
-        added=sum(run.added for run in runs) * share_of_collision,
-        searched=sum(run.searched for run in runs) * share_of_collision,
-        removed=sum(run.removed for run in runs) * share_of_collision,
-        dependent=tuple(first_dependents for run in runs for first_dependents in run.dependent),
+        queued_at_start=sum(run.queued_at_start for run in runs) * share_of_run,
+        entries_passed_at_start=sum(run.entries_passed_at_start for run in runs) * share_of_run,
+        additions=sum(run.additions for run in runs) * share_of_collision,
+        entries_passed=sum(run.entries_passed for run in runs) * share_of_collision,
+        removals=sum(run.removals for run in runs) * share_of_collision,
+        first_dependents_of_runs=tuple(
+            first_dependents for run in runs for first_dependents in run.first_dependents_of_runs
+        ),
     )
 
 
 def _counts_of_run(simulation: BilliardSimulation, collisions: int) -> CollisionCounts:
     """Return the counts of one run, as sums."""
     queue = simulation.queue
-    queued = queue.added
-    searched = queue.searched
+    queued_at_start = queue.additions
+    entries_passed_at_start = queue.entries_passed
     causes = [simulation.step().cause for _ in range(collisions)]
-    dependent = (tuple(first_dependent(causes)),)
+    first_dependents_of_runs = (tuple(first_dependent(causes)),)
     return CollisionCounts(
-        queued, searched, queue.added - queued, queue.searched - searched, queue.removed, dependent
+        queued_at_start,
+        entries_passed_at_start,
+        queue.additions - queued_at_start,
+        queue.entries_passed - entries_passed_at_start,
+        queue.removals,
+        first_dependents_of_runs,
     )

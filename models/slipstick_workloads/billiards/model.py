@@ -119,7 +119,7 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program with one of everything that the simulation counts; nothing is simulated.
     See `parallel`.
     """
-    counts_of_one = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, dependent=((1,),))
+    counts_of_one = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, first_dependents_of_runs=((1,),))
     return _model(machine, inputs, lambda *values: counts_of_one)
 
 
@@ -128,7 +128,7 @@ def _counts_with_best_width(
 ) -> CollisionCounts:
     """Return the counts with bins of the width that makes the search of a collision shortest."""
     runs = (observe(balls, collisions, seed, bin_width) for bin_width in WIDTHS)
-    return min(runs, key=lambda run: run.searched)
+    return min(runs, key=lambda run: run.entries_passed)
 
 
 def _counts_with_direct_bins(
@@ -176,16 +176,20 @@ class _Steps:
 
     def setup(self) -> Activity:
         """Return the setup: compute a share of the times-to-collision and queue them."""
-        meetings, added = (
-            (count / self.processors) for count in (self.run.balls + 1, self.run.queued)
+        meetings, additions = (
+            (count / self.processors) for count in (self.run.balls + 1, self.run.queued_at_start)
         )
-        searched = self.run.searched_first / self.processors
-        adding_units = added * self._input_value("adding") + searched * self._input_value(
+        entries_passed = self.run.entries_passed_at_start / self.processors
+        adding_units = additions * self._input_value("adding") + entries_passed * self._input_value(
             "searching"
         )
         units_by_part = {"add": adding_units, "rest": meetings * self._input_value("meeting")}
         execution = self._with_overheads(
-            "setup", units_by_part, queue_operations=added, executions=added, items_passed=searched
+            "setup",
+            units_by_part,
+            queue_operations=additions,
+            executions=additions,
+            items_passed=entries_passed,
         )
         if self.cache is None:
             return execution
@@ -196,19 +200,19 @@ class _Steps:
         """Return a step: take a collision, compare it with the others', execute it or be idle."""
         units_by_part = {
             "add": (
-                self.run.added * self._input_value("adding")
-                + self.run.searched * self._input_value("searching")
+                self.run.additions * self._input_value("adding")
+                + self.run.entries_passed * self._input_value("searching")
             ),
-            "remove": self.run.removed * self._input_value("removing"),
+            "remove": self.run.removals * self._input_value("removing"),
             "rest": self._input_value("collide") + 3 * self._input_value("meeting"),
         }
-        queue_operations = self.run.added + self.run.removed
+        queue_operations = self.run.additions + self.run.removals
         execute = self._with_overheads(
             "collision",
             units_by_part,
             queue_operations=queue_operations,
             executions=1.0,
-            items_passed=self.run.searched,
+            items_passed=self.run.entries_passed,
         )
         if self.processors == 1:
             return execute
@@ -329,19 +333,19 @@ class _RunSizes:
     ----------
     balls, steps : as given, numbers where they shape the model [1]
     rounds : parallel steps [1]
-    queued, searched_first : collisions at the start, and bins and collisions passed to queue them
-        [1]
-    added, searched, removed : by one collision [1]
+    queued_at_start : collisions in the queue at the start [1]
+    entries_passed_at_start : bins and collisions passed to queue them [1]
+    additions, entries_passed, removals : by one collision [1]
     """
 
     balls: Expr
     steps: Expr
     rounds: Expr
-    queued: Expr
-    searched_first: Expr
-    added: float
-    searched: Expr
-    removed: float
+    queued_at_start: Expr
+    entries_passed_at_start: Expr
+    additions: float
+    entries_passed: Expr
+    removals: float
 
 
 def _simulated_sizes(
@@ -357,11 +361,11 @@ def _simulated_sizes(
         balls=Number(float(balls)),
         steps=Number(float(steps)),
         rounds=Number(float(rounds)),
-        queued=Number(counts.queued),
-        searched_first=Number(counts.searched_first),
-        added=counts.added,
-        searched=Number(counts.searched),
-        removed=counts.removed,
+        queued_at_start=Number(counts.queued_at_start),
+        entries_passed_at_start=Number(counts.entries_passed_at_start),
+        additions=counts.additions,
+        entries_passed=Number(counts.entries_passed),
+        removals=counts.removals,
     )
 
 
@@ -375,12 +379,19 @@ def _expected_sizes(
     seed = int(number(inputs, "seed"))
     width = number(inputs, "width")
     runs = [count_collisions(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
-    first, searched = (
+    entries_passed_at_start, entries_passed = (
         _interpolated_power(balls, [getattr(run, name) for run in runs])
-        for name in ("searched_first", "searched")
+        for name in ("entries_passed_at_start", "entries_passed")
     )
     return _RunSizes(
-        balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, first, 1.5, searched, 1.5
+        balls,
+        steps,
+        steps / maximum(parallelism, 1.0),
+        (balls + 1) / 2,
+        entries_passed_at_start,
+        1.5,
+        entries_passed,
+        1.5,
     )
 
 
@@ -392,8 +403,8 @@ def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
     for (low, high), (value_before, value_after) in zip(
         pairwise(SIZES), pairwise(values), strict=True
     ):
-        most = balls if high == SIZES[-1] else minimum(balls, high)
-        balls_in_range = most if low == SIZES[0] else maximum(most, low)
+        balls_up_to_high = balls if high == SIZES[-1] else minimum(balls, high)
+        balls_in_range = balls_up_to_high if low == SIZES[0] else maximum(balls_up_to_high, low)
         value *= real_power(
             balls_in_range / low,
             Number(math.log(value_after / value_before) / math.log(high / low)),

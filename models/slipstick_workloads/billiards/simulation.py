@@ -59,11 +59,11 @@ class BilliardTable:
     the last pair the last ball and the right wall. Walls stand still.
     """
 
-    def __init__(self, start: InitialState) -> None:
-        half = start.diameter / 2
-        self._diameter = start.diameter
-        self._positions = [-half, *start.positions, start.length + half]
-        self._velocities = [0.0, *start.velocities, 0.0]
+    def __init__(self, initial_state: InitialState) -> None:
+        half = initial_state.diameter / 2
+        self._diameter = initial_state.diameter
+        self._positions = [-half, *initial_state.positions, initial_state.length + half]
+        self._velocities = [0.0, *initial_state.velocities, 0.0]
         self._state_times = [0.0] * len(self._positions)
 
     @property
@@ -94,18 +94,18 @@ class BilliardTable:
         """Move a pair to the time of its collision and exchange velocities; a wall reflects a
         ball.
         """
-        left = pair
-        right = pair + 1
-        for ball in (left, right):
+        left_ball = pair
+        right_ball = pair + 1
+        for ball in (left_ball, right_ball):
             self._positions[ball] = self._position(ball, time)
             self._state_times[ball] = time
-        if left == 0:
-            self._velocities[right] *= -1
-        elif right == len(self._positions) - 1:
-            self._velocities[left] *= -1
+        if left_ball == 0:
+            self._velocities[right_ball] *= -1
+        elif right_ball == len(self._positions) - 1:
+            self._velocities[left_ball] *= -1
         else:
-            new_velocities = self._velocities[right], self._velocities[left]
-            self._velocities[left], self._velocities[right] = new_velocities
+            new_velocities = self._velocities[right_ball], self._velocities[left_ball]
+            self._velocities[left_ball], self._velocities[right_ball] = new_velocities
 
     def _position(self, ball: int, time: float) -> float:
         return self._positions[ball] + self._velocities[ball] * (time - self._state_times[ball])
@@ -153,7 +153,7 @@ class CollisionQueue:
 
     A bin holds the collisions of one range of times, in order; bins that hold none do not exist. An
     addition searches from the first bin to its own, and there from the first collision to its
-    place; `searched` counts the bins and collisions passed.
+    place; `entries_passed` counts the bins and collisions passed.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class CollisionQueue:
         self._bins: dict[int, list[Collision]] = {}
         self._bin_numbers: list[int] = []
         self._collision_by_pair: dict[int, Collision] = {}
-        self.added = self.searched = self.removed = 0
+        self.additions = self.entries_passed = self.removals = 0
 
     def __len__(self) -> int:
         return len(self._collision_by_pair)
@@ -181,12 +181,12 @@ class CollisionQueue:
         if bin_number not in self._bins:
             self._bins[bin_number] = []
             self._bin_numbers.insert(bins_passed, bin_number)
-        items = self._bins[bin_number]
-        index = bisect_left(items, collision)
-        items.insert(index, collision)
+        collisions_in_bin = self._bins[bin_number]
+        index = bisect_left(collisions_in_bin, collision)
+        collisions_in_bin.insert(index, collision)
         self._collision_by_pair[collision.pair] = collision
-        self.searched += index if self.is_direct else bins_passed + index
-        self.added += 1
+        self.entries_passed += index if self.is_direct else bins_passed + index
+        self.additions += 1
 
     def remove(self, pair: int) -> None:
         """Delete the collision of a pair, if there is one."""
@@ -194,14 +194,14 @@ class CollisionQueue:
         if collision is None:
             return
         bin_number = int(collision.time / self.width)
-        items = self._bins[bin_number]
-        del items[bisect_left(items, collision)]
-        if not items:
+        collisions_in_bin = self._bins[bin_number]
+        del collisions_in_bin[bisect_left(collisions_in_bin, collision)]
+        if not collisions_in_bin:
             del (
                 self._bins[bin_number],
                 self._bin_numbers[bisect_left(self._bin_numbers, bin_number)],
             )
-        self.removed += 1
+        self.removals += 1
 
     def first(self) -> Collision | None:
         """Return the earliest collision without removing it."""
@@ -222,8 +222,10 @@ class BilliardSimulation:
     [0.5, 2.0, 2.0]
     """
 
-    def __init__(self, start: InitialState, width: float = 0.1, *, is_direct: bool = False) -> None:
-        self.table = BilliardTable(start)
+    def __init__(
+        self, initial_state: InitialState, width: float = 0.1, *, is_direct: bool = False
+    ) -> None:
+        self.table = BilliardTable(initial_state)
         self.queue = CollisionQueue(width, is_direct=is_direct)
         self.collisions_done = 0
         self.time = 0.0

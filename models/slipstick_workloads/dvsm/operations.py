@@ -130,7 +130,9 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
     """
     replies = inputs.get("replies")
     sizes = replies if isinstance(replies, tuple) else (value_of(inputs, "reply"),)
-    items = Number(float(len(sizes))) if isinstance(replies, tuple) else value_of(inputs, "parts")
+    replies_counted = (
+        Number(float(len(sizes))) if isinstance(replies, tuple) else value_of(inputs, "parts")
+    )
     part_activities = [
         _steps_by_stage(machine, inputs, size, f".{index}" if len(sizes) > 1 else "")
         for index, size in enumerate(sizes)
@@ -143,7 +145,7 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
         parallel(*remotes, name="remote"),
         serial(*receives, name="receives"),
     ]
-    return pipeline(stages, items, name="diffs") >> endpoint.spend(
+    return pipeline(stages, replies_counted, name="diffs") >> endpoint.spend(
         "compute", value_of(inputs, "compute"), "software"
     )
 

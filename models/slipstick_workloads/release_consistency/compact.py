@@ -44,12 +44,12 @@ def _merged_phases(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
     for phase in phases:
         collects = any(tally.collections for tally in phase.tallies)
         phases_by_kind.setdefault((phase.name, collects), []).append(phase)
-    for first, *other_phases in phases_by_kind.values():
-        yield first
+    for first_phase, *other_phases in phases_by_kind.values():
+        yield first_phase
         if other_phases:
             tallies = zip(*(phase.tallies for phase in other_phases), strict=True)
             yield CountedPhase(
-                first.name,
+                first_phase.name,
                 tuple(map(_sum_of_tallies, tallies)),
                 sum(phase.repeat for phase in other_phases),
             )
@@ -76,8 +76,8 @@ def _sum_of_messages(tables: Iterable[Mapping[str, Messages]]) -> dict[str, Mess
     }
 
 
-def _sum_of_pairs(pairs: Iterable[Messages]) -> Messages:
-    counts, sizes = zip(*pairs, strict=True)
+def _sum_of_pairs(counts_and_sizes: Iterable[Messages]) -> Messages:
+    counts, sizes = zip(*counts_and_sizes, strict=True)
     return sum(counts), sum(sizes)
 
 

@@ -33,27 +33,28 @@ class IntervalRecords:
     def close(self, processor: int, pages: tuple[int, ...]) -> int:
         """End the interval in which a processor began to write these pages. Return its number."""
         self.closed_counts[processor] += 1
-        number = self.closed_counts[processor]
-        self.known_intervals[processor][processor] = number
-        self._records[processor, number] = _IntervalRecord(
+        interval_number = self.closed_counts[processor]
+        self.known_intervals[processor][processor] = interval_number
+        self._records[processor, interval_number] = _IntervalRecord(
             tuple(self.known_intervals[processor]), pages
         )
-        return number
+        return interval_number
 
     def unknown_intervals(self, processor: int, vector: Sequence[int]) -> list[IntervalId]:
         """List the intervals up to a vector timestamp that a processor does not know."""
         known_counts = self.known_intervals[processor]
         return [
-            (writer, number)
+            (writer, interval_number)
             for writer, last_number in enumerate(vector)
             if last_number > known_counts[writer]
-            for number in range(known_counts[writer] + 1, last_number + 1)
+            for interval_number in range(known_counts[writer] + 1, last_number + 1)
         ]
 
     def learn(self, processor: int, vector: Sequence[int]) -> None:
         """Add knowledge from elsewhere to a processor's."""
         self.known_intervals[processor] = [
-            max(pair) for pair in zip(self.known_intervals[processor], vector, strict=True)
+            max(known_and_new)
+            for known_and_new in zip(self.known_intervals[processor], vector, strict=True)
         ]
 
     def pages_written(self, interval: IntervalId) -> tuple[int, ...]:
@@ -64,10 +65,10 @@ class IntervalRecords:
         """Count the write notices of intervals."""
         return sum(len(self._records[interval].pages_written) for interval in intervals)
 
-    def is_known_in(self, later: IntervalId, earlier: IntervalId) -> bool:
-        """Return whether `earlier` comes before `later`, or is the same interval."""
-        writer, number = earlier
-        return self._records[later].vector[writer] >= number
+    def is_known_in(self, later_interval: IntervalId, earlier_interval: IntervalId) -> bool:
+        """Return whether `earlier_interval` comes before `later_interval` or is the same."""
+        writer, interval_number = earlier_interval
+        return self._records[later_interval].vector[writer] >= interval_number
 
     def sort_by_precedence(self, intervals: Iterable[IntervalId]) -> list[IntervalId]:
         """Sort intervals by precedence.

@@ -46,11 +46,11 @@ class Recorder:
     def send(self, kind: str, source: int, target: int, size: int) -> None:
         """Count a message on both sides."""
         sent = self.tallies[source].sent
-        received = self.tallies[target].received
+        messages_received = self.tallies[target].received
         count, total_bytes = sent.get(kind, (0, 0))
         sent[kind] = count + 1, total_bytes + size
-        count, total_bytes = received.get(kind, (0, 0))
-        received[kind] = count + 1, total_bytes + size
+        count, total_bytes = messages_received.get(kind, (0, 0))
+        messages_received[kind] = count + 1, total_bytes + size
 
     def is_empty(self) -> bool:
         """Return whether nothing was counted since the last barrier."""
@@ -82,12 +82,12 @@ class SharedPages(ABC):
     def __init__(
         self,
         protocol: Protocol,
-        shape: tuple[int, int, int],
+        processors_pages_and_words: tuple[int, int, int],
         intervals: IntervalRecords,
         recorder: Recorder,
         payload: Payload,
     ) -> None:
-        processors, pages, word_count = shape
+        processors, pages, word_count = processors_pages_and_words
         self.protocol = protocol
         self.intervals = intervals
         self.recorder = recorder
@@ -143,22 +143,24 @@ class SharedPages(ABC):
         self.stored_bytes[writer] += len(pages) * self.protocol.sizes.notice
         return interval
 
-    def holders(self, pages: Sequence[int], excluded: int) -> list[int]:
+    def holders(self, pages: Sequence[int], excluded_processor: int) -> list[int]:
         """List the processors that hold a copy of any of these pages."""
         has_copy = (self.state[:, list(pages)] != ABSENT).any(axis=1)
-        return [holder for holder in np.flatnonzero(has_copy).tolist() if holder != excluded]
+        return [
+            holder for holder in np.flatnonzero(has_copy).tolist() if holder != excluded_processor
+        ]
 
     def collect(self) -> None:
         """Bring every copy of every page up to date; drop all diffs, twins and notices."""
         for processor in range(self.processors):
-            stale = np.flatnonzero(self.state[processor] == INVALID).tolist()
-            for page in stale:
+            invalid_pages = np.flatnonzero(self.state[processor] == INVALID).tolist()
+            for page in invalid_pages:
                 self._update(processor, page, collecting=True)
                 self.state[processor, page] = READABLE
             self.recorder.tallies[processor].collections += 1
         self._drop_diffs()
-        for pending in self.pending_intervals:
-            pending.clear()
+        for intervals_by_page in self.pending_intervals:
+            intervals_by_page.clear()
         self.intervals.forget()
         self.stored_bytes = [0] * self.processors
 
@@ -237,19 +239,21 @@ class ManyWriters(SharedPages):
     def __init__(
         self,
         protocol: Protocol,
-        shape: tuple[int, int, int],
+        processors_pages_and_words: tuple[int, int, int],
         intervals: IntervalRecords,
         recorder: Recorder,
         payload: Payload,
     ) -> None:
-        super().__init__(protocol, shape, intervals, recorder, payload)
+        super().__init__(protocol, processors_pages_and_words, intervals, recorder, payload)
         self.twins: list[dict[int, int]] = [{} for _ in range(self.processors)]
         """The words written since the twin of a page was made, by page."""
         self.interval_of_twin: list[dict[int, int]] = [{} for _ in range(self.processors)]
         """The number of the closed interval that names a page with a twin, by page."""
         self.diffs: list[dict[tuple[IntervalId, int], int]] = [{} for _ in range(self.processors)]
         """The size of each diff that a processor has made or received, by interval and page [B]."""
-        self.applied: list[dict[int, list[int]]] = [{} for _ in range(self.processors)]
+        self.applied_intervals_by_page: list[dict[int, list[int]]] = [
+            {} for _ in range(self.processors)
+        ]
         self.applied_at_collection = [0] * self.processors
 
     def memory(self, processor: int) -> int:
@@ -277,20 +281,20 @@ class ManyWriters(SharedPages):
             twins[int(pages[index])] |= words[index]
 
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
-        writer, number = interval
-        return self._applied_intervals(reader, page)[writer] >= number
+        writer, interval_number = interval
+        return self._applied_intervals(reader, page)[writer] >= interval_number
 
     def _applied_intervals(self, reader: int, page: int) -> list[int]:
         """Return for each writer the last interval whose diff a copy holds."""
-        return self.applied[reader].get(page, self.applied_at_collection)
+        return self.applied_intervals_by_page[reader].get(page, self.applied_at_collection)
 
     def _before_invalid(self, reader: int, page: int) -> None:
         if page in self.twins[reader]:
             self._make_diff(reader, page)
 
     def _record_notices(self, interval: IntervalId, pages: Sequence[int]) -> None:
-        writer, number = interval
-        self.interval_of_twin[writer].update(dict.fromkeys(pages, number))
+        writer, interval_number = interval
+        self.interval_of_twin[writer].update(dict.fromkeys(pages, interval_number))
         if self.protocol.grant == "before":
             self.state[writer, list(pages)] = READABLE
 
@@ -298,17 +302,17 @@ class ManyWriters(SharedPages):
         """Record which intervals the copy from the owner holds: those that the owner's copy holds,
         but not an interval to whose diff the owner may still add writes.
         """
-        applied = list(self._applied_intervals(owner, page))
+        last_applied = list(self._applied_intervals(owner, page))
         may_grow = self.state[owner, page] == WRITABLE
         open_interval = self.interval_of_twin[owner].get(page) if may_grow else None
-        applied[owner] = (
+        last_applied[owner] = (
             self.intervals.closed_counts[owner] if open_interval is None else open_interval - 1
         )
-        self.applied[reader][page] = applied
+        self.applied_intervals_by_page[reader][page] = last_applied
         missing_intervals = [
             interval
             for interval in self.pending_intervals[reader].pop(page, [])
-            if applied[interval[0]] < interval[1]
+            if last_applied[interval[0]] < interval[1]
         ]
         if missing_intervals:
             self.pending_intervals[reader][page] = missing_intervals
@@ -320,10 +324,10 @@ class ManyWriters(SharedPages):
             self._serve(server, reader, page, intervals) for server, intervals in requests.items()
         )
         self.payload.apply(reader, page, self.intervals.sort_by_precedence(missing_intervals))
-        applied = list(self._applied_intervals(reader, page))
-        for writer, number in missing_intervals:
-            applied[writer] = max(applied[writer], number)
-        self.applied[reader][page] = applied
+        last_applied = list(self._applied_intervals(reader, page))
+        for writer, interval_number in missing_intervals:
+            last_applied[writer] = max(last_applied[writer], interval_number)
+        self.applied_intervals_by_page[reader][page] = last_applied
         tally = self.recorder.tallies[reader]
         (tally.collected if collecting else tally.faults)[len(requests), reply_bytes] += 1
 
@@ -332,35 +336,37 @@ class ManyWriters(SharedPages):
         a later writer that passes them on.
         """
         requests: _Requests = {}
-        latest = self._latest_intervals(intervals) if self.protocol.ask == "latest" else []
+        latest_intervals = (
+            self._latest_intervals(intervals) if self.protocol.ask == "latest" else []
+        )
         for interval in intervals:
             writer, _ = interval
             later_writers = (
                 later_writer
-                for later_writer, number in latest
+                for later_writer, interval_number in latest_intervals
                 if later_writer != writer
-                and self._can_pass_on((later_writer, number), interval, page)
+                and self._can_pass_on((later_writer, interval_number), interval, page)
             )
             requests.setdefault(next(later_writers, writer), []).append(interval)
         return requests
 
     def _latest_intervals(self, intervals: Sequence[IntervalId]) -> list[IntervalId]:
         """Return the last interval of each writer, without those that precede another of these."""
-        last = list(dict(sorted(intervals)).items())
+        last_intervals = list(dict(sorted(intervals)).items())
         return [
             interval
-            for interval in last
+            for interval in last_intervals
             if not any(
                 self.intervals.is_known_in(later_interval, interval)
-                for later_interval in last
+                for later_interval in last_intervals
                 if later_interval != interval
             )
         ]
 
-    def _can_pass_on(self, later: IntervalId, interval: IntervalId, page: int) -> bool:
-        later_writer, _ = later
+    def _can_pass_on(self, later_interval: IntervalId, interval: IntervalId, page: int) -> bool:
+        later_writer, _ = later_interval
         return (
-            self.intervals.is_known_in(later, interval)
+            self.intervals.is_known_in(later_interval, interval)
             and (interval, page) in self.diffs[later_writer]
         )
 
@@ -402,7 +408,12 @@ class ManyWriters(SharedPages):
     def _drop_diffs(self) -> None:
         for processor, twins in enumerate(self.twins):
             self.state[processor, list(twins)] = READABLE
-        for tables in (self.twins, self.interval_of_twin, self.diffs, self.applied):
+        for tables in (
+            self.twins,
+            self.interval_of_twin,
+            self.diffs,
+            self.applied_intervals_by_page,
+        ):
             for table in tables:
                 table.clear()
         self.applied_at_collection = list(self.intervals.closed_counts)

@@ -83,9 +83,9 @@ class _Turns:
         self.recorder = Recorder(processors)
         intervals = IntervalRecords(processors)
         has_many_writers = protocol.writers == "multiple"
-        shape = processors, program.pages, program.word_count
+        processors_pages_and_words = processors, program.pages, program.word_count
         self.pages = (ManyWriters if has_many_writers else SingleWriter)(
-            protocol, shape, intervals, self.recorder, payload
+            protocol, processors_pages_and_words, intervals, self.recorder, payload
         )
         notices = Notices(protocol, processors, intervals, self.pages, self.recorder)
         self.locks = LockManagers(protocol, processors, notices, self.recorder)
@@ -94,23 +94,23 @@ class _Turns:
             program.body(processor) for processor in range(processors)
         ]
         self.end_times = [0.0] * processors
-        self.ready = [(0.0, processor, processor) for processor in range(processors)]
-        self.turns = processors
-        self.arrived: dict[int, str] = {}
+        self.turns_queue = [(0.0, processor, processor) for processor in range(processors)]
+        self.turns_scheduled = processors
+        self.barrier_by_processor: dict[int, str] = {}
         self.ended_count = 0
 
     def run_all(self) -> None:
         """Run the processors in turn until all have ended."""
-        while self.ready:
-            _, _, processor = heapq.heappop(self.ready)
+        while self.turns_queue:
+            _, _, processor = heapq.heappop(self.turns_queue)
             self._run_turn(processor)
-            if len(self.arrived) == self.program.processors:
+            if len(self.barrier_by_processor) == self.program.processors:
                 self._complete_barrier()
         if self.ended_count < self.program.processors:
             raise ModelError(f"program {self.program.name} stops: {self._waiting_text()}")
         if holders_by_lock := self.locks.holders_by_lock():
-            number, holder = next(iter(holders_by_lock.items()))
-            raise ModelError(f"processor {holder} ends without releasing lock {number}")
+            lock, holder = next(iter(holders_by_lock.items()))
+            raise ModelError(f"processor {holder} ends without releasing lock {lock}")
         if not self.recorder.is_empty():
             self.recorder.end_phase("end")
 
@@ -153,7 +153,7 @@ class _Turns:
                             max(self.end_times[next_holder], self.end_times[processor]) + message,
                         )
                 case Arrive(phase):
-                    self.arrived[processor] = phase
+                    self.barrier_by_processor[processor] = phase
                     return
                 case _:
                     raise ModelError(
@@ -174,38 +174,38 @@ class _Turns:
             pages[0] >= 0 and pages[-1] < self.program.pages and (pages[1:] > pages[:-1]).all()
         ):
             pages_in_words = ", ".join(str(page) for page in pages[:8].tolist())
-            last = self.program.pages - 1
+            last_page = self.program.pages - 1
             raise ModelError(
                 f"processor {processor} names pages {pages_in_words}; they must be ascending, each"
-                f" once, within 0 to {last}"
+                f" once, within 0 to {last_page}"
             )
 
     def _check_words(self, processor: int, pages: Pages, words: Sequence[int]) -> None:
-        count = self.program.word_count
-        if len(words) != len(pages) or (words and (min(words) < 0 or max(words) >> count)):
+        word_count = self.program.word_count
+        if len(words) != len(pages) or (words and (min(words) < 0 or max(words) >> word_count)):
             raise ModelError(
                 f"processor {processor} writes {len(pages)} pages; each needs its set of words 0 to"
-                f" {count - 1}"
+                f" {word_count - 1}"
             )
 
     def _schedule(self, processor: int, end_time: float) -> None:
         self.end_times[processor] = end_time
-        self.turns += 1
-        heapq.heappush(self.ready, (end_time, self.turns, processor))
+        self.turns_scheduled += 1
+        heapq.heappush(self.turns_queue, (end_time, self.turns_scheduled, processor))
 
     def _complete_barrier(self) -> None:
-        barrier_names = sorted(set(self.arrived.values()))
+        barrier_names = sorted(set(self.barrier_by_processor.values()))
         if len(barrier_names) > 1:
             raise ModelError(f"processors arrive at different barriers: {', '.join(barrier_names)}")
         self.barriers.complete()
         self.recorder.end_phase(barrier_names[0])
-        self.arrived.clear()
-        latest = max(self.end_times)
+        self.barrier_by_processor.clear()
+        latest_end_time = max(self.end_times)
         for processor in range(self.program.processors):
-            self._schedule(processor, latest)
+            self._schedule(processor, latest_end_time)
 
     def _waiting_text(self) -> str:
-        at_barrier = sorted(self.arrived)
+        at_barrier = sorted(self.barrier_by_processor)
         holders_by_lock = self.locks.holders_by_lock()
         held_locks = (
             ", ".join(

@@ -37,7 +37,7 @@ from slipstick.model.tasks import Loop
 from slipstick.program.program import Input, InputValues, Program, number, value_of, word
 
 NAME = "sequences/matching"
-WORD, REPEAT, DIFFERS = 8, 400, 0.05
+WORD, REPEAT, CHANGE_PROBABILITY = 8, 400, 0.05
 """Letters of a word, mean letters of a planted repeat, and how likely a letter of it is changed."""
 
 NEXT = 4
@@ -46,26 +46,26 @@ NEXT = 4
 QUEUE = "queue"
 
 
-def random_sequence(letters: int, repeated: float, seed: int) -> str:
-    """Return a random sequence of the letters A, C, G and T, parts of which are copied from
-    elsewhere in it, with changes.
+def random_sequence(letter_count: int, repeated_share: float, seed: int) -> str:
+    """Return a random sequence of the letters A, C, G and T. Parts of it are copies of other
+    parts, with changes.
 
     Parameters
     ----------
-    letters : how many [1]
-    repeated : part of them that copies others [1]
-    seed : of all
+    letter_count : length of the sequence [1]
+    repeated_share : share of its letters that are copies of others [1]
+    seed : of the random numbers
 
     >>> random_sequence(12, 0.0, seed=1)
     'ATTCCCGTAATC'
     """
     random = Random(seed)
-    sequence_letters = random.choices("ACGT", k=letters)
-    for _ in range(int(repeated * letters / REPEAT)):
-        length = min(letters // 4, 1 + int(random.expovariate(1 / REPEAT)))
-        source_start, target_start = (random.randrange(letters - length) for _ in range(2))
+    sequence_letters = random.choices("ACGT", k=letter_count)
+    for _ in range(int(repeated_share * letter_count / REPEAT)):
+        length = min(letter_count // 4, 1 + int(random.expovariate(1 / REPEAT)))
+        source_start, target_start = (random.randrange(letter_count - length) for _ in range(2))
         sequence_letters[target_start : target_start + length] = [
-            random.choice("ACGT") if random.random() < DIFFERS else letter
+            random.choice("ACGT") if random.random() < CHANGE_PROBABILITY else letter
             for letter in sequence_letters[source_start : source_start + length]
         ]
     return "".join(sequence_letters)
@@ -85,22 +85,27 @@ def word_links(text: str) -> Iterator[tuple[int, int]]:
 
 
 @lru_cache(maxsize=8)
-def comparisons_by_task(letters: int, repeated: float, seed: int) -> tuple[int, ...]:
+def comparisons_by_task(letter_count: int, repeated_share: float, seed: int) -> tuple[int, ...]:
     """Return for each core block of a sequence how many letters are compared to extend it.
 
     Parameters
     ----------
-    letters, repeated, seed : as for `random_sequence`
+    letter_count, repeated_share, seed : as for `random_sequence`
 
     >>> letters_by_task = comparisons_by_task(4000, 0.5, seed=1)
     >>> len(letters_by_task), max(letters_by_task)
     (111, 878)
     """
-    text = random_sequence(letters, repeated, seed)
-    block_starts = ((a, b) for a, b in word_links(text) if a == 0 or text[a - 1] != text[b - 1])
+    text = random_sequence(letter_count, repeated_share, seed)
+    block_starts = (
+        (earlier_position, later_position)
+        for earlier_position, later_position in word_links(text)
+        if earlier_position == 0 or text[earlier_position - 1] != text[later_position - 1]
+    )
     return tuple(
-        _letters_compared(text, a + WORD, b + WORD, 1) + _letters_compared(text, a - 1, b - 1, -1)
-        for a, b in block_starts
+        _letters_compared(text, earlier_position + WORD, later_position + WORD, 1)
+        + _letters_compared(text, earlier_position - 1, later_position - 1, -1)
+        for earlier_position, later_position in block_starts
     )
 
 
@@ -108,23 +113,23 @@ def _letters_compared(text: str, first_position: int, second_position: int, dire
     """Return how many letters are compared in one direction, up to a letter that differs and is
     not followed by `NEXT` equal letters.
     """
-    compared = 0
+    comparisons = 0
     while (
         first_position >= 0
         and second_position >= 0
         and max(first_position, second_position) < len(text)
     ):
-        compared += 1
+        comparisons += 1
         if text[first_position] != text[second_position]:
             letters_behind = [
                 text[position + direction : position + direction * (NEXT + 1) : direction]
                 for position in (first_position, second_position)
             ]
             if letters_behind[0] != letters_behind[1] or len(letters_behind[0]) < NEXT:
-                return compared
+                return comparisons
         first_position = first_position + direction
         second_position = second_position + direction
-    return compared
+    return comparisons
 
 
 def matching(machine: SharedMemory, inputs: InputValues) -> Model:

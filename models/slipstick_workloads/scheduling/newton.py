@@ -211,15 +211,20 @@ class _Schedule:
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
         """Yield for each iteration its repetitions, the activity of each processor, the barrier."""
-        name = word(self.inputs, "barrier")
-        _, barriers = arrival_and_barrier(self.machine, name, Number(float(self.block_count)))
-        costs = [
+        barrier_kind_name = word(self.inputs, "barrier")
+        _, barriers = arrival_and_barrier(
+            self.machine, barrier_kind_name, Number(float(self.block_count))
+        )
+        barrier_costs = [
             barrier_cost(kind, Number(float(self.block_count)))
             for barrier_name, kind in self.machine.barriers.items()
             if barrier_name in barriers
         ]
-        end = then(
-            *(delay(cost, name=name, component="barrier", technology="software") for cost in costs)
+        barrier = then(
+            *(
+                delay(cost, name=barrier_kind_name, component="barrier", technology="software")
+                for cost in barrier_costs
+            )
         )
         for accesses_of_processors in self.accesses_by_iteration:
             yield (
@@ -228,7 +233,7 @@ class _Schedule:
                     self._steps_of_processor(accesses_of_processor)
                     for accesses_of_processor in accesses_of_processors
                 ],
-                end,
+                barrier,
             )
 
     def _steps_of_processor(self, accesses: Sequence[WordAccesses]) -> Activity:
@@ -248,19 +253,19 @@ class _Schedule:
     def _take_block(self, processor: int) -> list[Activity]:
         if not self.is_dynamic:
             return []
-        scheduling = delay(
+        scheduling_time = delay(
             value_of(self.inputs, "inside"),
             name="scheduling",
             component="scheduling",
             technology="software",
         )
         take = self._access(WordAccesses(processor, 0, 1), "take")
-        return [hold("scheduler", scheduling >> take)]
+        return [hold("scheduler", scheduling_time >> take)]
 
     def _access(self, word_accesses: WordAccesses, name: str = "access") -> Activity:
         words = Number(float(word_accesses.words))
         recording_time = words * value_of(self.inputs, "recording")
-        recording = delay(
+        recording_step = delay(
             recording_time,
             name=f"record.{word_accesses.words}",
             component="monitor",
@@ -277,7 +282,7 @@ class _Schedule:
         else:
             ratios = [float(module == word_accesses.module) for module in range(self.modules)]
             access = repeat(words, self.port.access(name, ratios))
-        return access >> recording if self.is_recorded else access
+        return access >> recording_step if self.is_recorded else access
 
     def access_counts(self) -> dict[str, float]:
         """Return the number of accesses of each kind in the whole run, with those to the

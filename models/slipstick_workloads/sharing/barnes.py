@@ -127,18 +127,18 @@ def barnes(
     cells = layout.array(CELLS_A_BODY * bodies, CELL)
     movement = _Movement(_initial_bodies(bodies, scattered, seed), tolerance, processors)
 
-    def body(me: int) -> Iterator[Access]:
-        if me == 0:
+    def body(processor: int) -> Iterator[Access]:
+        if processor == 0:
             yield records.write_span(0, bodies)
         yield Arrive(START)
         for index in range(steps):
             step = movement.step(index)
-            if me == 0:
+            if processor == 0:
                 yield records.read_span(0, bodies)
                 yield cells.write_span(0, step.cells)
                 yield Compute(step.levels)
             yield Arrive("tree")
-            yield from _force_phase(records, cells, step.zones[me])
+            yield from _force_phase(records, cells, step.zones[processor])
             yield Arrive("forces")
 
     return SharedProgram(
@@ -224,14 +224,14 @@ class _Movement:
         return [tree.order[zone == zone_number] for zone_number in range(self.processors)]
 
     def _zone_work(self, tree: Octree, own_bodies: Items, acceleration: Vectors) -> _Zone:
-        visited = np.zeros(len(tree.mass), np.bool_)
+        is_visited = np.zeros(len(tree.mass), np.bool_)
         interactions = 0
         for force in tree.forces(own_bodies, self.tolerance):
             acceleration[force.bodies] = force.acceleration
             self.cost[force.bodies] = force.interactions
-            visited |= force.visited
+            is_visited |= force.is_visited
             interactions += int(force.interactions.sum())
-        bodies_read = np.flatnonzero(visited[tree.cells :])
+        bodies_read = np.flatnonzero(is_visited[tree.cells :])
         return _Zone(
-            np.sort(own_bodies), bodies_read, np.flatnonzero(visited[: tree.cells]), interactions
+            np.sort(own_bodies), bodies_read, np.flatnonzero(is_visited[: tree.cells]), interactions
         )

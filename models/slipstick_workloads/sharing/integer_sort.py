@@ -69,24 +69,26 @@ def integer_sort(
     layout = MemoryLayout(page)
     bucket_array = layout.array(buckets, INTEGER)
     buckets_by_processor = [
-        _buckets_with_keys(_key_count(keys, processors, me), buckets, seed, me)
-        for me in range(processors)
+        _buckets_with_keys(_key_count(keys, processors, processor), buckets, seed, processor)
+        for processor in range(processors)
     ]
     used_buckets = np.unique(np.concatenate(buckets_by_processor))
     additions: list[int] = []
 
-    def body(me: int) -> Iterator[Access]:
+    def body(processor: int) -> Iterator[Access]:
         counting_work = round(
-            _key_count(keys, processors, me) * _relative_time(processors, unequal, me)
+            _key_count(keys, processors, processor) * _relative_time(processors, unequal, processor)
         )
-        if me == 0:
+        if processor == 0:
             additions[:] = [0] * iterations
             yield bucket_array.write_span(0, buckets)
         yield Arrive(START)
         for iteration in range(iterations):
             yield Compute(counting_work)
             yield Acquire(0)
-            changed_buckets = buckets_by_processor[me] if additions[iteration] else used_buckets
+            changed_buckets = (
+                buckets_by_processor[processor] if additions[iteration] else used_buckets
+            )
             additions[iteration] += 1
             yield bucket_array.read(changed_buckets)
             yield Compute(len(changed_buckets))
@@ -102,16 +104,16 @@ def integer_sort(
     )
 
 
-def _key_count(keys: int, processors: int, me: int) -> int:
-    begin, end = share(keys, processors, me)
-    return end - begin
+def _key_count(keys: int, processors: int, processor: int) -> int:
+    first_key, end_key = share(keys, processors, processor)
+    return end_key - first_key
 
 
-def _relative_time(processors: int, unequal: float, me: int) -> float:
+def _relative_time(processors: int, unequal: float, processor: int) -> float:
     """Return the time of a processor for a key, of which the mean over processors is 1."""
-    return 1.0 + unequal * (me / max(processors - 1, 1) - 0.5)
+    return 1.0 + unequal * (processor / max(processors - 1, 1) - 0.5)
 
 
-def _buckets_with_keys(keys: int, buckets: int, seed: int, me: int) -> Items:
-    means = np.random.default_rng([seed, me]).random((keys, 4)).mean(axis=1)
+def _buckets_with_keys(keys: int, buckets: int, seed: int, processor: int) -> Items:
+    means = np.random.default_rng([seed, processor]).random((keys, 4)).mean(axis=1)
     return np.unique((means * buckets).astype(np.int64))

@@ -73,9 +73,9 @@ class SharedArray:
         last_words = first_words + self.item_words - 1
         return Read(np.unique(np.concatenate((first_words, last_words)) // self.word_count))
 
-    def read_span(self, begin: int, end: int) -> Read:
-        """Read the items from `begin` up to, but without, `end`."""
-        return Read(self._span_pages(*self._word_span(begin, end)))
+    def read_span(self, first_item: int, end_item: int) -> Read:
+        """Read the items from `first_item` up to, but without, `end_item`."""
+        return Read(self._span_pages(*self._word_span(first_item, end_item)))
 
     def write(self, items: Items, *fields: Field) -> Write:
         """Write fields of items, or whole items."""
@@ -88,9 +88,9 @@ class SharedArray:
         packed_bits = np.packbits(is_written, axis=1, bitorder="little")
         return Write(pages, [int.from_bytes(row.tobytes(), "little") for row in packed_bits])
 
-    def write_span(self, begin: int, end: int) -> Write:
-        """Write the items from `begin` up to, but without, `end`."""
-        first_word, end_word = self._word_span(begin, end)
+    def write_span(self, first_item: int, end_item: int) -> Write:
+        """Write the items from `first_item` up to, but without, `end_item`."""
+        first_word, end_word = self._word_span(first_item, end_item)
         pages = self._span_pages(first_word, end_word)
         word_masks = [(1 << self.word_count) - 1] * len(pages)
         if word_masks:
@@ -107,8 +107,11 @@ class SharedArray:
             ]
         )
 
-    def _word_span(self, begin: int, end: int) -> tuple[int, int]:
-        return self.first_word + begin * self.item_words, self.first_word + end * self.item_words
+    def _word_span(self, first_item: int, end_item: int) -> tuple[int, int]:
+        return (
+            self.first_word + first_item * self.item_words,
+            self.first_word + end_item * self.item_words,
+        )
 
     def _span_pages(self, first_word: int, end_word: int) -> Items:
         if first_word >= end_word:
@@ -116,13 +119,13 @@ class SharedArray:
         return np.arange(first_word // self.word_count, (end_word - 1) // self.word_count + 1)
 
 
-def share(count: int, processors: int, me: int) -> tuple[int, int]:
+def share(count: int, processors: int, processor: int) -> tuple[int, int]:
     """Return the first of a processor's items and the one after its last; sizes differ by one at
     most.
 
-    >>> [share(10, 4, me) for me in range(4)]
+    >>> [share(10, 4, processor) for processor in range(4)]
     [(0, 2), (2, 5), (5, 7), (7, 10)]
     """
     if count < processors:
         raise ModelError(f"{count} items cannot be divided among {processors} processors")
-    return me * count // processors, (me + 1) * count // processors
+    return processor * count // processors, (processor + 1) * count // processors

@@ -37,7 +37,7 @@ class Octree:
     size : side of each cell
     centre : of mass, of each node
     mass : of each node
-    first, children : the children of cell k are children[first[k]:first[k + 1]]
+    first_child, children : the children of cell k are children[first_child[k]:first_child[k + 1]]
     """
 
     cells: int
@@ -46,7 +46,7 @@ class Octree:
     size: Vectors
     centre: Vectors
     mass: Vectors
-    first: Numbers
+    first_child: Numbers
     children: Numbers
 
     @classmethod
@@ -58,56 +58,58 @@ class Octree:
         ModelError : two bodies are in one place
         """
         corner = places.min(axis=0)
-        side = float(np.ptp(places, axis=0).max()) * 1.001
-        keys = _morton_keys((places - corner) / side)
+        cube_side = float(np.ptp(places, axis=0).max()) * 1.001
+        keys = _morton_keys((places - corner) / cube_side)
         order = np.argsort(keys, kind="stable")
         if (np.diff(keys[order]) == 0).any():
             raise ModelError("two bodies are in one place, as far as an octree can tell")
         levels = list(_levels(keys[order], order))
-        return _assemble(places, side, order, levels)
+        return _assemble(places, cube_side, order, levels)
 
     def forces(self, bodies: Numbers, tolerance: float) -> Iterator[Forces]:
         """Yield the forces on bodies, `CHUNK` bodies at a time. A cell is opened unless side /
         distance is below the tolerance.
         """
-        for begin in range(0, len(bodies), CHUNK):
-            yield self._walk(bodies[begin : begin + CHUNK], tolerance)
+        for chunk_start in range(0, len(bodies), CHUNK):
+            yield self._walk(bodies[chunk_start : chunk_start + CHUNK], tolerance)
 
     def _walk(self, bodies: Numbers, tolerance: float) -> Forces:
-        count = len(bodies)
+        body_count = len(bodies)
         places = self.centre[self.cells + bodies]
-        acceleration = np.zeros((count, 3))
-        interactions = np.zeros(count, np.int64)
-        visited = np.zeros(len(self.mass), np.bool_)
-        walker = np.arange(count)
-        node = np.zeros(count, np.int64)
+        acceleration = np.zeros((body_count, 3))
+        interactions = np.zeros(body_count, np.int64)
+        is_visited = np.zeros(len(self.mass), np.bool_)
+        walker = np.arange(body_count)
+        node = np.zeros(body_count, np.int64)
         while len(node):
-            visited[node] = True
+            is_visited[node] = True
             distance_vectors = self.centre[node] - places[walker]
             squared_distance = np.einsum("ij,ij->i", distance_vectors, distance_vectors)
-            side = np.where(node < self.cells, self.size[np.minimum(node, self.cells - 1)], 0.0)
-            is_opened = side**2 >= tolerance**2 * squared_distance
+            cell_side = np.where(
+                node < self.cells, self.size[np.minimum(node, self.cells - 1)], 0.0
+            )
+            is_opened = cell_side**2 >= tolerance**2 * squared_distance
             is_opened &= node < self.cells
             is_used = ~is_opened & (node != self.cells + bodies[walker])
             pull = self.mass[node[is_used]] * (squared_distance[is_used] + SOFTENING**2) ** -1.5
             for axis in range(3):
                 acceleration[:, axis] += np.bincount(
-                    walker[is_used], pull * distance_vectors[is_used, axis], count
+                    walker[is_used], pull * distance_vectors[is_used, axis], body_count
                 )
-            interactions += np.bincount(walker[is_used], minlength=count)
+            interactions += np.bincount(walker[is_used], minlength=body_count)
             walker, node = self._children_of_opened(walker[is_opened], node[is_opened])
-        return Forces(bodies, acceleration, interactions, visited)
+        return Forces(bodies, acceleration, interactions, is_visited)
 
     def _children_of_opened(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
         """Return the children of opened cells, each with the walker that opened its parent."""
-        begin = self.first[node]
-        child_counts = self.first[node + 1] - self.first[node]
-        ends = np.cumsum(child_counts)
-        child_indices = np.arange(ends[-1] if len(ends) else 0) - np.repeat(
-            ends - child_counts, child_counts
+        first_children = self.first_child[node]
+        child_counts = self.first_child[node + 1] - self.first_child[node]
+        last_walks = np.cumsum(child_counts)
+        child_indices = np.arange(last_walks[-1] if len(last_walks) else 0) - np.repeat(
+            last_walks - child_counts, child_counts
         )
         return np.repeat(walker, child_counts), self.children[
-            np.repeat(begin, child_counts) + child_indices
+            np.repeat(first_children, child_counts) + child_indices
         ]
 
 
@@ -120,13 +122,13 @@ class Forces:
     bodies : whose forces were computed
     acceleration : of each
     interactions : with cells and bodies, of each
-    visited : whether any of them read a node
+    is_visited : whether any of them read a node
     """
 
     bodies: Numbers
     acceleration: Vectors
     interactions: Numbers
-    visited: NDArray[np.bool_]
+    is_visited: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +137,18 @@ class _Level:
     each.
     """
 
-    begin: Numbers
-    end: Numbers
-    second_body: Numbers
+    starts: Numbers
+    ends: Numbers
+    second_bodies: Numbers
 
 
 def _morton_keys(coordinates: Vectors) -> Numbers:
     """Return Morton keys: the interleaved bits of three coordinates in [0, 1)."""
     grid = (coordinates * (1 << LEVELS)).astype(np.int64)
     key = np.zeros(len(coordinates), np.int64)
-    for bit in range(LEVELS):
+    for bit_index in range(LEVELS):
         for axis in range(3):
-            key |= (grid[:, axis] >> bit & 1) << (3 * bit + axis)
+            key |= (grid[:, axis] >> bit_index & 1) << (3 * bit_index + axis)
     return key
 
 
@@ -154,42 +156,51 @@ def _levels(keys: Numbers, order: Numbers) -> Iterator[_Level]:
     """Yield the cells of each level, from the root down, until every body is alone."""
     for level in range(LEVELS):
         box = keys >> 3 * (LEVELS - level)
-        begin = np.flatnonzero(np.diff(box, prepend=-1))
-        end = np.append(begin[1:], len(keys))
-        has_several = end - begin > 1
+        starts = np.flatnonzero(np.diff(box, prepend=-1))
+        ends = np.append(starts[1:], len(keys))
+        has_several = ends - starts > 1
         if not has_several.any():
             return
         yield _Level(
-            begin[has_several], end[has_several], _second_bodies(order, begin, end)[has_several]
+            starts[has_several], ends[has_several], _second_bodies(order, starts, ends)[has_several]
         )
 
 
-def _second_bodies(order: Numbers, begin: Numbers, end: Numbers) -> Numbers:
+def _second_bodies(order: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
     """Return for each run the number of the second body that was inserted."""
-    smallest = np.minimum.reduceat(order, begin)
-    without_smallest = np.where(order == np.repeat(smallest, end - begin), len(order), order)
-    second: Numbers = np.minimum.reduceat(without_smallest, begin)
+    smallest = np.minimum.reduceat(order, starts)
+    without_smallest = np.where(order == np.repeat(smallest, ends - starts), len(order), order)
+    second: Numbers = np.minimum.reduceat(without_smallest, starts)
     return second
 
 
-def _assemble(places: Vectors, side: float, order: Numbers, levels: list[_Level]) -> Octree:
+def _assemble(places: Vectors, cube_side: float, order: Numbers, levels: list[_Level]) -> Octree:
     bodies = len(order)
-    depths = np.repeat(np.arange(len(levels)), [len(level.begin) for level in levels])
-    begin, end, second_bodies = (
+    depths = np.repeat(np.arange(len(levels)), [len(level.starts) for level in levels])
+    starts, ends, second_bodies = (
         np.concatenate([getattr(level, name) for level in levels])
-        for name in ("begin", "end", "second_body")
+        for name in ("starts", "ends", "second_bodies")
     )
     order_of_nodes = np.lexsort((depths, second_bodies))
     parents, deepest = _parents(bodies, order, levels, np.argsort(order_of_nodes))
     children = np.argsort(parents, kind="stable")[1:]
-    first = np.searchsorted(parents[children], np.arange(len(begin) + 1))
-    sums = np.concatenate((np.zeros((1, 3)), np.cumsum(places[order], axis=0)))
-    mean = ((sums[end] - sums[begin]) / (end - begin)[:, None])[order_of_nodes]
-    mass = np.concatenate(((end - begin)[order_of_nodes], np.ones(bodies))) / bodies
-    size = np.ldexp(side, -depths[order_of_nodes])
+    first_child = np.searchsorted(parents[children], np.arange(len(starts) + 1))
+    position_sums = np.concatenate((np.zeros((1, 3)), np.cumsum(places[order], axis=0)))
+    mean_positions = ((position_sums[ends] - position_sums[starts]) / (ends - starts)[:, None])[
+        order_of_nodes
+    ]
+    mass = np.concatenate(((ends - starts)[order_of_nodes], np.ones(bodies))) / bodies
+    size = np.ldexp(cube_side, -depths[order_of_nodes])
     depth = depths[order_of_nodes][deepest] + 1
     return Octree(
-        len(begin), order, depth, size, np.concatenate((mean, places)), mass, first, children
+        len(starts),
+        order,
+        depth,
+        size,
+        np.concatenate((mean_positions, places)),
+        mass,
+        first_child,
+        children,
     )
 
 
@@ -201,20 +212,20 @@ def _parents(
     parents = np.full(len(cell_numbers) + bodies, -1)
     offset = 0
     for level in levels:
-        children = cell_numbers[offset : offset + len(level.begin)]
-        parents[children] = innermost_cell[level.begin]
-        innermost_cell[_indices_of_runs(level.begin, level.end)] = np.repeat(
-            children, level.end - level.begin
+        children = cell_numbers[offset : offset + len(level.starts)]
+        parents[children] = innermost_cell[level.starts]
+        innermost_cell[_indices_of_runs(level.starts, level.ends)] = np.repeat(
+            children, level.ends - level.starts
         )
-        offset += len(level.begin)
+        offset += len(level.starts)
     parents[len(cell_numbers) + order] = innermost_cell
     return parents, parents[len(cell_numbers) :]
 
 
-def _indices_of_runs(begin: Numbers, end: Numbers) -> Numbers:
-    """List the indices of all runs one after the other; a run is from `begin` up to `end`."""
-    lengths = end - begin
+def _indices_of_runs(starts: Numbers, ends: Numbers) -> Numbers:
+    """List the indices of all runs one after the other; a run is from its start up to its end."""
+    lengths = ends - starts
     indices: Numbers = np.arange(int(lengths.sum())) + np.repeat(
-        begin + lengths - np.cumsum(lengths), lengths
+        starts + lengths - np.cumsum(lengths), lengths
     )
     return indices

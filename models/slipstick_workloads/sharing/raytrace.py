@@ -178,10 +178,10 @@ def pixels(width: int, height: int) -> Vectors:
     view_direction = _unit(-EYE)
     right = _unit(np.cross(view_direction, np.array([0.0, 0.0, 1.0])))
     up = np.cross(right, view_direction)
-    half = np.tan(np.radians(VIEW / 2))
-    across = (np.arange(width) + 0.5) / width * 2 - 1
-    down = 1 - (np.arange(height) + 0.5) / height * 2
-    rays = view_direction + half * (down[:, None, None] * up + across[None, :, None] * right)
+    half_view = np.tan(np.radians(VIEW / 2))
+    x = (np.arange(width) + 0.5) / width * 2 - 1
+    y = 1 - (np.arange(height) + 0.5) / height * 2
+    rays = view_direction + half_view * (y[:, None, None] * up + x[None, :, None] * right)
     return _unit(rays.reshape(-1, 3))
 
 
@@ -264,14 +264,14 @@ def raytrace(
     ]
     queues: list[deque[_Job]] = []
 
-    def body(me: int) -> Iterator[Access]:
-        if me == 0:
+    def body(processor: int) -> Iterator[Access]:
+        if processor == 0:
             queues[:] = [deque(processor_jobs) for processor_jobs in jobs]
             yield balls.write_span(0, len(scene.radii))
             yield records.write_span(0, processors + 1)
         yield Arrive(START)
         for offset in range(processors):
-            yield from _empty_queues(queues, (me + offset) % processors, records, frame)
+            yield from _empty_queues(queues, (processor + offset) % processors, records, frame)
         yield Arrive("render")
 
     return SharedProgram(
@@ -321,17 +321,17 @@ def _execute_job(job: _Job, records: SharedArray, frame: SharedArray) -> Iterato
 
 def _cut_image(image: int, processors: int, job_across: int, job_down: int) -> list[list[Items]]:
     """Return the jobs in the rectangle of each processor, a job as the numbers of its pixels."""
-    down = max(
+    processors_down = max(
         divisor for divisor in range(1, math.isqrt(processors) + 1) if processors % divisor == 0
     )
-    across = processors // down
-    if image < across or min(job_across, job_down) < 1:
+    processors_across = processors // processors_down
+    if image < processors_across or min(job_across, job_down) < 1:
         raise ModelError(
             f"an image of {image} x {image} pixels has too few pixels for jobs of {job_across} x"
-            f" {job_down} on {across}"
-            f" x {down} processors"
+            f" {job_down} on {processors_across}"
+            f" x {processors_down} processors"
         )
-    columns, rows = (_part_bounds(image, count) for count in (across, down))
+    columns, rows = (_part_bounds(image, count) for count in (processors_across, processors_down))
     return [
         [
             (
@@ -346,8 +346,8 @@ def _cut_image(image: int, processors: int, job_across: int, job_down: int) -> l
     ]
 
 
-def _part_bounds(count: int, parts: int) -> list[tuple[int, int]]:
-    return [share(count, parts, index) for index in range(parts)]
+def _part_bounds(count: int, part_count: int) -> list[tuple[int, int]]:
+    return [share(count, part_count, index) for index in range(part_count)]
 
 
 def _trace_jobs(
@@ -356,15 +356,15 @@ def _trace_jobs(
     """Return a processor's jobs with their costs and the balls that they test; all their rays are
     traced at once.
     """
-    ends = np.cumsum([len(job) for job in jobs])
-    job_of_ray = np.repeat(np.arange(len(jobs)), np.diff(ends, prepend=0))
+    end_rays = np.cumsum([len(job) for job in jobs])
+    job_of_ray = np.repeat(np.arange(len(jobs)), np.diff(end_rays, prepend=0))
     ray_tests = scene.trace(pixels(image, image)[np.concatenate(jobs)])
     job_ball_keys = np.unique(job_of_ray[ray_tests.ray] * balls.count + ray_tests.ball)
     balls_by_job = np.split(
         job_ball_keys % balls.count,
         np.searchsorted(job_ball_keys, np.arange(1, len(jobs)) * balls.count),
     )
-    tests = np.split(ray_tests.tests, ends[:-1])
+    tests = np.split(ray_tests.tests, end_rays[:-1])
     return [
         _Job(job, balls.read(balls_by_job[index]), _batches(tests[index], at_once))
         for index, job in enumerate(jobs)

@@ -76,23 +76,23 @@ def sphere(
     solution = layout.array((cells + 1) * points, POINT)
     coefficients = layout.array((cells + 1) * points, COEFFICIENTS)
 
-    def body(me: int) -> Iterator[Access]:
-        begin, end = share(cells, processors, me)
-        if me == 0:
+    def body(processor: int) -> Iterator[Access]:
+        first_row, end_row = share(cells, processors, processor)
+        if processor == 0:
             yield solution.write_span(0, (cells + 1) * points)
             yield coefficients.write_span(0, (cells + 1) * points)
         yield Arrive(START)
         for _ in range(steps):
             for _ in range(sweeps):
-                yield coefficients.read_span(begin * points, (end + 1) * points)
-                yield solution.read_span(begin * points, (end + 1) * points)
-                for row in range(begin, end + 1):
-                    yield Compute(points if row > begin else 0)
+                yield coefficients.read_span(first_row * points, (end_row + 1) * points)
+                yield solution.read_span(first_row * points, (end_row + 1) * points)
+                for row in range(first_row, end_row + 1):
+                    yield Compute(points if row > first_row else 0)
                     yield from _update_row(solution, row, points, row % locks)
                 yield Arrive("sweep")
             if filtered >= 90:
                 continue
-            for row in range(begin, end + (me == processors - 1)):
+            for row in range(first_row, end_row + (processor == processors - 1)):
                 if abs(90 - 90 * row / pitch) > filtered:
                     yield from _update_row(solution, row, points, row % locks)
                     yield Compute(points * ceil(log2(points)) // NEIGHBOURS)

@@ -81,26 +81,26 @@ def water(
     records = layout.array(molecules, RECORD)
     sums = layout.array(len(SUMS), DOUBLE)
     places = _places(molecules, steps, seed)
-    pairs = [_Pairs(places_of_step, cut_off) for places_of_step in places]
+    pairs_by_step = [_Pairs(places_of_step, cut_off) for places_of_step in places]
 
-    def body(me: int) -> Iterator[Access]:
-        begin, end = share(molecules, processors, me)
-        own_items = np.arange(begin, end)
-        if me == 0:
+    def body(processor: int) -> Iterator[Access]:
+        first_molecule, end_molecule = share(molecules, processors, processor)
+        own_items = np.arange(first_molecule, end_molecule)
+        if processor == 0:
             yield records.write_span(0, molecules)
             yield sums.write_span(0, len(SUMS))
         yield Arrive(START)
         for step in range(steps):
             yield from _move_own_molecules(records, own_items)
             yield Arrive("predict")
-            yield from _force_phase(records, own_items, pairs[step])
+            yield from _force_phase(records, own_items, pairs_by_step[step])
             yield from _add_to_sum("virial", sums, molecules)
             yield Arrive("forces")
             yield from _move_own_molecules(records, own_items)
             yield from _add_to_sum("kinetic", sums, molecules)
             yield Arrive("correct")
-            yield records.read(pairs[step].molecules_in_pairs(own_items))
-            yield Compute(pairs[step].pair_count(own_items))
+            yield records.read(pairs_by_step[step].molecules_in_pairs(own_items))
+            yield Compute(pairs_by_step[step].pair_count(own_items))
             yield from _add_to_sum("potential", sums, molecules)
             yield Arrive("potential")
 
@@ -180,8 +180,14 @@ class _Pairs:
 def _places(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:
     """Return the molecules' places in each step, in a cube of side 1."""
     generator = np.random.default_rng([seed])
-    side = round(molecules ** (1 / 3) + 0.4999)
-    lattice = np.stack(np.unravel_index(np.arange(molecules), (side, side, side)), axis=1) + 0.5
-    place = lattice + generator.uniform(-JITTER, JITTER, (molecules, 3))
-    drift = np.cumsum(generator.normal(0, DIFFUSION, (steps, molecules, 3)), axis=0)
-    return [((place + offset) / side) % 1.0 for offset in drift]
+    lattice_side = round(molecules ** (1 / 3) + 0.4999)
+    lattice = (
+        np.stack(
+            np.unravel_index(np.arange(molecules), (lattice_side, lattice_side, lattice_side)),
+            axis=1,
+        )
+        + 0.5
+    )
+    initial_places = lattice + generator.uniform(-JITTER, JITTER, (molecules, 3))
+    drifts = np.cumsum(generator.normal(0, DIFFUSION, (steps, molecules, 3)), axis=0)
+    return [((initial_places + offset) / lattice_side) % 1.0 for offset in drifts]

@@ -49,8 +49,8 @@ def efficiency(**inputs: Any) -> float:
 def units(balls: int, steps: int) -> float:
     """Count the units of computing of the sequential program."""
     counts = observe(balls, 20_000, seed=1)
-    added, removed = counts.queued + steps * counts.added, steps * counts.removed
-    searched = counts.searched_first + steps * counts.searched
+    added, removed = counts.queued_at_start + steps * counts.additions, steps * counts.removals
+    searched = counts.entries_passed_at_start + steps * counts.entries_passed
     return searched * 8.35 + added * 30.5 + removed * 30.5 + (balls + 1 + 3 * steps) * 9 + steps * 9
 
 
@@ -80,7 +80,7 @@ def test_idle_time_is_what_those_lose_who_may_not_execute() -> None:
     free = {"misses": 0, "check": 0, "lock": "none", "barrier": "none"}
     found, counts = answer(processors=32, **free), observe(1000, 20_000, seed=1)
     rounds = round(200 / counts.parallelism(32))
-    executing = counts.searched * 8.35 + (counts.added + counts.removed) * 30.5 + 4 * 9
+    executing = counts.entries_passed * 8.35 + (counts.additions + counts.removals) * 30.5 + 4 * 9
     idle = IDLE_TIME(processors=32, effective=200 * executing * US, time=rounds * executing * US)
     assert 32 * found.account["idle"] == pytest.approx(idle)
 
@@ -91,10 +91,10 @@ def test_what_one_collision_adds_on_many_processors() -> None:
     rounds = round(200 / counts.parallelism(2))
     found = answer(processors=2, barrier="none", lock="none").account
     assert found["check"] == pytest.approx(rounds * 7.5 * US)
-    assert found["memory"] == pytest.approx((100 + counts.queued / 2) * 7 / 2 * 7.5 * US)
+    assert found["memory"] == pytest.approx((100 + counts.queued_at_start / 2) * 7 / 2 * 7.5 * US)
     locks = answer(processors=2).account["lock"]
     assert locks == pytest.approx(
-        (100 * (counts.added + counts.removed) + counts.queued / 2) * 15 * US
+        (100 * (counts.additions + counts.removals) + counts.queued_at_start / 2) * 15 * US
     )
 
 
@@ -102,7 +102,11 @@ def test_accesses_to_the_own_cache_are_a_part_of_computing_and_each_ball_is_fetc
     """Of the balls, the sub-cache holds as many as fit; other accesses take 18 cycles more."""
     plain, booked = answer(), answer(touches=1)
     counts = observe(1000, 20_000, seed=1)
-    items = 7 * (counts.queued + 200) + counts.searched_first + 200 * counts.searched
+    items = (
+        7 * (counts.queued_at_start + 200)
+        + counts.entries_passed_at_start
+        + 200 * counts.entries_passed
+    )
     cold = 1000 * 960 / 128 * 7.5
     beyond = 1 - 256 * 1024 / (1000 * 960)
     assert booked.account["access"] == pytest.approx(items * 0.1 * US)
@@ -115,12 +119,12 @@ def test_accesses_to_the_own_cache_are_a_part_of_computing_and_each_ball_is_fetc
 def test_a_lock_that_a_processor_of_another_ring_had_last_takes_longer() -> None:
     """Of 79 others 48 are on other rings of 32; an access there takes 28.5 us for 7.5."""
     counts = observe(1000, 20_000, seed=1)
-    calls = (200 * (counts.added + counts.removed) + counts.queued) / 80
+    calls = (200 * (counts.additions + counts.removals) + counts.queued_at_start) / 80
     far = 1 - 31 / 79
     assert answer(processors=80).account["lock"] == pytest.approx(
         calls * 15 * (1 + far * (28.5 / 7.5 - 1)) * US
     )
-    near = (200 * (counts.added + counts.removed) + counts.queued) / 32
+    near = (200 * (counts.additions + counts.removals) + counts.queued_at_start) / 32
     assert answer(processors=32).account["lock"] == pytest.approx(near * 15 * US)
 
 
@@ -148,7 +152,7 @@ def test_a_search_that_finds_its_bin_from_the_time_does_not_lengthen_with_the_ba
     ]
     assert longer[1] > 2 * longer[0]
     passed = observe(1250, 4000, seed=1, width=0.008, is_direct=True)
-    assert passed.searched < observe(1250, 4000, seed=1, width=0.008).searched
+    assert passed.entries_passed < observe(1250, 4000, seed=1, width=0.008).entries_passed
     assert passed.parallelism(32) == observe(1250, 4000, seed=1).parallelism(32)
 
 
@@ -157,7 +161,7 @@ def test_one_lock_for_all_is_waited_for_by_half_of_those_that_execute() -> None:
     alone, one_lock = (answer(processors=2, locks=each).account["lock"] for each in (0, 1))
     rounds = round(200 / counts.parallelism(2))
     shares = ((2 - 1) / 2, (200 / rounds - 1) / 2)
-    calls = (counts.queued / 2, 100 * (counts.added + counts.removed))
+    calls = (counts.queued_at_start / 2, 100 * (counts.additions + counts.removals))
     waits = sum(share * each for share, each in zip(shares, calls, strict=True)) * 15 * US
     assert one_lock - alone == pytest.approx(waits)
 
@@ -167,16 +171,18 @@ def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
     fewer collisions.
     """
     few, many = (observe(balls, 4000, seed=1) for balls in (1600, 6400))
-    assert 1.2 < (many.searched / few.searched) < 4
-    found = [observe(1600, 4000, seed=1, width=width).searched for width in (0.01, 0.1, 1.0)]
+    assert 1.2 < (many.entries_passed / few.entries_passed) < 4
+    found = [observe(1600, 4000, seed=1, width=width).entries_passed for width in (0.01, 0.1, 1.0)]
     assert min(found) == found[1]
 
 
 @pytest.mark.turns(3)
 def test_the_best_bins_pass_least() -> None:
-    found = {balls: _counts_with_best_width(balls, 2000, 1, 0.1).searched for balls in (400, 6400)}
+    found = {
+        balls: _counts_with_best_width(balls, 2000, 1, 0.1).entries_passed for balls in (400, 6400)
+    }
     assert found == {
-        balls: min(observe(balls, 2000, seed=1, width=width).searched for width in WIDTHS)
+        balls: min(observe(balls, 2000, seed=1, width=width).entries_passed for width in WIDTHS)
         for balls in found
     }
     best, plain = (answer(balls=100, bins=bins).steps for bins in ("best", "width"))
@@ -189,7 +195,7 @@ def test_what_passes_items_that_others_wrote_fetches_them() -> None:
         {"misses": 0, "check": 0, "lock": "none", "barrier": "none"},
     )
     found = answer(processors=2, search_misses=0.5, **free).account["memory"]
-    passed = (counts.searched_first + 200 * counts.searched) / 2
+    passed = (counts.entries_passed_at_start + 200 * counts.entries_passed) / 2
     assert found == pytest.approx(passed * 0.5 / 2 * 7.5 * US)
 
 

@@ -98,7 +98,7 @@ def test_two_balls_exchange_their_velocities_when_they_touch() -> None:
 
 def test_what_never_meets_is_not_queued() -> None:
     run = BilliardSimulation(InitialState((2.0, 6.0), (-1.0, 1.0), length=10.0))
-    assert len(run.queue) == run.queue.added == 2
+    assert len(run.queue) == run.queue.additions == 2
     assert [run.step().pair for _ in range(2)] == [0, 2]
     assert len(run.queue) == 1
 

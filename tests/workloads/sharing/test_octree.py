@@ -48,7 +48,10 @@ class Inserted:
 
 
 def sets(tree: Octree) -> list[set[tuple[str, int]]]:
-    nodes = [tree.children[tree.first[k] : tree.first[k + 1]].tolist() for k in range(tree.cells)]
+    nodes = [
+        tree.children[tree.first_child[k] : tree.first_child[k + 1]].tolist()
+        for k in range(tree.cells)
+    ]
     return [
         {("cell", n) if n < tree.cells else ("body", n - tree.cells) for n in each}
         for each in nodes
