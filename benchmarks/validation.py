@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import json
 import tempfile
 import time
 from collections.abc import Mapping
@@ -34,11 +35,11 @@ import yaml
 from scipy.stats import binom
 
 from slipstick import run
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, SlipstickError
 from slipstick.late import Array
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Scalar, from_plain
-from slipstick_measure.fit.columns import read_columns
+from slipstick_measure.fit.columns import ColumnTable, read_columns
 from slipstick_measure.fit.comparison import compare
 from slipstick_measure.fit.estimation import estimation, interval_scores
 from slipstick_measure.fit.formula import Timings
@@ -101,6 +102,8 @@ def pool(groups: list[Group]) -> None:
         if halves:
             width = np.exp(2 * np.median(np.concatenate(halves)))
             print(f"  high / low {words} the range: {width:.2f} in the median")
+    if not scores:
+        return
     own, simple = np.concatenate(scores, axis=1).mean(axis=1)
     print(f"  interval score {own:.3f}, by the rms of left-out groups {simple:.3f}")
 
@@ -146,22 +149,83 @@ def _times_the_fitted(spec: Mapping[str, Any]) -> dict[str, float]:
     return {group: size / largest for group, size in reached.items()}
 
 
+PEERS = {
+    "vllm": [
+        {
+            "name": "AIConfigurator 0.12",
+            "error": error,
+            "of": f"median of 15 rows of 70B on {gpu}",
+            "source": "run by its own script on these rows",
+        }
+        for error, gpu in (("4.2%", "H100"), ("5.1%", "H200"))
+    ],
+    "trtllm": [
+        {
+            "name": "AIConfigurator 0.12",
+            "error": error,
+            "of": f"median of {rows}",
+            "source": "run by its own script on these rows",
+        }
+        for error, rows in (("33.9%", "12 rows of 70B on H200"), ("10%", "49 rows of Qwen3-32B"))
+    ],
+}
+"""Errors that others publish on rows of a framework."""
+BLIS = {
+    "name": "BLIS",
+    "error": "7.1%",
+    "of": "median of the time between tokens on 36 other runs of 6 models",
+    "source": "inference-sim",
+}
+SYSTEM_COLUMNS = ("model", "gpu", "framework")
+"""What the rows of a group of servers have in common."""
+
+
 def serving(table: Path, new: Path | None = None) -> list[Group]:
     """Run the study on the table, and print the errors of each group; rows of a new table are
     predicted by a fit to all of the other.
     """
-    text = (ROOT / "benchmarks" / "serving.yaml").read_text()
+    study = yaml.safe_load((ROOT / "benchmarks" / "serving.yaml").read_text())
+    every_row = study["validation"]["all"]
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "serving.csv"
         if new is None:
-            rows.symlink_to(table.resolve())
+            rows.write_text(table.read_text())
+            study["validation"] = _sets_by_framework(read_columns(table), every_row)
         else:
-            rows.write_text(_joined(table, new))
-            head, questions = text.split("validation:\n")
-            every = questions[questions.index("  all:\n") : questions.index("  to-tensorrt-llm:\n")]
-            text = f"{head}validation:\n{every}    fitted_to: {{origin: [known]}}\n"
+            rows.write_text(_joined(table, new, every_row))
+            study["validation"] = {"all": {**every_row, "fitted_to": {"origin": ["known"]}}}
+        # By way of JSON, for the dump of an object that stands twice is an anchor.
+        text = yaml.safe_dump(json.loads(json.dumps(study)), sort_keys=False)
         (Path(folder) / "serving.yaml").write_text(text)
         return left_out_sets(Path(folder) / "serving.yaml", "serving ")
+
+
+def _sets_by_framework(table: ColumnTable, every_row: dict[str, Any]) -> dict[str, Any]:
+    """Return the sets that a table allows: the groups of each framework and of all frameworks, each
+    predicted by the others, and those of each framework predicted by all other frameworks.
+    """
+    systems = {*zip(*(table.column(name) for name in SYSTEM_COLUMNS), strict=True)}
+    frameworks = list(dict.fromkeys(table.column("framework")))
+    sets: dict[str, Any] = {}
+    for framework in frameworks:
+        if sum(system[-1] == framework for system in systems) > 1:
+            rows = {"framework": [framework]}
+            sets[framework] = {
+                **every_row,
+                "rows": rows,
+                "peers": [BLIS, *PEERS.get(framework, [])],
+            }
+    if len(systems) > 1:
+        sets["all"] = every_row
+    for framework in frameworks if len(frameworks) > 1 else []:
+        others = [name for name in frameworks if name != framework]
+        sets[f"to-{framework}"] = {**every_row, "fitted_to": {"framework": others}}
+    if not sets:
+        raise SystemExit(
+            f"{table.file} has one group of servers, which no other predicts; name it by --new, so"
+            " that the rows of the table of --data predict it"
+        )
+    return sets
 
 
 def left_out_sets(path: Path, kind: str = "") -> list[Group]:
@@ -180,11 +244,15 @@ def left_out_sets(path: Path, kind: str = "") -> list[Group]:
         for peer, error, of, _ in validation_set.peers:
             print(f"  published: {peer} {error:.1%} ({of})")
         estimated_groups = validation_set.estimation
+        scores = ""
+        if estimated_groups.score is not None:
+            scores = (
+                f", interval score {estimated_groups.score:.3f}, by other groups' errors"
+                f" {estimated_groups.simple_score:.3f}"
+            )
         print(
             f"  median of groups {median(validation_set.errors):.1%},"
-            f" held {validation_set.coverage:.0%}, interval score"
-            f" {estimated_groups.score or np.nan:.3f}, by other groups' errors"
-            f" {estimated_groups.simple_score or np.nan:.3f}"
+            f" held {validation_set.coverage:.0%}{scores}"
         )
     return [
         group
@@ -193,16 +261,20 @@ def left_out_sets(path: Path, kind: str = "") -> list[Group]:
     ]
 
 
-def _joined(table: Path, new: Path) -> str:
-    """Return the rows of two tables of the same columns, with a column that says of which."""
+def _joined(table: Path, new: Path, every_row: dict[str, Any]) -> str:
+    """Return the rows of two tables, with a column that says of which; columns that the study does
+    not use may be missing.
+    """
     known, added = (read_columns(path) for path in (table, new))
-    if set(added.headings) != set(known.headings):
-        raise SystemExit(f"{new} has other columns than {table}: {', '.join(added.headings)}")
+    parts = ("paths", "names", "measured", "groups")
+    used = list(dict.fromkeys(heading for part in parts for heading in every_row[part]))
+    if missing := [heading for heading in used if heading not in added.headings]:
+        raise SystemExit(f"{new} has no column {', '.join(missing)}")
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([*known.headings, "origin"])
+    writer.writerow([*used, "origin"])
     for name, part in (("known", known), ("new", added)):
-        cells = zip(*(part.column(heading) for heading in known.headings), strict=True)
+        cells = zip(*(part.column(heading) for heading in used), strict=True)
         writer.writerows([*row, name] for row in cells)
     return text.getvalue()
 
@@ -210,15 +282,19 @@ def _joined(table: Path, new: Path) -> str:
 def database(table: Path) -> list[Group]:
     """Predict each curve by its siblings, and by laws alone."""
     read = read_columns(table)
-    names = ("curve", "series", "hardware_threads", "threads", "transactions_per_s")
-    cells = zip(*(read.column(name) for name in names), strict=True)
+    names, series = read.column("curve"), read.column("series")
     # A missing measurement is no row: the other points of its curve count.
-    rows = [row for row in cells if not is_missing(row[-1])]
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    threads, rates = ([float(cell) for cell in columns[name]] for name in names[3:])
-    curves = curves_of(columns["curve"], threads, rates)
-    alike = dict(zip(columns["curve"], columns["series"], strict=True))
-    hardware = dict(zip(columns["curve"], map(int, columns["hardware_threads"]), strict=True))
+    rows = [
+        row for row, cell in enumerate(read.column("transactions_per_s")) if not is_missing(cell)
+    ]
+    threads, rates, hardware_threads = (
+        read.positive_numbers(heading, rows)
+        for heading in ("threads", "transactions_per_s", "hardware_threads")
+    )
+    curve_names = [names[row] for row in rows]
+    curves = curves_of(curve_names, threads, rates)
+    alike = {names[row]: series[row] for row in rows}
+    hardware = dict(zip(curve_names, map(int, hardware_threads), strict=True))
     print(f"\n{len(curves)} curves of {len({*alike.values()})} series")
     groups: list[Group] = []
     for last in STARTS:
@@ -267,7 +343,7 @@ def _alone(
         return None
     low, high = interval_by_threads[at]
     value = at / float(np.sqrt(low * high))
-    return SiblingPrediction(name, at, last, value, at / high, at / low, 0, curve[at])
+    return SiblingPrediction(name, at, last, value, at / high, at / low, 0, 0.0, curve[at])
 
 
 def _print(title: str, predictions: list[SiblingPrediction], asked: int = 0) -> None:
@@ -355,4 +431,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SlipstickError as error:
+        raise SystemExit(f"error: {error}") from None

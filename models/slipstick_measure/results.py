@@ -207,6 +207,7 @@ class Estimation:
     score, simple_score : mean interval scores of the check, and of intervals by the errors of the
         other groups alone; None with fewer than three groups
     ignored : columns that nothing uses
+    ignored_numbers : those of them whose numbers differ between rows
     names, centre, covariance, spread : the posterior in logarithms: parameters and their offsets
     """
 
@@ -225,6 +226,7 @@ class Estimation:
     score: float | None
     simple_score: float | None
     ignored: tuple[str, ...]
+    ignored_numbers: tuple[str, ...]
     names: tuple[str, ...]
     centre: tuple[float, ...] = field(repr=False)
     covariance: tuple[tuple[float, ...], ...] = field(repr=False)

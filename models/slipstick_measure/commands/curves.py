@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import exp
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ import click
 from slipstick.cli.console import DONE, print_json, refuse
 
 if TYPE_CHECKING:
-    from slipstick.schema.text import Mark
     from slipstick_measure.fit.siblings import SiblingPrediction
 
 CURVE_OPTIONS = (
@@ -126,10 +125,7 @@ def _rows(
         [" ".join(table.column(heading)[row] for heading in headings) for row in rows]
         for headings in (curve_headings, sibling_headings)
     )
-    p, values = (
-        [_positive_number(table.column(heading)[row], table.mark(row), heading) for row in rows]
-        for heading in (p_heading, value_heading)
-    )
+    p, values = (table.positive_numbers(heading, rows) for heading in (p_heading, value_heading))
     return names, dict(zip(names, groups, strict=True)), p, values
 
 
@@ -139,17 +135,6 @@ def _heading_of_kind(headings: Sequence[str], kinds: Sequence[str], usual: str) 
 
     matching = [heading for heading in headings if TableColumn.of(0, heading, []).kind in kinds]
     return matching[0] if len(matching) == 1 and usual not in headings else usual
-
-
-def _positive_number(cell: str, mark: Mark, heading: str) -> float:
-    """Parse the number in a cell; raise if it is not a finite number above 0."""
-    try:
-        value = float(cell)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < inf:
-        raise mark.error(f"curves are of plain numbers above 0; got {cell!r}", heading)
-    return value
 
 
 def _text(
@@ -193,8 +178,22 @@ def _text(
             str(prediction.siblings),
         ]
         for prediction in predictions
+        if prediction.is_useful
     ]
     head = ["curve", "known up to", "at", "predicted", "between", "siblings"]
-    note = "Fewer than two siblings go on to there: nothing is predicted."
-    blocks = [lines or [note], TextTable(head, rows, range(1, 6)) if rows else ""]
+    refusals = [
+        f"no prediction of {prediction.curve} at {prediction.p:g}: the ends of its interval would"
+        f" differ {plain_decimal(prediction.high / prediction.low, 3)} times, as its rows up to"
+        f" {prediction.last_processors:g} differ from those of the nearest sibling by a factor of"
+        f" {plain_decimal(exp(prediction.departure), 3)}; check these rows, or measure there"
+        for prediction in predictions
+        if not prediction.is_useful
+    ]
+    if not predictions:
+        lines.append("Fewer than two siblings go on to there: nothing is predicted.")
+    elif not lines:
+        lines.append(
+            "Fewer than three curves go on to there, so nothing shows how far such predictions err."
+        )
+    blocks = [lines, TextTable(head, rows, range(1, 6)) if rows else "", refusals]
     return terminal_blocks(blocks, INDENT)

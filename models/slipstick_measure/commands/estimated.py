@@ -50,10 +50,15 @@ COLUMN_OPTIONS = (
 
 
 def wants_rows(
-    files: Sequence[Path], models: Sequence[str], free: str | None, options: Sequence[object]
+    files: Sequence[Path],
+    models: Sequence[str],
+    free: str | None,
+    columns: Sequence[str],
+    options: Sequence[object],
 ) -> bool:
     """Return whether a table has one row for each set of parameter values of a model: by the
-    options given, or by headings that are paths or parameters.
+    options given, by columns that are given to parameters, or by headings that are paths or
+    parameters.
     """
     if any(options) or "@" in (free or ""):
         return True
@@ -70,9 +75,10 @@ def wants_rows(
     except SpecError:
         return False
     row_columns = {"p", "n"}
+    given_names = [column.partition("=")[0].strip() for column in columns]
     return any(
         node_at(tree, name) is not None
-        for heading in headings
+        for heading in [*headings, *given_names]
         if heading not in row_columns
         for name in (heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}")
         if "." in name

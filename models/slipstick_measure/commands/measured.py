@@ -24,7 +24,7 @@ from slipstick.cli.console import (
     text_node,
     with_options,
 )
-from slipstick.errors import ModelError, Problem, UnitError
+from slipstick.errors import ModelError, Problem, UnitError, did_you_mean
 from slipstick_measure.commands.curves import CURVE_OPTIONS, continue_curves
 from slipstick_measure.commands.estimated import COLUMN_OPTIONS, estimate_rows, wants_rows
 
@@ -693,7 +693,7 @@ def fit(
         return continue_curves(files, *column_options, predicted_numbers, as_json)
     rows = (measured_columns, choices, groups, out)
     models = _split_at_commas(options["models"])
-    if wants_rows(files, models, options["free"], rows):
+    if wants_rows(files, models, options["free"], options["columns"], rows):
         arguments = (
             options["free"],
             options["columns"],
@@ -845,6 +845,12 @@ def _families_to_fit(
             refuse(
                 "--free",
                 "say which parameters of the model are free, such as --free parameters.work",
+            )
+        if model_names:
+            refuse(
+                "--free",
+                f"there is no law {model_names[0]!r}{did_you_mean(model_names[0], list(FAMILIES))};"
+                " of a model, say which parameters are free, such as --free parameters.work",
             )
         return list(names) or None
     if len(model_names) != 1:

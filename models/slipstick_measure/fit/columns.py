@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
@@ -23,7 +23,16 @@ from slipstick.method.methods import form_of
 from slipstick.method.names import first_quantity
 from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, build, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text import Mark, Node, canonical, file_text, node_at, read_value, shown_name
+from slipstick.schema.text import (
+    Mark,
+    Node,
+    Table,
+    canonical,
+    file_text,
+    node_at,
+    read_value,
+    shown_name,
+)
 from slipstick.units import parse_unit, to_base
 from slipstick.vocabulary import SIMULATION
 from slipstick_measure.formats import table_called
@@ -81,9 +90,33 @@ class ColumnTable:
     lines: tuple[int, ...]
 
     def column(self, heading: str) -> list[str]:
-        """Return the cells under a heading."""
+        """Return the cells under a heading; raise if there is no such column."""
+        if heading not in self.headings:
+            raise self.no_column(heading)
         index = self.headings.index(heading)
         return [row[index] for row in self.rows]
+
+    def no_column(self, heading: str) -> SpecError:
+        """Return the error on a column that the table does not have."""
+        hint = did_you_mean(heading, list(self.headings))
+        return Mark(self.file, 1, 1).error(f"there is no column {heading!r}{hint}")
+
+    def positive_numbers(self, heading: str, rows: Sequence[int]) -> list[float]:
+        """Return the plain numbers in some rows of a column; raise if one is not a finite number
+        above 0.
+        """
+        cells = self.column(heading)
+        numbers = []
+        for row in rows:
+            try:
+                number = float(cells[row])
+            except ValueError:
+                number = 0.0
+            if not 0 < number < inf:
+                message = f"a plain number above 0 is needed; got {cells[row]!r}"
+                raise self.mark(row).error(message, heading)
+            numbers.append(number)
+        return numbers
 
     def mark(self, row: int) -> Mark:
         """Return the place of a row."""
@@ -227,6 +260,15 @@ def parameter_name(heading: str) -> str:
     return re.sub(r"\W+", "_", heading.casefold())
 
 
+def parameters_first(paths: Iterable[str]) -> list[str]:
+    """Return the paths of a model's numbers, with its parameters before those of its machine.
+
+    >>> parameters_first(["machine.network.latency", "parameters.work"])
+    ['parameters.work', 'machine.network.latency']
+    """
+    return sorted(paths, key=lambda path: not path.startswith("parameters."))
+
+
 @dataclass(frozen=True)
 class _CompiledRows:
     """Rows that share a compiled model, with the values of its parameters."""
@@ -265,6 +307,13 @@ class Observed:
     def estimated(self) -> bool:
         """Whether the model is simulated."""
         return any(compiled_rows.form.estimated for compiled_rows in self._compiled_rows)
+
+    @property
+    def ignored_numbers(self) -> tuple[str, ...]:
+        """The columns that nothing uses, although their numbers differ between rows."""
+        return tuple(
+            heading for heading in self.ignored if _differing_numbers(self.table.column(heading))
+        )
 
     def labels(self, heading: str) -> list[str]:
         """Return the owner of each row: its cell in a column."""
@@ -318,6 +367,15 @@ class Observed:
         return logs, derivatives
 
 
+def _differing_numbers(cells: Sequence[str]) -> bool:
+    """Return whether all cells that are not missing are numbers, and two of them differ."""
+    different_cells = {cell for cell in cells if not is_missing(cell)}
+    try:
+        return len({float(cell) for cell in different_cells}) > 1
+    except ValueError:
+        return False
+
+
 def observe(
     table: ColumnTable,
     uses: Mapping[str, ColumnUse],
@@ -362,9 +420,12 @@ class _TableReader:
             raise Mark(table.file, 1, 1).error("no row is left to compare a model with")
         for heading in (*uses, *group_headings):
             if heading not in table.headings:
-                hint = did_you_mean(heading, list(table.headings))
-                raise Mark(table.file, 1, 1).error(f"there is no column {heading!r}{hint}")
-        self.uses = {heading: use for heading, use in uses.items() if use != ColumnUse()}
+                raise table.no_column(heading)
+        self.uses = {
+            heading: replace(use, path=self._full_path(use.path))
+            for heading, use in uses.items()
+            if use != ColumnUse()
+        }
         self.row_settings = self._written_settings()
         self.inputs, self.built = self._model_alone()
         for heading in table.headings:
@@ -375,6 +436,25 @@ class _TableReader:
         self.row_settings = self._written_settings()
         self.paths = list(dict.fromkeys(path for row in self.row_settings for path in row))
         self.numbers = self._numeric_columns()
+
+    def _full_path(self, path: str) -> str:
+        """Return the path of a parameter that is written by its name alone, and every other path as
+        it is; raise for a name that no parameter has.
+        """
+        if not path or "." in path or path in REFERENCES:
+            return path
+        try:
+            tree = resolve(self.settings, self.library).tree
+        except SpecError:
+            return path
+        if node_at(tree, path) is not None:
+            return path
+        parameters = node_at(tree, "parameters")
+        names = list(parameters.entries) if isinstance(parameters, Table) else []
+        if path in names:
+            return f"parameters.{path}"
+        problem = f"the model has no parameter {path!r}{did_you_mean(path, names)}"
+        raise Mark(self.table.file, 1, 1).error(problem)
 
     def _model_alone(self) -> tuple[Inputs, BuiltModel]:
         """Return the model without the rows' settings; if it is incomplete without them, that of
@@ -401,7 +481,7 @@ class _TableReader:
             if path in accepted:
                 return ColumnUse(path=path)
         if "." in heading and " " not in heading:
-            hint = did_you_mean(heading, list(self.built.parameters))
+            hint = did_you_mean(heading, parameters_first(self.built.parameters))
             raise Mark(self.table.file, 1, 1).error(
                 f"{self.built.name} has no number at {heading!r}{hint}; rename the column if it is"
                 " not meant to be one"

@@ -50,6 +50,10 @@ A_DOUBLING = 0.05
 """Standard deviation by which predictions get less sure each doubling of the size beyond what was
 fitted; assumed, as no set has enough large rows left out to learn it."""
 
+LEAST_FITTED_GROUPS = 3
+"""Groups of rows that are chosen to be fitted from which each is left out in turn, so that their
+errors widen the intervals of the groups that are predicted."""
+
 MOST_WIDENED = 3.0
 """Largest factor of the standard deviations; if the groups left out need more, the model lacks
 something."""
@@ -162,16 +166,20 @@ def estimation(task: EstimationTask) -> Estimation:
     """
     _check_combinations(task)
     fit = _whole_fit(task)
-    errors: list[GroupError] = []
-    has_own_fits = False
-    for name, rows, fitted_rows in _groups_to_predict(task):
-        has_own_fits = fitted_rows is not None
-        group_fit = fit if fitted_rows is None else _fit_rows(task, fitted_rows, fit)
-        errors.append(_error_of_group(task, name, rows, group_fit, fitted_rows))
-    factor = widening_factor(errors)
+    left_out = [
+        _error_of_group(task, name, rows, _fit_rows(task, others, fit), others)
+        for name, rows, others in _groups_to_leave_out(task)
+    ]
+    predicted = [
+        _error_of_group(task, name, rows, fit, None) for name, rows in _groups_to_predict(task)
+    ]
+    factor = widening_factor([*left_out, *predicted])
     fit = replace(fit, posterior=widened(fit.posterior, factor))
-    if has_own_fits:
-        errors = widened_by_others(errors)
+    if predicted:
+        factor_of_fitted = widening_factor(left_out)
+        errors = [_with_wider_intervals(group, factor_of_fitted) for group in predicted]
+    else:
+        errors = widened_by_others(left_out)
     return _as_estimation(task, fit, errors, factor)
 
 
@@ -196,19 +204,39 @@ def _whole_fit(task: EstimationTask) -> _Fit:
     return _Fit(posterior, {})
 
 
-def _groups_to_predict(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows | None]]:
-    """Yield each group to predict: its name, its rows, and the rows to fit to, or None where one
-    fit serves all groups.
+def _groups_to_leave_out(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows]]:
+    """Yield each group that is fitted: its name, its rows, and the fitted rows of all others; none
+    if nothing is fitted, or if rows to fit are chosen and have too few groups to learn from.
     """
+    if task.noise is not None:
+        return
+    labels = task.labels(task.groups)
+    fitted_rows = np.array(task.fitted_rows or range(task.count))
+    fitted_labels = [labels[row] for row in fitted_rows]
+    names = list(dict.fromkeys(fitted_labels))
+    if len(names) < (LEAST_FITTED_GROUPS if task.fitted_rows else 2):
+        return
+    measured_rows = np.flatnonzero(np.isfinite(task.observed.logs).any(axis=0))
+    for name in names:
+        is_of_group = np.array([label == name for label in fitted_labels])
+        rows = np.intersect1d(fitted_rows[is_of_group], measured_rows)
+        if len(rows):
+            yield name, rows, fitted_rows[~is_of_group]
+
+
+def _groups_to_predict(task: EstimationTask) -> Iterator[tuple[str, Rows]]:
+    """Yield the name and the rows of each group that the fit to the chosen rows predicts, or that
+    ranges alone predict if nothing is fitted.
+    """
+    if task.noise is None and not task.fitted_rows:
+        return
     labels = np.array(task.labels(task.groups))
-    names = list(dict.fromkeys(labels.tolist()))
     is_fitted = np.isin(np.arange(task.count), task.fitted_rows)
     is_measured = np.isfinite(task.observed.logs).any(axis=0)
-    is_single_fit = task.noise is not None or bool(task.fitted_rows)
-    for name in names if is_single_fit or len(names) > 1 else []:
+    for name in dict.fromkeys(labels.tolist()):
         rows = np.flatnonzero((labels == name) & ~is_fitted & is_measured)
         if len(rows):
-            yield name, rows, None if is_single_fit else np.flatnonzero(labels != name)
+            yield name, rows
 
 
 def _check_combinations(task: EstimationTask) -> None:
@@ -553,6 +581,7 @@ def _as_estimation(
         score=score,
         simple_score=simple_score,
         ignored=observed.ignored,
+        ignored_numbers=observed.ignored_numbers,
         names=tuple(
             [parameter.path for parameter in task.free]
             + [

@@ -26,6 +26,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, Node, Scalar, canonical, from_plain
 from slipstick.units import to_base
 from slipstick.vocabulary import SIMULATION
+from slipstick_measure.fit.columns import parameters_first
 from slipstick_measure.fit.formula import Family, FitParameter, Lost, TimeFormula, Timings
 
 HORIZON = 16.0
@@ -412,8 +413,10 @@ def _parse_parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitPa
 def _checked_path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
     """Return the full path of a number of the model; raise if the model has no such number."""
     path = canonical(inputs.tree, str(scalar.value))
+    if path not in built.parameters and f"parameters.{path}" in built.parameters:
+        path = f"parameters.{path}"
     if path not in built.parameters:
-        hint = did_you_mean(path, list(built.parameters))
+        hint = did_you_mean(path, parameters_first(built.parameters))
         raise _error_at_free(scalar, f"{built.name} has no number at {path!r}{hint}")
     return path
 

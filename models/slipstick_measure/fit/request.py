@@ -13,7 +13,14 @@ from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library
 from slipstick.schema.text import Scalar
 from slipstick.units import show, to_base
-from slipstick_measure.fit.columns import ColumnTable, ColumnUse, Observed, observe, read_columns
+from slipstick_measure.fit.columns import (
+    ColumnTable,
+    ColumnUse,
+    Observed,
+    observe,
+    parameters_first,
+    read_columns,
+)
 from slipstick_measure.fit.estimation import EstimationTask, FreeParameter, UnknownChoice
 
 GROUP = "group"
@@ -177,7 +184,7 @@ def _checked_default(entry: _ParsedEntry, observed: Observed) -> Given:
     """Return the model's own value of a parameter to estimate; raise if it cannot be free."""
     entries = observed.built.entries
     if entry.path not in entries:
-        hint = did_you_mean(entry.path, list(observed.built.parameters))
+        hint = did_you_mean(entry.path, parameters_first(observed.built.parameters))
         raise entry.error(f"no number of {observed.built.name} is called {entry.path!r}{hint}")
     if entry.path in observed.numbers:
         raise entry.error(f"{entry.path} comes from the rows, so it cannot be free")

@@ -3,7 +3,8 @@
 A curve that was measured up to some number of processors is continued by the ratios that its
 siblings show beyond it. Siblings of a similar shape up to there weigh more. No form is assumed;
 the interval is by how far siblings differ, which two pseudo-observations of a floor keep from
-being taken for none where few agree by chance.
+being taken for none where few agree by chance, and by how far the curve itself has departed from
+the nearest sibling, which it may do again: a wrong last row makes the interval useless, not narrow.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ SIMILAR = 0.1
 
 LEAST_SPREAD = 0.05
 """Standard deviation of ratios, in logarithms, that is assumed beside what siblings show."""
+
+WIDEST = 4.0
+"""High over low above which a prediction is of no use."""
 
 SHAPE_POINTS = 2
 """Points of a curve before its last one whose differences from it are compared."""
@@ -34,6 +38,7 @@ class SiblingPrediction:
     last_processors : the largest number of processors of the curve that is taken as known
     value, low, high : the prediction with its interval of 90 %
     siblings : number of curves that it is computed from
+    departure : root-mean-square difference of its shape from that of the nearest sibling [log]
     measured : the measured value at p processors; None if there is none
     """
 
@@ -44,7 +49,13 @@ class SiblingPrediction:
     low: float
     high: float
     siblings: int
+    departure: float
     measured: float | None = None
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether the interval is narrow enough to be of use."""
+        return self.high <= WIDEST * self.low
 
 
 Curves = Mapping[str, Mapping[float, float]]
@@ -90,7 +101,8 @@ def predict(
     )
     weights = np.exp(-((shape_differences / SIMILAR) ** 2) / 2) + 1e-9
     weights /= weights.sum()
-    mean_ratio, half_width = _mean_with_half_width(ratios, weights)
+    departure = float(shape_differences.min())
+    mean_ratio, half_width = _mean_with_half_width(ratios, weights, departure)
     value = float(own_curve[last_processors] * np.exp(mean_ratio))
     return SiblingPrediction(
         curve_name,
@@ -100,6 +112,7 @@ def predict(
         float(value * np.exp(-half_width)),
         float(value * np.exp(half_width)),
         len(siblings),
+        departure,
         own_curve.get(p),
     )
 
@@ -118,15 +131,17 @@ def _shape_difference(
     return float(np.sqrt(np.mean(np.square(shape_differences)))) if shape_differences else 0.0
 
 
-def _mean_with_half_width(ratios: Array, weights: Array) -> tuple[float, float]:
-    """Return the weighted mean of ratios, and half the width of the prediction interval of 90 %."""
+def _mean_with_half_width(ratios: Array, weights: Array, departure: float) -> tuple[float, float]:
+    """Return the weighted mean of ratios, and half the width of the prediction interval of 90 % for
+    a curve whose shape departs from that of the nearest sibling.
+    """
     from scipy.stats import t
 
     effective_count = 1 / float((weights**2).sum())
     mean = float(weights @ ratios)
     squares = float(weights @ (ratios - mean) ** 2) * effective_count
     variance = (squares + 2 * LEAST_SPREAD**2) / (effective_count + 2) * (1 + 1 / effective_count)
-    return mean, float(t.ppf(0.95, effective_count + 1) * np.sqrt(variance))
+    return mean, float(t.ppf(0.95, effective_count + 1) * np.sqrt(variance + departure**2))
 
 
 def predict_held_out(

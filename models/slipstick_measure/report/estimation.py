@@ -62,6 +62,11 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         f"{estimation.model} was held against {with_noun(estimation.rows, 'row')} of {values}; the"
         f" median error on them is {percent(estimation.fitted_error, 2)}."
     )
+    if estimation.ignored_numbers:
+        first += (
+            f" The numbers of {', '.join(estimation.ignored_numbers)} differ between rows and are"
+            " not used."
+        )
     if not estimation.groups:
         error_alone = (
             "Nothing was left out, so this says nothing of the error elsewhere: name the columns"
@@ -112,7 +117,7 @@ def _widening_sentence(estimation: Estimation) -> str:
         )
     range_in_words = least if least == most else f"{least} to {most}"
     return (
-        "The errors of the other groups have widened the intervals of each group"
+        "The errors of other groups, left out in turn, have widened the intervals of each group"
         f" {range_in_words} times in logarithms; those of later answers are widened"
         f" {estimation.widened:.2f} times."
     )

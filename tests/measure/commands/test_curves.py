@@ -49,6 +49,20 @@ def test_intervals_of_siblings_hold_nine_of_ten() -> None:
     assert np.mean(held) > 0.9
 
 
+def test_a_wrong_last_row_is_no_confident_prediction() -> None:
+    """A row that is ten times too large would make the continuation as much too large."""
+    curves = machine(33)
+    alike = dict.fromkeys(curves, "one")
+    right = predict(curves, alike, "c0", 32.0, 16.0)
+    curves["c0"][16.0] *= 10
+    wrong = predict(curves, alike, "c0", 32.0, 16.0)
+    assert right
+    assert wrong
+    assert right.is_useful
+    assert not wrong.is_useful
+    assert np.exp(wrong.departure) == pytest.approx(10, rel=0.3)
+
+
 def test_curves_of_other_machines_are_no_siblings() -> None:
     curves = machine(32)
     alike = {name: "one" if name in ("c0", "c1") else "other" for name in curves}
@@ -132,4 +146,17 @@ def test_a_cell_that_is_no_number(folder: Path, capsys: pytest.CaptureFixture[st
     text = (folder / "curves.csv").read_text().replace("c0,red,1,", "c0,red,one,")
     (folder / "curves.csv").write_text(text)
     assert main(["fit", "curves.csv", *OPTIONS]) == 2
-    assert "curves are of plain numbers above 0; got 'one'" in capsys.readouterr().err
+    assert "a plain number above 0 is needed; got 'one'" in capsys.readouterr().err
+
+
+def test_a_useless_prediction_is_refused_with_its_reason(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (folder / "curves.csv").read_text().splitlines()
+    wrong = [f"{line}0" if line.startswith("c0,red,16,") else line for line in lines]
+    wrong = [line.replace("c0,red,16,", "c0,red,16,1") for line in wrong]
+    (folder / "curves.csv").write_text("\n".join(wrong))
+    assert main(["fit", "curves.csv", *OPTIONS]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "no prediction of c0 at 32: the ends of its interval would differ " in told
+    assert "its rows up to 16 differ from those of the nearest sibling by a factor of " in told

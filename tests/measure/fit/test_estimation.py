@@ -145,7 +145,9 @@ def test_groups_without_an_owner_are_widened_and_named(tmp_path: Path) -> None:
     estimated = found(tmp_path, table(shares, 0.002, 14), free, groups=["machine_name"])
     assert estimated.widened > 1
     text = " ".join(estimation_text(estimated).split())
-    assert "The errors of the other groups have widened the intervals of each group" in text
+    assert (
+        "The errors of other groups, left out in turn, have widened the intervals of each" in text
+    )
     assert f"those of later answers are widened {estimated.widened:.2f} times." in text
     assert "parameters.share" in text
 
@@ -436,3 +438,52 @@ def test_names_of_columns_tell_units_and_empty_cells_are_no_rows(tmp_path: Path)
     estimate_found = found(tmp_path, rows, ["parameters.share=0.5..1"], uses=uses)
     assert estimate_found.rows == 3
     assert "held against 3 rows of time" in estimation_text(estimate_found)
+
+
+def test_columns_are_given_to_parameters_by_their_names(tmp_path: Path) -> None:
+    rows = "Bytes,Rate,time [us]\n1e6,100,40\n1e8,100,2500\n1e9,200,12600\n"
+    uses = {
+        "Bytes": ColumnUse(path="size", unit="B"),
+        "Rate": ColumnUse(path="parameters.rate", unit="GB/s"),
+    }
+    estimated = found(tmp_path, rows, ["share=0.5..1"], uses=uses)
+    assert estimated.parameters[0].value == pytest.approx(0.8, rel=0.05)
+    assert estimated.ignored_numbers == ()
+    with pytest.raises(SpecError, match="the model has no parameter 'sise'; did you mean 'size'"):
+        found(tmp_path, rows, ["share=0.5..1"], uses={"Bytes": ColumnUse(path="sise")})
+
+
+def test_numbers_that_differ_and_are_not_used_are_named_first(tmp_path: Path) -> None:
+    rows = "size [B],clients,note,time [us]\n1e6,1,a,40\n1e8,2,b,2500\n1e9,3,c,25100\n"
+    estimated = found(tmp_path, rows, ["share=0.5..1"])
+    assert estimated.ignored_numbers == ("clients",)
+    first = " ".join(estimation_text(estimated).split("Nothing")[0].split())
+    assert "The numbers of clients differ between rows and are not used." in first
+
+
+def test_groups_without_a_measured_value_are_not_predicted(tmp_path: Path) -> None:
+    rows = table({"a": 0.6, "b": 0.7, "c": 0.8}, 0.01, 20) + "\nd,1e9 B,n/a"
+    free = ["share=0.5..1@machine_name", "start=1 us..100 us"]
+    estimated = found(tmp_path, rows, free)
+    assert [group.name for group in estimated.groups] == ["a", "b", "c"]
+
+
+def test_chosen_rows_to_fit_widen_by_their_own_groups(tmp_path: Path) -> None:
+    """Four groups of one share each, which one value for all does not meet: the fifth group is
+    predicted as widely as these four need when each is left out.
+    """
+    shares = {"a": 0.55, "b": 0.72, "c": 0.85, "d": 0.66, "e": 0.95}
+    (tmp_path / "mine.yaml").write_text(ROOFLINE)
+    (tmp_path / "rows.csv").write_text(table(shares, 0.002, 21))
+    free = [word("parameters.share=0.3..1.2"), word("parameters.start=1 us..100 us")]
+    request = EstimationRequest(
+        tmp_path / "rows.csv",
+        settings(tmp_path / "mine.yaml"),
+        free,
+        groups=["machine_name"],
+        fitted_to={"machine_name": ["a", "b", "c", "d"]},
+    )
+    (group,) = estimation(prepare_estimation(request, Library())).groups
+    assert group.name == "e"
+    assert group.widened > 1
+    assert group.coverage == 1
