@@ -1241,7 +1241,7 @@ class _States:
             else ((), remaining_positions)
         )
         return (
-            names,
+            (name, *names),  # a visit that ends in the queue counts like one that is served
             units,
             [
                 (probability, [position_after, *remaining_positions])

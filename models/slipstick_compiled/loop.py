@@ -552,8 +552,7 @@ def abandon(tables: State, token: int, now: float) -> None:
     """
     token_record = tables.token[token]
     resource = tables.resource[token_record.station]
-    accumulate(tables, resource, now)
-    resource.present -= 1
+    count_departure(tables, resource, now)
     take_out(tables, resource.queue, token)
     # Those behind it may take fewer permits.
     if token_record.station >= tables.run[0].first_lock:

@@ -270,3 +270,22 @@ def test_a_queue_at_a_station_with_rates_is_abandoned_as_by_birth_and_death(
             assert chain_answer["wait[cpu]"] == pytest.approx(
                 simulated["wait[cpu]"], rel=0.05, abs=0.01
             )
+
+
+@pytest.mark.parametrize("limits", ["wait", "visit"])
+@pytest.mark.parametrize("method", ["markov-chain", "simulation"])
+def test_a_visit_that_ends_in_the_queue_has_a_wait_in_activities_too(
+    method: str, limits: str
+) -> None:
+    """The wait of all visits was divided by the visits that were served: 0.8 s for 0.31 s."""
+    visit = attempt(service("desk", 1.0, scv=1.0), patience=0.5, limits=limits)
+    model = closed_model(delay(1.0, name="think", scv=1.0) >> visit, 4)
+    answer = solve(model, method=method, simulation=Simulation(seed=4, events=60_000))
+    rel = 1e-9 if method == "markov-chain" else 0.03
+    # One visit a cycle, so that the wait of a visit is that of a cycle.
+    assert answer["wait[desk]"] == pytest.approx(answer["account[wait:desk]"], rel=rel)
+    if limits == "wait":
+        desk = station(service={"calls": 1.0}, patience={"calls": 0.5})
+        same = network({"calls": closed_class(4, think_time=1.0)}, {"desk": desk})
+        truth = solve(same, method="markov-chain")["waiting_time[calls,desk]"]
+        assert answer["wait[desk]"] == pytest.approx(truth, rel=rel)

@@ -31,7 +31,7 @@ class QueueStatistics:
     Attributes
     ----------
     present_time, busy_time : integrals over time of customers present and servers busy [s]
-    ended_visits : visits that ended
+    ended_visits : visits that ended, with those that were abandoned in the queue
     counted_until : time up to which the integrals reach [s]
     """
 
@@ -86,6 +86,7 @@ class PatientQueue(QueueStatistics):
             return False
         self.accumulate(now)
         self.present -= 1
+        self.ended_visits += 1
         self.leave_queue(token, now)
         token.label = token.wait_label
         token.pc = token.exit_instruction
