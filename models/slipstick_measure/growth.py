@@ -85,8 +85,10 @@ def growth_of(
     timed_indices = [index for index in times if times[index].value > 0]
     exponent = _exponent([points[index] for index in timed_indices])
     if timed_indices and times[timed_indices[0]].run.metric in ("throughput", "speedup"):
-        # Work in a time is what it is, whether the work grew or not.
-        return Growth(together=exponent is not None or bool(runs.weak))
+        # Work in a time is what it is, whether the work grew or not. Rates of small and of large
+        # messages are of different work.
+        is_weak = bool(runs.weak) and not runs.sizes_of_each
+        return Growth(together=exponent is not None or is_weak)
     if runs.weak is not None:
         return Growth(runs.weak, exponent or 1.0, sizes_of_each=runs.sizes_of_each)
     is_cycle = any(times[index].run.metric == "cycle" for index in timed_indices)

@@ -386,3 +386,20 @@ def test_a_command_tells_all_processors_not_those_of_a_node(
     path = tmp_path / "runs.json"
     path.write_text(text)
     assert read(path).records[0].p == p
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "# OSU MPI Latency Test v7.5\n# Size          Latency (us)\n8    1.50\n",
+        (
+            "#  Rank  0 Pid 1 on a device 0\n#  Rank  1 Pid 2 on a device 1\n"
+            "#  size  count  type  redop  root  time  algbw  busbw  #wrong\n"
+            "      8      2 float    sum    -1   1.5   0.01   0.01       0\n"
+        ),
+    ],
+)
+def test_a_table_is_recognized_below_thousands_of_messages(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "job.log"
+    path.write_text("worker-0:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n" * 5000 + table)
+    assert read(path).records[0].value == 1.5e-6

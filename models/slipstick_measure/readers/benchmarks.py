@@ -22,6 +22,7 @@ from typing import Any
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.names import LOADS, PROCESSORS, SIZES, plain_words
 from slipstick_measure.readers.reading import (
+    MOST_LINES_ABOVE,
     Coordinates,
     FileFormat,
     JsonNumber,
@@ -146,7 +147,7 @@ _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0}
 def _is_hyperfine_text(reading: Reading) -> bool:
     if _CSV_HEAD.match(reading.text):
         return True
-    lines = reading.lines[:2000]
+    lines = reading.lines[:MOST_LINES_ABOVE]
     if any(_MARKDOWN_HEAD.fullmatch(line) for line in lines):
         return True
     return any(map(_COMMAND.fullmatch, lines)) and any(map(_TIME.fullmatch, lines))
@@ -385,7 +386,7 @@ _AGGREGATED = re.compile(r"_(?:mean|median|stddev|cv)\Z")
 def _is_google_text(reading: Reading) -> bool:
     if _GOOGLE_CSV.search(reading.text):
         return True
-    return any(_GOOGLE_HEAD.fullmatch(line.strip()) for line in reading.lines[:2000])
+    return any(_GOOGLE_HEAD.fullmatch(line.strip()) for line in reading.lines[:MOST_LINES_ABOVE])
 
 
 def _read_google_text(reading: Reading) -> Measurements:

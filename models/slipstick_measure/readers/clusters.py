@@ -21,9 +21,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from slipstick_measure.measurements import Measurements
-from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
+from slipstick_measure.readers.reading import (
+    MOST_LINES_ABOVE,
+    Coordinates,
+    FileFormat,
+    Reading,
+)
 
 _NCCL_HEAD = re.compile(r"#?\s+size\s+count\s+type\b.*\balgbw\s+busbw\b")
 _RANK = re.compile(r"(?:#\s+Rank\s+|\s*Rank\s+(?=[0-9]+\s+(?:Pid|Group)\b))([0-9]+)\b.*")
@@ -33,13 +39,14 @@ _NCCL_ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+\w+\s.*")
 _NCCL_TYPE = re.compile(r"\s*[0-9]+\s+[0-9]+\s+(?:u?int\d+|float|double|half|bfloat16|fp8\w*)\s.*")
 _HPL_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops(?:\s+\(\s*per GPU\s*\))?\s*")
 _HPL_ROW = re.compile(
-    r"\s*(W[RC]\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)(?:\s+\([^)]*\))?\s*"
+    r"\s*(W[RC]\d\w*)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)"
+    r"(?:\s+\([^)]*\))?\s*"
 )
 _AFTER_SIZE = {"time": 0, "algbw": 1, "busbw": 2}
 
 
 def _is_nccl(reading: Reading) -> bool:
-    return any(_NCCL_HEAD.match(line) for line in reading.lines[:2000])
+    return any(_NCCL_HEAD.match(line) for line in reading.lines[:MOST_LINES_ABOVE])
 
 
 def _read_nccl(reading: Reading) -> Measurements:
@@ -180,26 +187,63 @@ def _likely_operation(shares: Sequence[float], count: int) -> str:
 
 
 def _is_hpl(reading: Reading) -> bool:
-    return any(_HPL_HEAD.fullmatch(line) for line in reading.lines)
+    return any(_HPL_HEAD.fullmatch(line) or _HPL_ROW.fullmatch(line) for line in reading.lines)
+
+
+class _HplRun(NamedTuple):
+    """A run: its line, its processors and order N, how it was set (variant, order, block and grid),
+    and its time [s] and rate [GFLOP/s] as they are written.
+    """
+
+    line: int
+    processors: int
+    size: float
+    setting: str
+    time: str
+    rate: str
 
 
 def _read_hpl(reading: Reading) -> Measurements:
-    """Read every run: processors P x Q, order N, and rate, which makes runs of different orders
-    comparable.
+    """Read the fastest setting for each number of processors P x Q, and for each order N if there
+    is one number of processors. Orders that grow with the processors are comparable by rate.
+
+    A run with another variant, block or grid is no repetition: the settings are tried to find the
+    fastest one.
     """
-    grids = {match[4] + match[5] for text in reading.lines if (match := _HPL_ROW.fullmatch(text))}
+    runs = list[_HplRun]()
     for line, text in enumerate(reading.lines, 1):
         if row := _HPL_ROW.fullmatch(text):
-            processes = reading.processors(line, "P x Q", str(int(row[4]) * int(row[5])))
+            processors = reading.processors(line, "P x Q", str(int(row[4]) * int(row[5])))
             size = reading.size(line, "N", row[2])
-            if processes is None or size is None:
-                continue
-            coordinates = Coordinates(processes, size if len(grids) == 1 else None)
-            reading.add(line, coordinates, "throughput", row[7], "GFLOP/s")
-            reading.add(line, coordinates, "time of the run", row[6], "s")
+            rate = reading.number(line, "Gflops", row[7])
+            if processors is not None and size is not None and rate is not None:
+                setting = f"{row[1]}, N {row[2]}, NB {row[3]}, P x Q {row[4]} x {row[5]}"
+                runs.append(_HplRun(line, processors, size, setting, row[6], row[7]))
         elif "FAILED" in text and "PASSED" not in text and "tests" not in text:
             reading.odd(line, "", "a residual check failed, so a run is not valid")
+    has_one_count = len({run.processors for run in runs}) == 1
+    runs_by_point: dict[Coordinates, list[_HplRun]] = {}
+    for run in runs:
+        point = Coordinates(run.processors, run.size if has_one_count else None)
+        runs_by_point.setdefault(point, []).append(run)
+    for coordinates, runs_of_point in runs_by_point.items():
+        for run in _fastest_runs(reading, runs_of_point):
+            reading.add(run.line, coordinates, "throughput", run.rate, "GFLOP/s")
+            reading.add(run.line, coordinates, "time of the run", run.time, "s")
     return reading.finished()
+
+
+def _fastest_runs(reading: Reading, runs: Sequence[_HplRun]) -> list[_HplRun]:
+    """Return the runs of the setting with the fastest run, and tell it if there are several."""
+    fastest = max(runs, key=lambda run: float(run.rate))
+    settings = dict.fromkeys(run.setting for run in runs)
+    if len(settings) > 1:
+        message = (
+            f"the fastest of {len(settings)} settings on {fastest.processors} processors is read:"
+            f" {fastest.setting}"
+        )
+        reading.odd(fastest.line, "", message)
+    return [run for run in runs if run.setting == fastest.setting]
 
 
 _LIKWID_TABLE = re.compile(
@@ -208,7 +252,11 @@ _LIKWID_TABLE = re.compile(
 
 
 _LIKWID_GROUP = re.compile(r"\s*(?:Region (?P<region>.+), )?Group (?P<group>[0-9]+): \S+\s*")
-_LIKWID_METRICS = re.compile(r"\s*\|\s*Metric\s*\|(?:\s*(?:HWThread|Core) [0-9]+\s*\|)+\s*")
+_LIKWID_METRICS = re.compile(r"\s*\|\s*Metric\s*\|(?:\s*(?:HWThread|Core|GPU) [0-9]+\s*\|)+\s*")
+
+
+_LIKWID_STATISTICS = re.compile(r"\s*\|\s*(?:Metric|Event)\s*\|.*\bSum\s*\|\s*Min\s*\|.*")
+"""The heading of a table over all threads, which may follow that of each thread at once."""
 
 
 _LIKWID_TOTALS = re.compile(
@@ -220,7 +268,9 @@ _LIKWID_TOTALS = re.compile(
 def _is_likwid(reading: Reading) -> bool:
     formats = (_LIKWID_TABLE, _LIKWID_METRICS, _LIKWID_TOTALS)
     return any(
-        pattern.fullmatch(line) is not None for line in reading.lines[:2000] for pattern in formats
+        pattern.fullmatch(line) is not None
+        for line in reading.lines[:MOST_LINES_ABOVE]
+        for pattern in formats
     )
 
 
@@ -258,6 +308,9 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
         if starts_table:
             is_inside_table = True
             csv_lines.append(f"TABLE,{group_name} Metric,")
+        elif is_inside_table and _LIKWID_STATISTICS.fullmatch(text):
+            is_inside_table = False
+            csv_lines.append("")
         elif is_inside_table and text.strip().startswith("|"):
             csv_lines.append(",".join(cell.strip() for cell in text.strip().strip("|").split("|")))
         else:
@@ -272,8 +325,10 @@ def _read_likwid(reading: Reading) -> Measurements:
     threads = 0
     has_runtime = False
     other_metrics: dict[str, None] = {}
-    has_bars = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:2000])
-    if not has_bars and not any(_LIKWID_TABLE.fullmatch(line) for line in reading.lines[:2000]):
+    has_bars = any(_LIKWID_METRICS.fullmatch(line) for line in reading.lines[:MOST_LINES_ABOVE])
+    if not has_bars and not any(
+        _LIKWID_TABLE.fullmatch(line) for line in reading.lines[:MOST_LINES_ABOVE]
+    ):
         return _read_likwid_totals(reading)
     lines = _as_likwid_csv(reading.lines) if has_bars else reading.lines
     for line, text in enumerate(lines, 1):

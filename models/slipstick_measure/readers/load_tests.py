@@ -328,11 +328,19 @@ def _parse_quantiles(text: str, pattern: str, unit: float | None = None) -> dict
     return quantiles
 
 
+_UNCORRECTED = re.compile(
+    r"^.*Uncorrected Latency.*\n(?:(?![ \t]*Requests/sec:).*\n)*", re.MULTILINE
+)
+"""Percentiles that wrk2 prints a second time (--u_latency), without the time that a request waits
+until it is sent.
+"""
+
+
 def _read_wrk(reading: Reading) -> LoadRow:
     """Read the output of wrk or wrk2; wrk2 sends at a rate, wrk has a user for each connection."""
-    text = reading.text
+    text = _UNCORRECTED.sub("", reading.text)
     latency = _first_match(r"^[ \t]*Latency\s+([0-9.]+\w+)", text)
-    throughput = _number_of_match(_first_match(r"^Requests/sec:\s+([0-9.]+)", text))
+    throughput = _number_of_match(_first_match(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text))
     rate = None
     command = _first_match(r"^(?>.*?\bwrk2? ).*(?:-R|--rate)[ =]*+([0-9.]+[kKMG]?)", text)
     # wrk2 sends at a rate, and counts its own delay; it calibrates in runs of over 10 s.
@@ -378,10 +386,10 @@ def _read_ab(reading: Reading) -> LoadRow:
     text = reading.text
     return LoadRow(
         1,
-        users=_number_of_match(_first_match(r"^Concurrency Level:\s+([0-9]+)", text)),
-        throughput=_number_of_match(_first_match(r"^Requests per second:\s+([0-9.]+)", text)),
+        users=_number_of_match(_first_match(r"^[ \t]*Concurrency Level:\s+([0-9]+)", text)),
+        throughput=_number_of_match(_first_match(r"^[ \t]*Requests per second:\s+([0-9.]+)", text)),
         response=_number_of_match(
-            _first_match(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3
+            _first_match(r"^[ \t]*Time per request:\s+([0-9.]+) \[ms\] \(mean\)", text), 1e-3
         ),
         quantiles=_parse_quantiles(text, r"^[ \t]*([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
     )
@@ -473,13 +481,15 @@ def _read_pgbench(reading: Reading) -> LoadRow:
     The output of an interrupted run has only lines of progress.
     """
     text = reading.text
-    rate_limit = _first_match(r"^rate limit schedule lag", text)
-    throughput_line = _first_match(r"^tps = ([0-9.]+) \(excluding connections", text)
-    throughput = _number_of_match(throughput_line or _first_match(r"^tps = ([0-9.]+)", text))
+    rate_limit = _first_match(r"^[ \t]*rate limit schedule lag", text)
+    throughput_line = _first_match(r"^[ \t]*tps = ([0-9.]+) \(excluding connections", text)
+    throughput = _number_of_match(throughput_line or _first_match(r"^[ \t]*tps = ([0-9.]+)", text))
     progress_lines = re.findall(
-        r"^progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms", text, re.MULTILINE
+        r"^[ \t]*progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) ms", text, re.MULTILINE
     )
-    response = _number_of_match(_first_match(r"^latency average(?: =|:) ([0-9.]+) ms", text), 1e-3)
+    response = _number_of_match(
+        _first_match(r"^[ \t]*latency average(?: =|:) ([0-9.]+) ms", text), 1e-3
+    )
     if throughput is None:
         rates = [float(rate) for rate, _ in progress_lines]
         throughput = sum(rates) / len(rates) if rates else None
@@ -493,7 +503,7 @@ def _read_pgbench(reading: Reading) -> LoadRow:
         1,
         users=None
         if rate_limit
-        else _number_of_match(_first_match(r"^number of clients: ([0-9]+)", text)),
+        else _number_of_match(_first_match(r"^[ \t]*number of clients: ([0-9]+)", text)),
         rate=throughput if rate_limit else None,
         throughput=throughput,
         response=response,
@@ -652,9 +662,9 @@ def _read_vegeta(reading: Reading) -> LoadRow:
     """Read a report of vegeta, which sends at a rate; its throughput is that of successes."""
     text = reading.text
     rates = _first_match(
-        r"^Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text
+        r"^[ \t]*Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text
     )
-    times = _first_match(r"^Latencies\s+\[(.*?)\]\s+(.*)$", text)
+    times = _first_match(r"^[ \t]*Latencies\s+\[(.*?)\]\s+(.*)$", text)
     names = times[1].split(", ") if times else []
     values = dict(zip(names, times[2].split(", ") if times else [], strict=False))
     quantiles = {
@@ -747,10 +757,10 @@ def _read_gatling(reading: Reading) -> LoadRow:
     return LoadRow(
         1,
         throughput=_number_of_match(
-            _first_match(r"^> mean (?:requests/sec|throughput \(rps\))[ |]+([0-9,.]+)", text)
+            _first_match(r"^[ \t]*> mean (?:requests/sec|throughput \(rps\))[ |]+([0-9,.]+)", text)
         ),
         response=_number_of_match(
-            _first_match(r"^> mean response time[ |(]+(?:ms\)[ |]+)?([0-9,.]+)", text), 1e-3
+            _first_match(r"^[ \t]*> mean response time[ |(]+(?:ms\)[ |]+)?([0-9,.]+)", text), 1e-3
         ),
         quantiles=quantiles,
     )

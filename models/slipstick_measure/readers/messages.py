@@ -23,11 +23,17 @@ from typing import NamedTuple
 
 from slipstick.errors import short
 from slipstick_measure.measurements import Measurements
-from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
+from slipstick_measure.readers.reading import (
+    MOST_LINES_ABOVE,
+    Coordinates,
+    FileFormat,
+    Reading,
+)
 
 BETWEEN_TWO = re.compile(
     r"(MPI(-\w+)? )?(Bi-?Directional )?(Latency|Bandwidth)|PingPong|PingPing|netgauge"
-    r"|(RDMA_)?(Send|Write|Read).*|MPI_(Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap)\b.*",
+    r"|(RDMA_)?(Send|Write|Read).*|(MPI(-\w+)? )?(One.Sided )?"
+    r"MPI_(Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap)\b.*",
     re.IGNORECASE,
 )
 """Benchmarks of messages between two processes; all others are operations of all of them."""
@@ -70,7 +76,7 @@ _TOOLS = (
 
 def _is_output_of(tool: _Tool, reading: Reading) -> bool:
     """Return whether a line begins a benchmark of this tool."""
-    return any(tool.title.fullmatch(line) for line in reading.lines[:200])
+    return any(tool.title.fullmatch(line) for line in reading.lines[:MOST_LINES_ABOVE])
 
 
 def _read_output(tool: _Tool, reading: Reading) -> Measurements:

@@ -28,6 +28,9 @@ from slipstick_measure.readers.names import RateUnit, rate_unit, time_unit
 MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
 MOST_PROCESSORS = 100_000_000
 LONGEST_NAME = 1000
+MOST_LINES_ABOVE = 100_000
+"""In so many lines a reader looks for the heading of a table, below messages of a job."""
+
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
@@ -325,13 +328,13 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     return reading
 
 
-_TAGGED = re.compile(r"^\[[0-9]+,[0-9]+\]<std[a-z]+>: ?", re.MULTILINE)
+_TAGGED = re.compile(r"\[[0-9]{1,9},[0-9]{1,9}\]<std[a-z]{2,6}>: ?")
 _LABELLED = re.compile(r"^ *[0-9]+: ?", re.MULTILINE)
 
 
 def _without_labels(text: str) -> str:
-    """Return a text without the ranks that launchers write before each line (mpirun --tag-output,
-    srun --label); comments behind them tell them from other numbers.
+    """Return a text without the ranks that launchers write before each line or piece of one (mpirun
+    --tag-output, srun --label); comments behind them tell them from other numbers.
     """
     text = _TAGGED.sub("", text)
     return _LABELLED.sub("", text) if re.search(r"^ *[0-9]+: ?# ", text, re.MULTILINE) else text
