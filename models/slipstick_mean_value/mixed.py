@@ -22,20 +22,14 @@ from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import Numbers, Queue, VisitTree
 from slipstick.vocabulary import DISCIPLINES
 from slipstick_mean_value.arrivals import ArrivalState
-from slipstick_mean_value.closed import (
-    CycleState,
-    MeanNumbers,
-    PopulationState,
-    Recursion,
-    SolvedPopulation,
-    at_points,
-)
+from slipstick_mean_value.closed import MeanNumbers, Recursion, SolvedPopulation, at_points
 from slipstick_mean_value.product_form import (
     is_plain,
     product_form_points,
     service_arrays,
     think_time,
 )
+from slipstick_mean_value.states import CycleState, PopulationState
 from slipstick_mean_value.traversal import Traversal, VisitTimes
 
 
