@@ -233,9 +233,7 @@ def measured(
     if len({point.p for point in points}) == 1:
         run = runs.records[0]
         count = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
-        message = (
-            f"all runs have {count}; how the program scales cannot be told from one number of them"
-        )
+        message = f"all runs have {count}; one number of them does not show how the program scales"
         notes.append(run.problem(message, ""))
     fields_of_files = (answers, tuple(dict.fromkeys(notes)), runs.title, runs.source)
     return Measured(*fields_of_files, statistic, runs.rate, runs.member)

@@ -311,7 +311,7 @@ class LoadFitting:
     quantile : of the response time that is fitted; None: the mean
     think : time of users [s]; None where requests arrive at a rate
     misfit : why no station describes the rows; nothing if one does
-    stations : that the rows do not tell apart
+    stations : that the rows do not determine apart
     between : ends of the service and of the time beside, by name; none without a row left over [s]
     points : the rows
     predictions : at the loads that were asked for

@@ -494,7 +494,7 @@ def year_of(case: str, given: float | None, place: Place, study: StudyContext) -
     tree = resolve(study.cases[case], study.library).tree
     title = node_at(tree, ["machine", "title"])
     machine = f"its machine ({title.text})" if isinstance(title, Scalar) else "its machine"
-    message = f"{case}: {machine} does not tell its year; write base_year, or year in the machine"
+    message = f"{case}: {machine} has no year; write base_year, or year in the machine"
     raise study.refusal(place, message)
 
 

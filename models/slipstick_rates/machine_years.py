@@ -55,7 +55,7 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
 
     Raises
     ------
-    SpecError : a key is missing or wrong, or the base does not tell its year
+    SpecError : a key is missing or wrong, or the base has no year
     """
     for key, entry in tree.entries.items():
         if key not in KEYS:
@@ -130,9 +130,7 @@ def _start_and_end(tree: Table, base: Table) -> tuple[float, float]:
     year_node = tree.entries["year"].node
     node = node_at(base, ["year"])
     if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
-        message = (
-            "this machine does not tell its year, so no trend can start there; write year in it"
-        )
+        message = "this machine has no year, so no trend can start there; write year in it"
         raise tree.entries["base"].node.mark.error(message, "machine.base")
     is_number = isinstance(year_node, Scalar) and isinstance(year_node.value, int | float)
     if not (

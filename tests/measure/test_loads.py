@@ -356,7 +356,7 @@ JTL = (Path(__file__).parents[1] / "shelf" / "load-tests" / "samples.jtl").read_
     [
         (
             JTL.replace(",allThreads,", ",all,").replace(",threadName,", ",name,"),
-            "how many threads were active .allThreads.; say --processors N",
+            "how many threads were active .allThreads.; write --processors N",
         ),
         (JTL.replace(",true,", ",false,"), "no request succeeded, so there is no load"),
         (JTL.rpartition(",GET")[0], "values, where the header promises 17"),

@@ -108,7 +108,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(),
         [
             (
-                "x.csv:1:1: threads: which column counts the processors, ranks or threads? say"
+                "x.csv:1:1: threads: which column counts the processors, ranks or threads? write"
                 " --column p=NAME"
             )
         ],
@@ -354,7 +354,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(processors=1),
         [
             (
-                "x.csv:1:1: perf lock says neither processors nor elapsed time; tell them: "
+                "x.csv:1:1: perf lock prints neither processors nor elapsed time; give them: "
                 "--processors 8 --time '3.2 s'"
             )
         ],
@@ -548,11 +548,11 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         "p,time [s]\n2,4\n",
         Hints(),
         (
-            "x.csv:2:1: all runs have 2 processors; how the program scales cannot be told from one"
-            " number of them"
+            "x.csv:2:1: all runs have 2 processors; one number of them does not show how the"
+            " program scales"
         ),
     ),
-    "one processor": ("p,time [s]\n1,4\n", Hints(), "x.csv:2:1: all runs have 1 processor; how"),
+    "one processor": ("p,time [s]\n1,4\n", Hints(), "x.csv:2:1: all runs have 1 processor; one"),
     "a column": (
         "p,time [s],metrc\n1,4,5\n",
         Hints(),
@@ -580,8 +580,8 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         "PARAMETER x\nPOINTS 1 2\nDATA 3\nDATA 2\n",
         S,
         (
-            "x.csv:2:1: x: the only parameter is taken as the processors; say else with --column"
-            " n=NAME"
+            "x.csv:2:1: x: the only parameter is taken as the processors; if it is the size,"
+            " write --column n=NAME"
         ),
     ),
     "another parameter": (
@@ -604,7 +604,7 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     "POP without times": (
         "Number of processes;2\nParallel efficiency;99\nRuntime;5\n",
         Hints(),
-        "x.csv:3:1: time: run times without a unit are left out; tell it with --unit",
+        "x.csv:3:1: time: run times without a unit are left out; give it with --unit",
     ),
     "less work": (
         "Number of processes;2\nParallel efficiency;99\nComputation scalability;101\n",
@@ -617,7 +617,7 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     "perf stat without a time": (
         "12,,context-switches,5,100.00,,\n",
         Hints(processors=2),
-        "x.csv:1:1: no elapsed time in it; ask perf for -e duration_time, or tell it with --time",
+        "x.csv:1:1: no elapsed time in it; ask perf for -e duration_time, or give it with --time",
     ),
 }
 

@@ -302,7 +302,7 @@ def test_a_machine_without_a_year_needs_one(folder: Path) -> None:
     write("core")
     text = Path("machine.yaml").read_text().replace("year: 2020\n", "")
     Path("machine.yaml").write_text(text)
-    with pytest.raises(SpecError, match="does not tell its year; write base_year, or year in the"):
+    with pytest.raises(SpecError, match="has no year; write base_year, or year in the"):
         projection(f"answer: [time]\n{PROJECT}")
 
 

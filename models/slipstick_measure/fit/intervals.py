@@ -174,8 +174,8 @@ def profile(fitted_formula: FittedFormula) -> FitIntervals:
 def _profile_interval(
     fitted_formula: FittedFormula, quantity: ParameterFunction, level: float, least: float
 ) -> Interval:
-    """Return the interval of a quantity by its profile; of no width where the rows do not tell its
-    error.
+    """Return the interval of a quantity by its profile; of no width if the rows do not determine
+    its error.
     """
     from scipy.stats import t
 

@@ -7,7 +7,7 @@ closed network of the station and a delay, exactly (machine repair), and also be
 station.
 
 B and S are fitted to the mean response times by least squares of relative errors, for each number
-of servers that is tried and a few variations of the services. All that the rows do not tell apart
+of servers that is tried and a few variations of the services. All that the rows cannot distinguish
 are kept, and a prediction encloses them. Beyond the rows it is less sure by what a station misses
 of the largest load when fitted without it, for what none that is fitted to them can know.
 

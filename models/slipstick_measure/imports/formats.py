@@ -133,7 +133,10 @@ def import_spec(
             reading.refuse(
                 1,
                 "",
-                f"cannot tell what this is; name it with --format, one of {', '.join(formats)}",
+                (
+                    "the format of this file is unknown; name it with --format, one of"
+                    f" {', '.join(formats)}"
+                ),
             )
         if name in IMPORTS and len(recognized) > 1:
             reading.refuse(
@@ -148,7 +151,7 @@ def import_spec(
     if placement is None:
         choices = ", ".join(f"{name} ({words})" for name, words in PLACEMENTS.items())
         message = (
-            f"where were the processes? no benchmark prints it; say --placement, one of {choices}"
+            f"where were the processes? no benchmark prints it; write --placement, one of {choices}"
         )
         raise SpecError([Problem(reading.file, 1, 1, "", message)])
     return network_spec([_MESSAGES[name].read(reading) for reading, name in recognized], placement)

@@ -157,7 +157,7 @@ def _residual_sentence(demand: Demand, test: LoadTest) -> str:
     count = sum(estimate is not None for estimate in demand.demand_by_row)
     sentence = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
     if demand.tier not in test.servers:
-        sentence += ", as one server (say --servers where it has more)"
+        sentence += ", as one server (give --servers if it has more)"
     if count > 1:
         sentence += f"; the largest error of a load is {100 * demand.largest_residual:.2g} %"
     return sentence

@@ -68,7 +68,7 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
         reading.refuse(
             1,
             "",
-            "this STREAM does not say how many threads ran; tell them: --processors N",
+            "this STREAM does not say how many threads ran; give them: --processors N",
         )
     if reading.problems:
         raise SpecError(reading.problems)
@@ -265,7 +265,7 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         "hop": quantity(path_time, "ns", path_source, True),
     }
     _compare_with_closed_system(spec, reading, loaded, modules, access_time, 2 * path_time)
-    spec.say(f"memory.modules, {modules:g}, is that of {base}; the file does not tell it")
+    spec.say(f"memory.modules, {modules:g}, is that of {base}; the file does not have it")
     remote_latencies = [
         latency for _, row in matrix for latency in row if latency > local_latency * 1.05
     ]

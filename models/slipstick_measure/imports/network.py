@@ -327,7 +327,10 @@ def _add_fit_table(
         [f"{size:.0f} B", f"{time * 1e6:.4g} us", f"{line * 1e6:.4g} us", f"{100 * error:+.1f} %"]
         for size, time, line, error in zip(sizes, times, fitted_times, errors, strict=True)
     ]
-    spec.say(f"the lines miss the times by at most {100 * np.abs(errors).max():.1f} %")
+    spec.say(
+        "the fitted times differ from the measured ones by at most"
+        f" {100 * np.abs(errors).max():.1f} %"
+    )
     largest_jump = max(
         (upper_range.fixed - lower_range.fixed for lower_range, upper_range in pairwise(ranges)),
         default=0.0,

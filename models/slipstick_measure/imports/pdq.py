@@ -119,7 +119,7 @@ class _PdqReader:
             if name in ARGUMENTS and not call.is_certain:
                 self.refuse(
                     call,
-                    "whether it is called cannot be told; give the names of its condition with"
+                    "whether it is called is not known; give the names of its condition with"
                     " --set NAME=NUMBER",
                 )
             if name in ARGUMENTS and len(call.texts) == ARGUMENTS[name]:
@@ -206,7 +206,7 @@ class _PdqReader:
         value = call.values[index]
         if not isinstance(value, str):
             message = (
-                f"what {short(call.texts[index])} stands for cannot be told; write a name in quotes"
+                f"what {short(call.texts[index])} stands for is not known; write a name in quotes"
             )
             self.refuse(call, message)
         return self.model.name(XmlElement(call.name, {"name": value}, call.line))

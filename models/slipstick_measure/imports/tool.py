@@ -81,7 +81,8 @@ class ToolModel:
         imported = ImportedSpec("queueing-network", title, self.reading.file, document)
         if self.reading.hints.unit is None:
             imported.say(
-                "times are taken as seconds, for the model has no unit; say another with --unit"
+                "the model has no unit of time, so its times are taken as seconds; --unit names"
+                " another unit"
             )
         for original, name in self.spec_names.names.items():
             if original != name:

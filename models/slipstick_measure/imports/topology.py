@@ -340,7 +340,7 @@ def _machine_of_computer(
     """Return a machine of the numbers in a topology, which extends one that has the rates."""
     if base is None:
         message = (
-            "this tells no rates and no network; name the machine that has them: --extends NAME"
+            "this file has no rates and no network; name a machine that has them: --extends NAME"
         )
         reading.refuse(1, "", message)
     tree = Library().load("machine", base)
@@ -397,12 +397,12 @@ def _say(
         ["adapters of a node"] if machine.node is not None and not topology.adapters else []
     )
     spec.say(
-        f"as {base} has them: {', '.join(kept_parts)}; slipstick import of STREAM's output tells"
-        " rates"
+        f"taken from {base}: {', '.join(kept_parts)}; slipstick import of STREAM's output gives"
+        " measured rates"
     )
     if machine.memory.domain is None and len(topology.domains) > 1:
         spec.say(
-            f"{base} tells no bandwidth of a memory domain, so domains of {domain} cores are not in"
+            f"{base} has no bandwidth of a memory domain, so domains of {domain} cores are not in"
             " the machine"
         )
     if machine.node is None:

@@ -57,7 +57,7 @@ class FitsResult(QuestionResult):
     title: ClassVar[str] = "Fits"
     reading: ClassVar[str] = (
         "AICc difference: of Akaike's criterion, corrected for few observations, from the best;"
-        " below 4 the data cannot tell models apart. Misses the largest: relative error at the"
+        " below 4 the data cannot distinguish models. Misses the largest: relative error at the"
         " largest runs when fitted without them. Every number is by a fit, and none is exact."
     )
     estimates: ClassVar[bool] = True
@@ -396,7 +396,7 @@ def _overview(fittings: Mapping[str, Fitting]) -> str:
     head = [
         "fit",
         "preferred",
-        "not told apart from it",
+        "not distinguished from it",
         "predicted",
         *(["misses the truth by"] if has_truth else []),
     ]

@@ -80,7 +80,7 @@ def coordinates_of(
             line,
             "",
             f"no parameter counts processors (there are: {names}); name it with --column p=NAME, or"
-            " say --processors",
+            " write --processors",
         )
     return Coordinates(p, n, " ".join([region, *other_arguments]).strip())
 

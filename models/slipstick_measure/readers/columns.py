@@ -285,7 +285,7 @@ def _take_programs(roles: Roles, columns: Sequence[TableColumn], region_is_named
             size = "" if "n" in roles.index_by_role else ", n=NAME"
             message = (
                 "its numbers tell rows of the same processors apart: are they variants, sizes or"
-                f" repetitions? say --column region=NAME{size} or repetition=NAME, or take the"
+                f" repetitions? write --column region=NAME{size} or repetition=NAME, or take the"
                 " column out of the file"
             )
             roles.refusals.append((column.text, message))
@@ -416,7 +416,7 @@ def _take_coordinates(
             roles.refusals.append(
                 (
                     chosen_columns[1].text,
-                    f"which column is the size, {names_in_words}? say --column n=NAME",
+                    f"which column is the size, {names_in_words}? write --column n=NAME",
                 )
             )
         elif chosen_columns:
@@ -476,7 +476,7 @@ def _check_named_processors(
     if larger_column is not None:
         message = (
             f"counts more than {chosen_column.text} in some rows, so {chosen_column.text} is not"
-            f" all processors; say --column p={chosen_column.text}*{larger_column.text} if they"
+            f" all processors; write --column p={chosen_column.text}*{larger_column.text} if they"
             " multiply"
         )
         roles.refusals.append((larger_column.text, message))
@@ -505,7 +505,7 @@ def _choose_processors(
             names_in_words = " or ".join(column.text for column in varied_columns)
             product = "*".join(column.text for column in varied_columns)
             message = (
-                f"which column counts the processors, {names_in_words}? say --column p=NAME, or"
+                f"which column counts the processors, {names_in_words}? write --column p=NAME, or"
                 f" p={product} if they multiply"
             )
             roles.refusals.append((varied_columns[1].text, message))
@@ -638,7 +638,7 @@ def _take_times(
         candidates = total_times[:1] or plain_columns[:1] or mean_columns[:1] or candidates
     if len(candidates) > 1:
         names_in_words = " or ".join(column.text for column in candidates)
-        message = f"which column is the elapsed time, {names_in_words}? say --column time=NAME"
+        message = f"which column is the elapsed time, {names_in_words}? write --column time=NAME"
         roles.refusals.append((candidates[1].text, message))
         return
     roles.values[candidates[0].index] = ("time", "")
@@ -657,7 +657,9 @@ def _take_rate(roles: Roles, rate_columns: Sequence[TableColumn]) -> None:
     )
     if len(varied_columns) > 1 and not _are_proportional(varied_columns):
         names_in_words = " or ".join(column.text for column in varied_columns)
-        message = f"which column is the throughput, {names_in_words}? say --column throughput=NAME"
+        message = (
+            f"which column is the throughput, {names_in_words}? write --column throughput=NAME"
+        )
         roles.refusals.append((varied_columns[1].text, message))
         return
     roles.values[varied_columns[0].index] = ("throughput", "")
@@ -754,7 +756,10 @@ def _take_by_direction(
         roles.refusals.append(
             (
                 value.text,
-                "is it a time or a throughput? say --column time=NAME or --column throughput=NAME",
+                (
+                    "is it a time or a throughput? write --column time=NAME or --column"
+                    " throughput=NAME"
+                ),
             )
         )
 

@@ -54,7 +54,10 @@ def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[st
             reading.odd(
                 line,
                 names[0],
-                "the only parameter is taken as the processors; say else with --column n=NAME",
+                (
+                    "the only parameter is taken as the processors; if it is the size, write"
+                    " --column n=NAME"
+                ),
             )
     if "p" not in index_by_role and reading.hints.processors is None:
         names_in_words = ", ".join(names)
@@ -199,7 +202,7 @@ def _checked_measurements(reading: Reading) -> Measurements:
             reading.runs[0].line,
             "METRIC",
             f"no metric is called time; there are {names_in_words}. If one of them is an elapsed"
-            f" time, say --column time={names[0]} --unit s",
+            f" time, write --column time={names[0]} --unit s",
         )
     return reading.finished()
 

@@ -51,7 +51,7 @@ def _read_fio_2(reading: Reading, jobs: Sequence[Mapping[str, Any]]) -> Sequence
         if not is_always_one and not is_depth_given:
             message = (
                 f"{job.get('jobname', '')}: this version of fio does not write how many requests"
-                " were in flight (iodepth); keep one job and say --processors N, or give its text"
+                " were in flight (iodepth); keep one job and write --processors N, or give its text"
             )
             reading.refuse(1, "iodepth", message)
         groups.setdefault(job.get("groupid"), []).append((job, {}))

@@ -288,13 +288,13 @@ def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sampl
     count = reading.hints.processors or len({sample.thread for sample in samples} - {""})
     if not count:
         message = (
-            "the samples do not say how many threads were active (allThreads); say --processors N"
+            "the samples do not say how many threads were active (allThreads); write --processors N"
         )
         reading.refuse(1, "", message)
     if reading.hints.processors is None:
         message = (
             f"the samples do not say how many threads were active (allThreads), so the {count} that"
-            " have a name in them are taken; say --processors N if there were others"
+            " have a name in them are taken; write --processors N if there were others"
         )
         reading.odd(1, "threadName", message)
     for sample in samples:

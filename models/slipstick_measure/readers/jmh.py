@@ -271,7 +271,7 @@ def _parameters_with_threads(
     hints = reading.hints
     if not any(map(_is_count, parameters)) and hints.processors is None and not hints.columns:
         message = (
-            "the table does not say how many threads ran; say --processors N, or let JMH write"
+            "the table does not say how many threads ran; write --processors N, or let JMH write"
             " JSON: -rf json -rff FILE"
         )
         reading.refuse(row.line, "", message)

@@ -1195,6 +1195,6 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     if any(row.users is None and row.rate is None for row in rows):
         generator_name = _name_of_generator(reading, name)
         where = _WHERE_USERS_ARE.get(generator_name, "")
-        why = f"{generator_name} does not print how many users there were; say --processors N"
+        why = f"{generator_name} does not print how many users there were; write --processors N"
         reading.refuse(1, "", f"{why}{where and ', '}{where}")
     return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

@@ -46,7 +46,7 @@ def _read_perf_lock(reading: Reading) -> Measurements:
         reading.refuse(
             1,
             "",
-            "perf lock says neither processors nor elapsed time; tell them: --processors 8 --time"
+            "perf lock prints neither processors nor elapsed time; give them: --processors 8 --time"
             " '3.2 s'",
         )
     if any(_REPORT.match(line) for line in reading.lines):
@@ -239,7 +239,7 @@ def _add_elapsed_time(reading: Reading, coordinates: Coordinates, counts: list[E
                 )
                 return
     reading.odd(
-        1, "", "no elapsed time in it; ask perf for -e duration_time, or tell it with --time"
+        1, "", "no elapsed time in it; ask perf for -e duration_time, or give it with --time"
     )
 
 

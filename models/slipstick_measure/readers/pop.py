@@ -109,7 +109,7 @@ def _read_pop(reading: Reading) -> Measurements:
             )
         elif cell.metric == "time" and cell.unit is None and reading.hints.unit is None:
             reading.odd(
-                cell.line, "time", "run times without a unit are left out; tell it with --unit"
+                cell.line, "time", "run times without a unit are left out; give it with --unit"
             )
         elif cell.metric == "time":
             reading.add(cell.line, coordinates[cell.run], "time", cell.text, cell.unit)

@@ -135,7 +135,8 @@ def _read_hpcg(reading: Reading) -> Measurements:
     for line, text in enumerate(reading.lines, 1):
         if _HPCG_MIXED.match(text) and reading.hints.processors is None:
             message = (
-                "processes of GPUs and of Grace processors differ: say --processors N for one kind"
+                "processes of GPUs and of Grace processors differ: write --processors N for one"
+                " kind"
             )
             reading.refuse(line, "", message)
         if HPCG_ON_GPUS.match(text):
@@ -149,7 +150,7 @@ def _read_hpcg(reading: Reading) -> Measurements:
         elif rating := final or _HPCG_RATING.search(text):
             processes = counts.get("Distributed Processes", reading.hints.processors)
             if processes is None:
-                message = "the number of processes is not printed before it; say --processors N"
+                message = "the number of processes is not printed before it; write --processors N"
                 reading.refuse(line, "rating", message)
             is_on_gpus = any(HPCG_ON_GPUS.match(text) for text in reading.lines[:line])
             p = processes * (1 if is_on_gpus else counts.get("Threads per processes", 1))
@@ -202,7 +203,7 @@ def _read_stream(reading: Reading) -> Measurements:
             reading.odd(line, "", "the run failed its own check of the results")
         elif (rate := STREAM_LINE.fullmatch(text)) and rate["kernel"] == "Triad":
             if threads is None:
-                message = "this STREAM does not say how many threads ran; say --processors N"
+                message = "this STREAM does not say how many threads ran; write --processors N"
                 reading.refuse(line, "", message)
             coordinates = Coordinates(threads, reading.hints.size)
             reading.add(line, coordinates, "throughput", rate["rate"], unit)

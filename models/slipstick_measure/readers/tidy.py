@@ -264,7 +264,7 @@ def _refuse_roles(
             grid.line,
             value.text,
             f"goes from {first} to {last} as p grows, as a throughput does, and --unit {unit} is of"
-            f" a time; say --column throughput={shlex.quote(value.text)} without --unit, or"
+            f" a time; write --column throughput={shlex.quote(value.text)} without --unit, or"
             f" --column time={shlex.quote(value.text)}",
         )
     if reading.problems:

@@ -154,7 +154,7 @@ def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
         ]
         for parameter in parameters
     ]
-    head = ["parameter", "value", "between", "before", "told by the rows"]
+    head = ["parameter", "value", "between", "before", "determined by the rows"]
     return TextTable(head, rows, [1, 2, 3])
 
 
@@ -195,7 +195,7 @@ def _notes(estimation: Estimation) -> Iterator[str]:
         parameter.path for parameter in estimation.parameters if parameter.kept > IDENTIFIED
     ]
     if undetermined:
-        yield f"the rows do not tell {', '.join(undetermined)}: what was known before stays"
+        yield f"the rows do not determine {', '.join(undetermined)}: what was known before stays"
     parameters_outside = [
         parameter.path
         for parameter in estimation.parameters

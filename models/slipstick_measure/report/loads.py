@@ -296,7 +296,7 @@ def _fitted_rows(fitting: LoadFitting) -> str:
 
 
 def _stations_table(fitting: LoadFitting) -> str:
-    """Write the stations that the rows do not tell apart, with their errors."""
+    """Write the stations that the rows do not determine apart, with their errors."""
     head = ["station", "scatter", "error at the largest load", "service", "beside", "saturates at"]
     rows = [
         [

@@ -124,8 +124,7 @@ def checked_trace(
         formats = ", ".join(TRACE_FORMATS)
         _refuse(
             path,
-            "this is no trace, or cannot be told to be one; name it with --format, one of"
-            f" {formats}",
+            f"this is no trace, or an unknown one; name its format with --format, one of {formats}",
         )
     return look_up("format of traces", name, TRACE_FORMATS).read(path, unit)
 

@@ -212,7 +212,9 @@ def test_what_the_rows_do_not_tell_is_named(tmp_path: Path) -> None:
     free = ["parameters.share=0.5..1", "parameters.start=1 ns..10 ns"]
     estimated = found(tmp_path, rows, free)
     assert called(estimated, "parameters.start").kept > 0.9
-    assert "the rows do not tell parameters.start" in " ".join(estimation_text(estimated).split())
+    assert "the rows do not determine parameters.start" in " ".join(
+        estimation_text(estimated).split()
+    )
 
 
 @pytest.mark.turns(2)

@@ -580,7 +580,7 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
         (
             "CreateNode(NAMES[0], CEN, FCFS)",
             {},
-            "what 'NAMES[0]' stands for cannot be told; write a name in quotes",
+            "what 'NAMES[0]' stands for is not known; write a name in quotes",
         ),
         ("CreateNode('a', CEN)", {}, "it has 3 arguments; here are 2"),
         ("CreateNode('a', CEN, FCFS)\nCreateSingleNode('a')", {}, "a network has nothing like it"),
@@ -629,7 +629,7 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
         (
             "words\n",
             {},
-            "cannot tell what this is; name it with --format, one of osu, imb, perftest",
+            "the format of this file is unknown; name it with --format, one of osu, imb, perftest",
         ),
     ],
 )
@@ -791,7 +791,7 @@ def test_names_with_values_in_them_are_read(
     path.write_text(head + program.replace('"cpu"', text))
     assert list(import_spec([path]).document["stations"]) == ["d3"]
     path.write_text(head.replace("i = ", "k = ") + program.replace('"cpu"', text))
-    with pytest.raises(SpecError, match="stands for cannot be told; write a name in quotes"):
+    with pytest.raises(SpecError, match="stands for is not known; write a name in quotes"):
         import_spec([path])
 
 
@@ -883,7 +883,7 @@ def test_a_computer_extends_a_machine_with_a_network() -> None:
         import_spec([TOPOLOGIES / "lstopo-2.txt"], base="two-socket-server")
     plain = import_spec([TOPOLOGIES / "lstopo-2.txt"], base="linux-cluster")
     assert "node" not in plain.document
-    assert any("tells no bandwidth of a memory domain" in words for words in plain.words)
+    assert any("has no bandwidth of a memory domain" in words for words in plain.words)
     assert any("has no nodes" in words for words in plain.words)
 
 

@@ -235,24 +235,27 @@ REFUSED: dict[str, tuple[str, Hints, str]] = {
     "two counts that are no multiples": (
         "nodes,threads,time [s]\n1,8,100\n2,4,60\n4,16,30\n",
         Hints(),
-        "which column counts the processors, nodes or threads? say --column p=NAME",
+        "which column counts the processors, nodes or threads? write --column p=NAME",
     ),
     "several rates": (
         "threads,Copy (GB/s),Triad (GB/s)\n1,10,12\n4,30,44\n",
         Hints(),
-        "which column is the throughput, Copy (GB/s) or Triad (GB/s)? say --column throughput=NAME",
+        (
+            "which column is the throughput, Copy (GB/s) or Triad (GB/s)? write --column"
+            " throughput=NAME"
+        ),
     ),
     "a value that neither rises nor falls": (
         "cores,Actual\n1,5.0\n2,5.1\n4,5.0\n",
         Hints(),
-        "is it a time or a throughput? say --column time=NAME or --column throughput=NAME",
+        "is it a time or a throughput? write --column time=NAME or --column throughput=NAME",
     ),
     "a rising value that is told to be a time": (
         "cores,Actual\n1,5e4\n2,9e4\n4,1.7e5\n",
         Hints(columns={"value": "Actual"}, unit="s"),
         (
             "goes from 5e4 to 1.7e5 as p grows, as a throughput does, and --unit s is of a "
-            "time; say --column throughput=Actual without --unit, or --column time=Actual"
+            "time; write --column throughput=Actual without --unit, or --column time=Actual"
         ),
     ),
     "a time that stays": (

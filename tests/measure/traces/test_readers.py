@@ -682,7 +682,7 @@ def test_other_files_are_no_traces(tmp_path: Path) -> None:
     assert "the file is empty" in refusal(tmp_path / "x.json")
     (tmp_path / "x.txt").write_text("time 1 and no more\n")
     assert trace_format(tmp_path / "x.txt") is None
-    assert "this is no trace, or cannot be told to be one; name it with --format" in refusal(
+    assert "this is no trace, or an unknown one; name its format with --format" in refusal(
         tmp_path / "x.txt"
     )
     (tmp_path / "y.txt").write_bytes(b"time \xff\xfe")

@@ -42,7 +42,10 @@ def layered_spec(reading: Reading) -> ImportedSpec:
     for note in reading.notes:
         spec.say(f"line {note.line}: {note.message}")
     if reading.hints.unit is None:
-        spec.say("times are taken as seconds, for the model has no unit; say another with --unit")
+        spec.say(
+            "the model has no unit of time, so its times are taken as seconds; --unit names"
+            " another unit"
+        )
     ranges = {name: values for name, values in variables.ranges.items() if len(values) > 1}
     if ranges:
         first = ", ".join(f"{name} = {values[0]:g}" for name, values in ranges.items())
