@@ -49,13 +49,13 @@ from slipstick.results.question import (
 from slipstick.results.sweep import PointTable, Provenance
 from slipstick.results.words import ONE_VALUE, Words, as_words
 from slipstick.schema.inputs import Settings, resolve
-from slipstick.schema.text import Node, leaves
+from slipstick.schema.text import Node, Scalar, Table, leaves, node_at
 from slipstick.study.cases import Place, StudyContext, axis_nodes
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, drawn_columns, interval_ends
-from slipstick.vocabulary import SIMULATION
+from slipstick.vocabulary import DISCIPLINES, SIMULATION
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.sign_changes import decide
 from slipstick_questions.specs import ChooseQuestionSpec
@@ -397,9 +397,8 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     settings = study.cases[name]
     inputs = resolve(settings, study.library)
     paths_in_file = (path for path, _ in leaves(inputs.tree))
-    known_paths = list(
-        dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *paths_in_file])
-    )
+    paths = dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *paths_in_file])
+    known_paths = [path for path in paths if _has_servers(path, inputs.tree)]
     values: dict[str, Sequence[float]] = {}
     nodes: dict[str, Sequence[Node]] = {}
     units: dict[str, str] = {}
@@ -447,6 +446,18 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
             message = f"{label} needs a value that is not varied; write a formula of what vary has"
             raise study.refusal(("choose", "totals", label), message)
     return choosing
+
+
+def _has_servers(path: str, tree: Table) -> bool:
+    """Return False for the number of servers of a station that takes none: one with rates, or one
+    at which each customer has its own server.
+    """
+    *keys_of_station, key = path.split(".")
+    if key != "servers":
+        return True
+    discipline = node_at(tree, [*keys_of_station, "discipline"])
+    is_delay = isinstance(discipline, Scalar) and DISCIPLINES[discipline.text].delay
+    return not is_delay and node_at(tree, [*keys_of_station, "rates"]) is None
 
 
 def _paths(

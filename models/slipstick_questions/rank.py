@@ -1077,7 +1077,7 @@ def _headline_of_counts(technology: str, best_changes: Sequence[Answer]) -> str:
         )
     most_frequent = sorted(reductions_by_change.items(), key=lambda entry: -len(entry[1]))
     (first_change, reductions_of_first), *further = most_frequent[:MOST_FURTHER_CASES]
-    technology_text = f'under "{as_words(technology)}" ' if technology else ""
+    technology_text = f'with "{as_words(technology)}", ' if technology else ""
     further_texts = [
         f'"{as_words(change)}" in {len(reductions)} ({_range_of_percent(reductions)})'
         for change, reductions in further

@@ -316,7 +316,7 @@ class SeekResult(QuestionResult):
             ]
             for search in self.searches
         ]
-        return (["", "condition", "holds"], rows) if len(rows) > 1 else None
+        return (["", "condition", "is met"], rows) if len(rows) > 1 else None
 
     def draw(
         self, spec: SearchPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
@@ -983,7 +983,7 @@ def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
         return f"{lead}{'' if place_of_first.startswith(_PHRASES) else ':'} {place_of_first}"
     further_shown = further_searches[:MOST_FURTHER_CASES]
     unshown_count = len(further_searches) - len(further_shown)
-    further_in_words = [with_noun(unshown_count, "further case")] if unshown_count else []
+    unshown = f"; not shown: {with_noun(unshown_count, 'further case')}" if unshown_count else ""
     further_places = [_where_text(search, words, False) for search in further_shown]
     if all(
         place.startswith(_PHRASES) and ";" not in place
@@ -995,10 +995,10 @@ def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
             f"{place.removeprefix(relation).strip()} for {words.case(search.case)}"
             for search, place in zip(further_shown, further_places, strict=True)
         ]
-        return f"{lead} {join_phrases([*phrases, *further_in_words])}"
+        return f"{lead} {join_phrases(phrases)}{unshown}"
     clauses = _clauses_by_outcome([first, *further_shown], words)
     colon = "" if clauses[0].startswith(_PHRASES) else ":"
-    return f"{lead}{colon} {'; '.join([*clauses, *further_in_words])}"
+    return f"{lead}{colon} {'; '.join(clauses)}{unshown}"
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:
@@ -1022,7 +1022,7 @@ def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> li
         f"{outcome} for {join_phrases(cases)}" for outcome, cases in cases_by_outcome.items()
     ]
     if constant_clauses:
-        constant_clauses[-1] += f" ({_range_searched(searches[0], words)})"
+        constant_clauses[-1] += f"; searched: {_range_searched(searches[0], words)}"
     return [*filter(None, [join_phrases(bound_clauses)]), *constant_clauses, *other_clauses]
 
 

@@ -13,6 +13,7 @@ from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
+    capital,
     do_overlap,
     join_phrases,
     percent,
@@ -89,7 +90,6 @@ from slipstick_trends.projection_tables import (
     years_table,
 )
 from slipstick_trends.sentences import (
-    doubt_remarks,
     headlines_by_subject,
     outcome_sentences,
     sentences_beside_head,
@@ -221,8 +221,7 @@ class ProjectResult(QuestionResult):
             for name in names
             for year_text in (first_year_text, last_year_text)
         ]
-        remarks = doubt_remarks(projection).partition(":")[0]
-        return ([remarks, *head], rows) if len(rows) > 1 else None
+        return (["", *head], rows) if len(rows) > 1 else None
 
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return what is uncertain: steps and parameters without a rate, ranges of which the middle
@@ -381,7 +380,21 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     words = Words(titles, _meanings(track for track, _ in tracks), title=study.spec.title)
     cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own_years, words)
-    return Question(lambda answers: ProjectResult(_solve_projection(cases, answers.wanted)))
+    return Question(
+        lambda answers: ProjectResult(_solve_projection(cases, answers.wanted)),
+        pictures=[_default_picture(study.spec.answer, years)] if factors is None else [],
+    )
+
+
+def _default_picture(
+    value_names: Sequence[str], years: Sequence[float] | Array
+) -> ProjectionPictureSpec:
+    """Return the picture of a projection in a study that names no pictures: the first value over
+    the years.
+    """
+    value_name = next(iter(value_names), "time")
+    title = f"{capital(NO_WORDS.value(value_name))} from {year(years[0])} to {year(years[-1])}"
+    return ProjectionPictureSpec(kind="projection", name="years", title=title, y=[value_name])
 
 
 def _meanings(tracks: Iterable[TrendedCase]) -> dict[str, str]:

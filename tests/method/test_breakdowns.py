@@ -315,7 +315,7 @@ def test_a_queue_that_repairs_overload_is_saturated() -> None:
     with pytest.raises(NoAnswerError) as refused:
         solve(model)
     assert str(refused.value) == (
-        "station disk is saturated: arrivals ask it for 0.9 s of service a second, and it gives"
+        "station disk is saturated: arrivals need 0.9 s of service a second, and it gives"
         " less than 0.8, for on average 0.2 of 1 servers are broken or off duty; lower the"
         " arrivals, shorten the demand, or add servers"
     )

@@ -160,7 +160,7 @@ def test_a_schedule_of_one_part_is_the_station_without_it() -> None:
 def test_a_load_beyond_the_servers_on_duty_is_refused() -> None:
     short_day = ((20.0, 1), (10.0, 0))
     of_network = (
-        "station desk is saturated: arrivals ask it for 0.733333 s of service a second, and it"
+        "station desk is saturated: arrivals need 0.733333 s of service a second, and it"
         " gives less than 0.666667, for on average 0.333333 of 1 servers are broken or off duty;"
         " lower the arrivals, shorten the demand, or add servers"
     )

@@ -335,7 +335,7 @@ def test_an_iteration_that_does_not_settle_is_an_error(monkeypatch: pytest.Monke
 def test_a_saturated_station_is_named() -> None:
     with pytest.raises(
         NoAnswerError,
-        match=r"station 1 is saturated: arrivals ask it for 1\.5 s of service a second",
+        match=r"station 1 is saturated: arrivals need 1\.5 s of service a second",
     ):
         schweitzer(network_arrays([0.5], arrivals=3.0, discipline="fcfs", scv=2.0))
 

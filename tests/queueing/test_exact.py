@@ -425,7 +425,7 @@ def test_saturation_names_station_load_and_limit() -> None:
         exact(network_arrays([0.5, 0.3], arrivals=5.0, servers=[2, 2], stations=["cpu", "disk"]))
     assert (
         str(refused.value)
-        == "station cpu is saturated: arrivals ask it for 2.5 s of service a second, and it gives"
+        == "station cpu is saturated: arrivals need 2.5 s of service a second, and it gives"
         " less than 2; lower the arrivals, shorten the demand, or add servers"
     )
     assert list(saturation_reasons(network_arrays([0.5], arrivals=[[1.0], [2.0], [3.0]]))) == [1, 2]

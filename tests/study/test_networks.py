@@ -162,7 +162,7 @@ def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFix
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert [each["failed"] is None for each in answers] == [True, True, True, False]
     assert answers[3]["failed"].startswith(
-        "station a is saturated: arrivals ask it for 1.26 s of service a second"
+        "station a is saturated: arrivals need 1.26 s of service a second"
     )
     assert answers[3]["method"] == "exact"
     assert answers[2]["share"]["response_time[jobs]"]

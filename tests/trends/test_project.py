@@ -73,6 +73,17 @@ def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> Non
     )
 
 
+def test_a_study_without_pictures_draws_the_first_value_over_the_years(folder: Path) -> None:
+    Path("study.yaml").write_text(f"study: 1\nbase: {{model: model.yaml}}\n{PROJECT}")
+    (picture,) = prepare("study.yaml").spec.pictures
+    assert picture.model_dump(include={"kind", "name", "title", "y"}) == {
+        "kind": "projection",
+        "name": "years",
+        "title": "Time from 2005 to 2025",
+        "y": ["time"],
+    }
+
+
 def test_a_case_starts_from_its_own_technology(folder: Path) -> None:
     (track,) = projection(
         base="{model: model.yaml, technology.processors: 2, technology.adapter: 0.5}"

@@ -211,7 +211,7 @@ def _numeric_columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> It
 
 
 def _not_examined_lines(results: Results) -> Iterator[str]:
-    """Yield a sentence on the cases that no search examined, where searches examined the first case
+    """Yield a sentence on the cases that no search examined, if searches examined the first case
     only.
     """
     case_names = list(results.cases)
@@ -223,8 +223,8 @@ def _not_examined_lines(results: Results) -> Iterator[str]:
     if left_out and len(case_names) <= 1 + _FEW_CASES:
         words = results.words
         yield (
-            f"this was searched for in one case only, {words.case(case_names[0])}, not in"
-            f" {join_phrases(list(map(words.case, left_out)), 'or')}"
+            f"the search covers one case only, {words.case(case_names[0])}; it leaves out"
+            f" {join_phrases(list(map(words.case, left_out)))}"
         )
 
 
@@ -244,7 +244,8 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     value_name, ranked_cases = _comparable_cases(results, value_names) or ("", [])
     if len(ranked_cases) < 2:
         return
-    if not results.questions and _WHICH.match(results.title):
+    # A projection compares each case with itself.
+    if results.questions.keys() <= {"project"} and _WHICH.match(results.title):
         cases_and_reasons = [(ranked_cases[0][0], "")]
     if len({case for case, _ in cases_and_reasons}) != 1:
         return
@@ -258,7 +259,7 @@ def _recommendation_lines(results: Results, value_names: Sequence[str]) -> Itera
     quality = (
         "it is the fastest"
         if value_name == "time"
-        else f"it has the best {words.value(value_name)}"
+        else f"it has the {_degree_and_value(value_name, words)}"
     )
     value_text = _value_text(best_answer, value_name)
     amount = f", {value_text}" if "(" in value_text else f" ({value_text})"
@@ -487,13 +488,18 @@ def _extreme_line(
     """
     (first_case, first_answer), (_, second_answer), *_ = _rank_cases(cases, value_name)
     if not _order_doubt(first_answer, second_answer, value_name):
-        degree = "highest" if _is_more_better(value_name) else "lowest"
-        if words.value(value_name).startswith("time"):
-            degree = "shortest"
         yield (
-            f"of {len(cases)}, {words.case(first_case)} has the {degree}"
-            f" {words.value(value_name)}: {_value_text(first_answer, value_name)}"
+            f"of {len(cases)}, {words.case(first_case)} has the"
+            f" {_degree_and_value(value_name, words)}: {_value_text(first_answer, value_name)}"
         )
+
+
+def _degree_and_value(value_name: str, words: Words) -> str:
+    """Return the title of a value after the word for the best of its amounts, such as shortest."""
+    title = words.value(value_name)
+    if _is_more_better(value_name):
+        return f"highest {title}"
+    return f"{'shortest' if 'time' in title else 'lowest'} {title}"
 
 
 _MORE_IS_BETTER = ("throughput", "speedup", "efficiency", "goodput")

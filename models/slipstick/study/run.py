@@ -266,8 +266,9 @@ def read_study(
         # Cases that share a mistake report it once.
         raise SpecError(list(dict.fromkeys(problems)))
     if not spec.pictures:
-        pictures = [*default_pictures(study.spec, axes_by_sweep, evaluators_by_sweep)]
-        pictures += [picture for question in questions.values() for picture in question.pictures]
+        # The picture of a question shows its answer, that of a sweep only how a value changes.
+        pictures = [picture for question in questions.values() for picture in question.pictures]
+        pictures += default_pictures(study.spec, axes_by_sweep, evaluators_by_sweep)
         study = replace(study, spec=study.spec.model_copy(update={"pictures": pictures}))
     return PreparedStudy(name, study, sweeps, questions)
 
@@ -544,6 +545,7 @@ _QUESTIONS_BY_TITLE_PATTERN = {
     r"\bhow (many|often|far|large|much)\b|\bwhich (share|size|number)\b": (
         "choose",
         "seek",
+        "fits",
         "scale",
     ),
     r"\bwhy\b|\bwhat limits\b": ("bottleneck", "measured"),
@@ -557,7 +559,7 @@ def _title_questions(title: str) -> tuple[str, ...]:
     """Return the keys of the questions that the title of a study asks; none if it asks no question.
 
     >>> _title_questions("How many servers does each tier need?")
-    ('choose', 'seek', 'scale')
+    ('choose', 'seek', 'fits', 'scale')
     >>> _title_questions("When is a step twice as fast?")
     ('project', 'seek')
     """

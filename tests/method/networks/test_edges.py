@@ -99,7 +99,7 @@ def test_a_cycle_of_no_time_is_refused(method: str) -> None:
 def test_a_saturated_station_is_named_with_its_load_and_limit(method: str, rate: float) -> None:
     model = network({"j": open_class(rate)}, {"cpu": station(demand={"j": 1.0})})
     assert refused(model, method).startswith(
-        f"station cpu is saturated: arrivals ask it for {rate:g} s of service a second"
+        f"station cpu is saturated: arrivals need {rate:g} s of service a second"
     )
 
 

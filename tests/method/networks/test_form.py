@@ -366,7 +366,7 @@ class TestSweeps:
         assert points.answer(2)["response_time[web]"] == pytest.approx(5.0)
         assert [points.answer(index).failed for index in (1, 3)] == [
             (
-                "station cpu is saturated: arrivals ask it for 1 s of service a second, and it"
+                "station cpu is saturated: arrivals need 1 s of service a second, and it"
                 " gives less than 1; lower the arrivals, shorten the demand, or add servers"
             ),
             "classes.web.arrivals must be a finite number that is not negative, got -1",

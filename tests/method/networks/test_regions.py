@@ -243,7 +243,7 @@ def test_customers_lost_at_a_region_do_not_saturate_the_stations_behind_it() -> 
     assert within(found, "utilization[w]", 0.4)
     stations["w"] = station(service={"j": 0.6, "k": 0.5})
     both = network({"j": open_class(2.0), "k": open_class(2.5)}, stations, regions=limits)
-    with pytest.raises(NoAnswerError, match=r"station w is saturated: arrivals ask it for 1.25 s"):
+    with pytest.raises(NoAnswerError, match=r"station w is saturated: arrivals need 1.25 s"):
         solve(both)
 
 

@@ -457,7 +457,7 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
     (
         network({"jobs": open_class(2.0)}, {"cpu": station(service={"jobs": 1.0})}),
         (
-            "station cpu is saturated: arrivals ask it for 2 s of service a second, and it gives"
+            "station cpu is saturated: arrivals need 2 s of service a second, and it gives"
             " less than 1; lower the arrivals, shorten the demand, or add servers"
         ),
     ),

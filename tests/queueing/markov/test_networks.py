@@ -354,7 +354,7 @@ def test_a_saturated_station_is_named() -> None:
         solve_markov_chain(network_arrays([1.0, 0.5], arrivals=1.2, stations=["cpu", "disk"]))
     assert (
         str(caught.value)
-        == "station cpu is saturated: arrivals ask it for 1.2 s of service a second, and it gives"
+        == "station cpu is saturated: arrivals need 1.2 s of service a second, and it gives"
         " less than 1; lower the arrivals, shorten the demand, or add servers"
     )
 

@@ -109,6 +109,14 @@ def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: P
 
 
 @pytest.mark.turns(3)
+def test_servers_are_not_chosen_for_stations_that_have_none(folder: Path) -> None:
+    Path("tiers.yaml").write_text(
+        f"{TIERS}  net: {{discipline: is, service: {{requests: 5 ms}}}}\n"
+        "  cache: {discipline: ps, rates: [1, 1.5], service: {requests: 1 ms}}\n"
+    )
+    assert [*chosen(CHOOSE).units] == PATHS
+
+
 def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:
     sweep, cost = everything()
     budget = CHOOSE.replace("minimize: cost", f"minimize: 2 * {TIME}").replace(
@@ -222,7 +230,7 @@ def test_where_every_point_is_saturated_the_choice_says_so(folder: Path) -> None
     (line,) = result_of(run(prepare("study.yaml")), ChooseResult).sentences()
     assert (
         line == "base: no point has the values of all conditions: station web is saturated:"
-        " arrivals ask it for 3 s of service a second, and it gives less than 1; lower the"
+        " arrivals need 3 s of service a second, and it gives less than 1; lower the"
         " arrivals, shorten the demand, or add servers; 3 of 3 points were solved"
     )
 
