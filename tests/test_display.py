@@ -51,6 +51,7 @@ def test_print_of_an_answer_is_what_the_terminal_shows(
     assert str(solve("lock-and-bus", settings)) == shown.rstrip()
 
 
+@pytest.mark.turns(3)
 def test_printed_notebooks_have_the_same_cells_in_latex() -> None:
     study = {
         "study": 1,

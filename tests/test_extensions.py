@@ -121,6 +121,7 @@ assert main(["helo"]) == main(["check", "misspelt.yaml"]) == 2
 """
 
 
+@pytest.mark.turns(4)
 def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
     package, metadata = tmp_path / "outside", tmp_path / "outside-1.0.dist-info"
     package.mkdir()

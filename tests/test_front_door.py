@@ -30,6 +30,7 @@ def test_a_name_that_is_not_there_is_said_like_any_other() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_solve_and_run_are_functions_whatever_was_imported_first() -> None:
     code = (
         "import slipstick.method.closed_form, slipstick.study.run; from slipstick import run,"
@@ -71,6 +72,7 @@ def test_a_line_of_the_stub_imports_one_name_as_type_checkers_export_it() -> Non
     )
 
 
+@pytest.mark.turns(4)
 def test_a_study_runs_in_one_call() -> None:
     results = slipstick.run("dvsm-operations")
     assert results.cases["fault-atm"]["time"] == pytest.approx(2258e-6, abs=2.5e-6)

@@ -132,7 +132,7 @@ def expected_maximum(times: list[tuple[float, float]]) -> float:
     return float(integrate.quad(beyond, 0, 200, limit=500, points=[mean for mean, _ in times])[0])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("count", [2, 5, 30])
 @pytest.mark.parametrize("scv", [1.0, 0.5, 0.25, 0.01])
 def test_times_of_one_distribution(count: int, scv: float) -> None:

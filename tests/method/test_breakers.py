@@ -387,6 +387,7 @@ def test_a_chain_tells_as_few_windows_as_there_are(failures: int, of: int) -> No
     assert len(seen) == comb(of, failures - 1)
 
 
+@pytest.mark.turns(3)
 def test_a_breaker_that_looks_back_at_many_calls_is_solved_by_its_windows() -> None:
     chain = solve(crowded(guard(2, 60), "wait"), method="markov-chain")
     simulated = solve(crowded(guard(2, 60), "wait"), method="simulation", simulation=SETTINGS)
@@ -458,6 +459,7 @@ def test_a_file_with_more_failures_than_tries_is_refused_at_its_key(tmp_path: Pa
     assert again.resources == model.resources
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("servers", [1, 2])
 @pytest.mark.parametrize("weight", [None, 3.0])
 def test_shared_services_that_are_given_up_are_those_of_the_chain(

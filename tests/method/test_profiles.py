@@ -189,6 +189,7 @@ def test_a_constant_profile_is_a_poisson_stream() -> None:
         assert is_near(answer, name, 2.0)
 
 
+@pytest.mark.turns(3)
 def test_the_default_goes_on_to_simulation_and_others_refuse_by_name() -> None:
     for model in (shop(), visits()):
         assert solve(model, simulation=SETTINGS).method == "simulation"
@@ -204,6 +205,7 @@ def test_the_default_goes_on_to_simulation_and_others_refuse_by_name() -> None:
             solve(visits(), method=method)
 
 
+@pytest.mark.turns(3)
 def test_only_the_mean_of_the_day_decides_whether_a_model_is_saturated() -> None:
     for model, path in ((shop(), "classes.web.arrivals"), (visits(), "population.arrivals")):
         with pytest.raises(NoAnswerError, match="saturated"):

@@ -104,6 +104,7 @@ def verdict(answer: Answer) -> str:
     return answer.check.word if answer.check else ""
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("make", [unlike_visits, held_before_a_barrier])
 def test_a_wrong_mean_value_is_replaced_and_the_answer_says_so(make: Any) -> None:
     model = make()
@@ -436,6 +437,7 @@ def test_a_setting_that_is_none_is_refused() -> None:
             Simulation(check=wrong)
 
 
+@pytest.mark.turns(3)
 def test_columns_of_replaced_points_have_their_intervals() -> None:
     found = solve(unlike_visits(), {"population.processors": [100, 6]})
     low = found.columns["low[time]"]

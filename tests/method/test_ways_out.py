@@ -101,6 +101,6 @@ stations: {k: {discipline: lcfs, service: {c: 0.3 s}, scv: {c: 0}}}
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_no_refusal_of_a_study_leads_in_a_circle(tmp_path: Path) -> None:
     assert list(study_dead_ends(drawn_network(2026112893), tmp_path)) == []

@@ -36,6 +36,7 @@ def checked(*statements: str) -> StatementsResult:
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [

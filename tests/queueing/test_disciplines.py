@@ -43,7 +43,7 @@ def one_server(discipline: str, load: float, scv: float) -> Plan:
     return builder.plan()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.skipif(not AVAILABLE, reason="plain Python is too slow for so many cycles")
 @pytest.mark.parametrize("discipline", SECOND_MOMENT)
 @pytest.mark.parametrize(("load", "scv", "third"), [(0.5, 1.0, 6.0), (0.4, 0.0, 1.0)])

@@ -95,6 +95,7 @@ def test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark(name: str
             assert not beyond or row in found.provenance.outside, (value, row)
 
 
+@pytest.mark.turns(3)
 def test_contention_is_in_the_answer_without_any_option(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

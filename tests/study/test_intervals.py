@@ -78,7 +78,7 @@ def objects(document: Any) -> Iterator[dict[str, Any]]:
         yield from objects(each)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_tables_csv_and_json_of_cases_and_sweeps(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

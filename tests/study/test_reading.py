@@ -34,6 +34,7 @@ SAMPLE = (
 )
 
 
+@pytest.mark.turns(3)
 def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_their_own_numbers(
     tmp_path: Path,
 ) -> None:
@@ -190,7 +191,7 @@ def test_what_takes_too_much_is_one_message(
     assert capsys.readouterr().err == message
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("number", range(40))
 def test_check_and_solving_agree_about_generated_specs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int

@@ -269,6 +269,7 @@ def _micro_batch(
     return layers * (layer + attention), words
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("name", "width", "layers", "stages", "again"),
     [

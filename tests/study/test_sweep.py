@@ -147,7 +147,7 @@ def test_several_cases_are_swept_one_after_the_other(tmp_path: Path) -> None:
     assert len(set(found.columns["time"].tolist())) == 4
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_point_of_a_sweep_has_the_bits_of_the_point_alone(tmp_path: Path) -> None:
     lines = (
         "vary: {s: {axes: {parts: [1, 2, 7], reply: {from: 16 B, to: 65536 B, count: 9, spacing:"
@@ -195,6 +195,7 @@ def test_the_fast_road_for_the_time_alone_gives_the_same_bits(tmp_path: Path) ->
     assert np.array_equal(fast.columns["time"], slow.columns["time"])
 
 
+@pytest.mark.turns(3)
 def test_results_do_not_depend_on_how_many_are_solved_side_by_side(tmp_path: Path) -> None:
     text = study(
         "cases: {atm: {machine: rs6000-43p-atm}}",

@@ -373,6 +373,7 @@ cycle:
 """
 
 
+@pytest.mark.turns(3)
 def test_ranges_go_on_where_only_simulation_answers(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -212,6 +212,7 @@ def test_other_series_would_have_given_other_shares() -> None:
     assert (high - low) / (2 * 1.645) == pytest.approx(deviation, rel=0.15)
 
 
+@pytest.mark.turns(4)
 def test_choices_of_other_starts_hold_what_is_promised_where_series_are_not_weak(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -373,6 +373,7 @@ def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: 
     assert any(line.startswith("Slow networks: ") for line in beside.headline(Words({}, {})))
 
 
+@pytest.mark.turns(4)
 def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
     text = PROJECT.replace("step: 5", "step: 0.1").replace("samples: 1024", "samples: 4096")
     (track,) = projection(text).tracks
@@ -380,6 +381,7 @@ def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
     assert np.all(np.diff(track.sweep.columns["time"]) < 0)
 
 
+@pytest.mark.turns(3)
 def test_factors_of_the_processors_are_the_years_in_which_they_come(folder: Path) -> None:
     asked = PROJECT.replace(YEARS, f"factors: [0.5, 1, 2, {1.4**5 * 1.1!r}]")
     by_factor, by_year = (
@@ -456,6 +458,7 @@ def test_factors_come_along_one_trend(folder: Path) -> None:
         projection(text)
 
 
+@pytest.mark.turns(3)
 def test_ranges_of_settings_are_named_where_the_middle_stands_for_them(folder: Path) -> None:
     base = "{model: model.yaml, parameters.memory: 1 ms .. 9 ms}"
     results = found(PROJECT, base=base)
@@ -559,6 +562,7 @@ def test_of_many_rates_whose_data_end_early_the_first_is_told(folder: Path) -> N
     )
 
 
+@pytest.mark.turns(3)
 def test_cases_with_one_share_are_not_called_lowest_and_highest(folder: Path) -> None:
     cases = "cases: {again: {}, too: {}}\n"
     result = result_of(

@@ -81,6 +81,7 @@ def test_points_are_those_solved_alone(folder: Path) -> None:
     assert outcome.stated == pytest.approx(alone("efficiency"))
 
 
+@pytest.mark.turns(3)
 def test_the_result_is_the_same_for_any_number_of_workers(folder: Path) -> None:
     mean_value = "{model: model.yaml, method: mean-value}"
     one, four = (sampling(base=mean_value, jobs=jobs).outcomes[0] for jobs in (1, 4))

@@ -185,7 +185,7 @@ TABLE = """rate [1/s],mean [ms],p95 [ms]
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_command_fits_and_import_makes_the_network(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

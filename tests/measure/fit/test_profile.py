@@ -44,6 +44,7 @@ def test_the_profile_and_the_bootstrap_agree(name: str) -> None:
         assert ours.high - ours.low == pytest.approx(theirs.high - theirs.low, rel=0.5)
 
 
+@pytest.mark.turns(3)
 def test_profiles_cover_at_the_stated_rate() -> None:
     truth = TRUTHS["coherency"]
     covered = dict.fromkeys(truth.parameters, 0)

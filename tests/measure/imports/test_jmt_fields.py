@@ -245,6 +245,7 @@ def _check(changes: Iterator[bool], kind: str) -> None:
     assert (first or any(changes)) == (kind == READ)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("tag", "name", "kind"), _attributes(JSIM_ATTRIBUTES))
 def test_an_attribute_of_jsim_becomes_what_its_table_says(
     tmp_path: Path, tag: str, name: str, kind: str

@@ -77,6 +77,7 @@ def test_the_base_is_fitted_and_then_asked_cases(tmp_path: Path) -> None:
     assert check_file(path) == "study"
 
 
+@pytest.mark.turns(3)
 def test_json_and_tables_have_the_fits_and_the_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

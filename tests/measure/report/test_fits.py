@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from slipstick.answer import Value
 from slipstick.report.formatting import WIDTH
 from slipstick_measure.fit.comparison import IntervalSettings, fits
@@ -11,6 +13,7 @@ from slipstick_measure.report.fits import fits_text, main_findings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
+@pytest.mark.turns(3)
 def test_what_a_person_needs_comes_first() -> None:
     found = fits(noisy(TRUTHS["coherency"], 0), p=[64], intervals=IntervalSettings(draws=40))
     text = fits_text(found)

@@ -234,6 +234,7 @@ def test_the_model_of_the_review_of_locks() -> None:
     assert time_of(cycle, 7) == pytest.approx(6.74988, rel=0.03)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("construct", ["locks", "nested locks", "stations in locks", "permits"])
 def test_the_time_does_not_fall_with_a_processor_more(construct: str) -> None:
     """Issue 12: behind locks that are always held the time of a cycle oscillated with the number

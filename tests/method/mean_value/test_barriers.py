@@ -116,6 +116,7 @@ def test_what_is_repeated_once_is_done_once(kind: str) -> None:
     assert found[1] == pytest.approx(found[0], rel=1e-12)
 
 
+@pytest.mark.turns(3)
 def test_order_statistics_of_passing_times() -> None:
     """Five gamma variates, against the integral of i C(n, i) x F^(i-1) (1-F)^(n-i) f."""
     wave = PassingTimes.starting_together(5).delayed(RandomTime(2.0 * ONE, 1.0 * ONE))

@@ -97,6 +97,7 @@ def test_machine_repair_with_services_that_vary_more_than_exponential_ones(
         assert found == pytest.approx(exact_time, rel=error), (machines, think)
 
 
+@pytest.mark.turns(3)
 def test_a_thousand_machines_with_varied_services_are_bounded_by_their_work() -> None:
     cycle = delay(900.0, name="think", scv=1.0) >> service("bus", 1.0, scv=4.0)
     few, many = times(cycle, {}, np.array([300.0, 1000.0]))

@@ -137,6 +137,7 @@ def test_a_station_under_a_lock_and_outside_before_a_barrier_is_not_promised(gen
     assert "before a barrier" in unpromised(genes.model())[0]
 
 
+@pytest.mark.turns(3)
 def test_a_search_finds_larger_errors_and_the_same_again() -> None:
     (first, _), (error, genes) = adversary(3, 0), adversary(3, 12)
     assert abs(error) >= abs(first)

@@ -30,7 +30,7 @@ def _time(folder: Path, processors: int, think: str) -> float:
     return found
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("think", ["200 ms", "900 ms", "1 s", "1.1 s", "3 s"])
 def test_the_last_processors_one_by_one_give_the_time_of_all_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, think: str

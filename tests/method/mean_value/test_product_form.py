@@ -40,6 +40,7 @@ def drawn(seed: int) -> Model:
     return grouped_model(groups, resources={**resources, "table": Lock()})
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_several_classes_are_those_of_the_chain_to_8_digits(seed: int) -> None:
     model = drawn(seed)

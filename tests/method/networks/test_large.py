@@ -65,6 +65,7 @@ def test_a_screen_leaves_shares_out_that_take_long(
     assert answer_document(solve(stations_of(3, 10)))["share"]["response_time[jobs]"]
 
 
+@pytest.mark.turns(3)
 def test_a_thousand_stations_are_shown_without_derivatives(computed: list[str]) -> None:
     answer = solve(stations_of(1000, 1000))
     assert isinstance(answer.share, DeferredShares)
@@ -87,6 +88,7 @@ def shares_seconds(stations: int, classes: int, method: str) -> float:
     return share.seconds
 
 
+@pytest.mark.turns(3)
 def test_the_estimate_of_shares_grows_as_their_work() -> None:
     # Each place of the lattice multiplies a matrix of all stations, for each parameter.
     assert 6 < shares_seconds(60, 2, "exact") / shares_seconds(30, 2, "exact") < 9

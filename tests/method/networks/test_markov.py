@@ -137,6 +137,7 @@ def test_who_is_lost_begins_anew_as_the_class_of_the_reference() -> None:
     assert answer["throughput[b]"] == pytest.approx(0.3 * answer["throughput[a]"], rel=1e-9)
 
 
+@pytest.mark.turns(3)
 def test_derivatives_travel_through_the_chain() -> None:
     model, name, step = WITHOUT["priority"], "stations.cpu.service.b", 1e-5
     slope = solve(model, method="markov-chain").gradient["response_time[web]"][name]

@@ -494,7 +494,7 @@ def test_locks_that_keep_the_order_are_fairer_than_those_that_leave_it_to_luck()
     assert lucky.high < 0.6
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_waits_of_random_order_have_the_fairness_of_their_distribution() -> None:
     """Waits that are 0 or exponential by a coin have E[w]^2 / E[w^2] = (m / 2)^2 / (2 m^2 / 2),
     a quarter.

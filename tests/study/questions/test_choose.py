@@ -66,7 +66,7 @@ def everything() -> tuple[Sweep, np.ndarray[tuple[int, ...], np.dtype[np.float64
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) -> None:
     sweep, cost = everything()
     for limit, monotone in product((75e-3, 90e-3, 120e-3), (False, True)):

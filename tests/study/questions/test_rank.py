@@ -61,7 +61,7 @@ def test_effects_are_those_of_solving_again(tmp_path: Path) -> None:
         ), parameter(row)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_elasticities_are_those_of_small_differences(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 1%, most: 100}")
     base = time()

@@ -421,7 +421,7 @@ def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
         assert "without an answer up to 8" in search_text(made)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_permits_and_processors_are_whole_numbers(folder: Path) -> None:
     given = {"model": "layered-service", "method": "mean-value"}
     base = "{model: layered-service, method: mean-value}"

@@ -81,6 +81,7 @@ def test_a_fault_costs_what_the_operation_alone_costs() -> None:
     assert line(tally) == pytest.approx(7 * (solve(alone)["time"] or 0.0), rel=1e-9)
 
 
+@pytest.mark.turns(3)
 def test_an_empty_miss_and_a_lock_cost_what_they_cost_alone() -> None:
     page = PROGRAMS["dvsm/page-fault"].on(
         machine(), call=747e-6, remote_compute=283e-6, remote_delay=75e-6
@@ -102,6 +103,7 @@ def test_an_empty_miss_and_a_lock_cost_what_they_cost_alone() -> None:
         assert found == pytest.approx(3 * (solve(lock)["time"] or 0.0), rel=1e-9)
 
 
+@pytest.mark.turns(3)
 def test_a_prefetched_fault_costs_all_sends_and_receives_and_a_prefetched_lock_one_send() -> None:
     # By hand from Table 2 and the machine: 12 B and 300 B at the source, twice each, and the
     # handler.
@@ -174,6 +176,7 @@ def test_technology_scales_its_class_of_the_account() -> None:
     assert saved == pytest.approx((lines + meeting) / 2, rel=1e-9)
 
 
+@pytest.mark.turns(3)
 def test_waiting_for_a_lock_is_for_each_processor_ahead_and_its_faults() -> None:
     alone, *queued = (
         line(ProcessorTally(work=9, ahead=ahead, ahead_faults=faults, faults=Counter({(1, 20): 1})))
@@ -183,6 +186,7 @@ def test_waiting_for_a_lock_is_for_each_processor_ahead_and_its_faults() -> None
     assert queued[2] == pytest.approx(2 * alone, rel=1e-9)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ["prefetched_faults", "prefetched_locks"])
 def test_waits_behind_others_follow_what_is_prefetched(name: str) -> None:
     """Sections ahead are shorter by their faults, and a lock that was requested early has its turn
@@ -238,7 +242,7 @@ def test_the_delay_of_further_requests_is_the_slope_of_the_printed_ones(
     assert sum(errors) / len(errors) == pytest.approx({75.0: 0.30, 77.0: 0.47}[alone], abs=0.005)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("network", [FE, ATM] if PART >= 1 else [ATM])
 @pytest.mark.parametrize(
     ("name", "sequential", "given"),
@@ -276,6 +280,7 @@ def test_shares_of_mean_value_add_up() -> None:
     assert sum(shares.values()) == pytest.approx(1.0, rel=1e-6)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("workload", "used"), [("sor", False), ("is", True)])
 def test_a_prefetched_part_needs_no_other_model(workload: str, used: bool) -> None:
     given = {"workload": workload, "machine": "rs6000-43p-fast-ethernet"}
@@ -288,6 +293,7 @@ def test_a_prefetched_part_needs_no_other_model(workload: str, used: bool) -> No
     assert {each.name for each in built.model.steps} == {each.name for each in none.model.steps}
 
 
+@pytest.mark.turns(3)
 def test_every_method_gives_the_mean_size_of_each_kind_of_message() -> None:
     asked, served = (
         ProcessorTally(work=4, faults=Counter({(1, 100): 2, (1, 40): 1})),
@@ -338,6 +344,7 @@ def test_what_equal_machines_counts_and_inputs_give_is_built_once() -> None:
     assert model(given) is not model(idle_pair(ProcessorTally(work=99)))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", ["raytrace-image-128", "is"])
 def test_a_sample_has_names_and_parameters_of_the_whole(name: str) -> None:
     """A study is checked by it, so what it lacks may be there, but what it has must be."""

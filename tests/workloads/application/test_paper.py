@@ -116,6 +116,7 @@ from them.
 """
 
 
+@pytest.mark.turns(4)
 def test_barnes_suffers_from_faults_and_collections_less_than_the_paper_says() -> None:
     found = {name: parts(name) for name in BARNES_MISSES}
     assert all(each.get("lock", 0.0) == 0 for each in found.values())
@@ -126,6 +127,7 @@ def test_barnes_suffers_from_faults_and_collections_less_than_the_paper_says() -
     assert shares == pytest.approx(BARNES_MISSES, abs=0.001)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ["IS", "Sphere (1)", "Sphere (2)", "Water"])
 def test_locks_are_a_fifth_of_the_overhead_where_the_paper_says_much_locking(name: str) -> None:
     found = parts(name)

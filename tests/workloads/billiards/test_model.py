@@ -139,7 +139,7 @@ def test_balls_beyond_the_local_cache_are_fetched_again() -> None:
     assert fetched / accesses == pytest.approx(1 / 6)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_search_that_finds_its_bin_from_the_time_does_not_lengthen_with_the_balls() -> None:
     few, many = (
         answer(balls=balls, bins="direct", processors=32, steps=1000) for balls in (1250, 10_000)

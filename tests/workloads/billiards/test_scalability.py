@@ -118,6 +118,7 @@ def test_four_to_thirty_two_beside_the_printed_cell(fetches: float) -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_dependencies_alone_ask_for_balls_as_the_square_of_processors() -> None:
     # The share that executes depends on N^2 / n; steps are so many that the setup does not count.
     free = [runs(count, FREE, {}, balls_of_a_step=1e-3) for count in (16, 32)]

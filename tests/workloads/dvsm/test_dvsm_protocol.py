@@ -58,7 +58,7 @@ def test_one_asker_takes_as_long_as_the_tree_says(table: int, network: str, phas
     assert run.delays == pytest.approx([DISPATCH[network] * US] * len(run.delays))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(("table", "network", "phase"), EXCHANGES)
 def test_an_exchange_takes_as_long_as_the_tree_says(table: int, network: str, phase: str) -> None:
     in_step = phase_run(table, network, phase, 0.0)
@@ -92,6 +92,7 @@ def test_no_message_is_lost(table: int, network: str, phase: str) -> None:
     assert len(run.times) == given["askers"] * FAULTS
 
 
+@pytest.mark.turns(4)
 @every_cell
 def test_littles_law_holds_at_every_processor(table: int, network: str, phase: str) -> None:
     """Mean number present = visits a second x mean stay, exactly, for all who came have left."""

@@ -30,6 +30,7 @@ def test_figure_6_one_to_four_elements_are_one_module() -> None:
     assert found[256] > 0.9
 
 
+@pytest.mark.turns(3)
 def test_figure_5_computing_helps_and_writes_most() -> None:
     walk = {"elements": LARGE, "stride": 16, "start": 2, "scv": 1.0}
     read, write = (
@@ -41,6 +42,7 @@ def test_figure_5_computing_helps_and_writes_most() -> None:
     assert all(w < r for r, w in zip(read, write, strict=True))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("units", [0, 4])
 def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many(units: int) -> None:
     section = {"accesses": 0, "compute": 120, "critical": units, "scv": 1.0}

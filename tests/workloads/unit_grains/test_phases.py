@@ -161,7 +161,7 @@ def test_without_contention_it_is_the_sum_of_the_phases(method: str) -> None:
     assert value(solve(model, method=method)) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: str) -> None:
     shared: dict[str, Any] = {
@@ -226,7 +226,7 @@ def test_processors_left_out_are_idle() -> None:
     )
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation", "bounds"])
 def test_the_shipped_workload_is_answered_by_every_method(method: str) -> None:
     given = settings(workload="phases-of-grains", machine="bbn-tc2000")
