@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -319,7 +319,11 @@ def _indices_before_pauses(reading: Reading, samples: Sequence[_Sample]) -> set[
     return set(pauses)
 
 
-def _rows_by_users(samples: Sequence[_Sample], pauses: set[int]) -> list[LoadRow]:
+def _rows_by_users(
+    samples: Sequence[_Sample],
+    pauses: set[int],
+    users_at: Callable[[float], float] | None = None,
+) -> list[LoadRow]:
     """Return a row for each number of threads.
 
     Its throughput is by Little's law the mean number of requests that are under way while so many
@@ -327,21 +331,15 @@ def _rows_by_users(samples: Sequence[_Sample], pauses: set[int]) -> list[LoadRow
     in this time would be too few in a short test: those under way at its end are not counted, and
     all threads begin together. Without pauses and think times it is the number of threads divided
     by the mean response time. A pause between runs counts as no time.
+
+    Parameters
+    ----------
+    users_at : the number of users from a point in time on; that of the samples if None
     """
-    users_by_end: dict[float, float] = defaultdict(float)
-    for sample in samples:
-        users_by_end[sample.end] = max(users_by_end[sample.end], sample.users or 0.0)
-    ends = sorted(users_by_end)
-
-    def users_after(instant: float) -> float:
-        """Return the active threads from a point in time to the next end of a sample. Samples have
-        the number of active threads at their end.
-        """
-        return users_by_end[ends[min(bisect_right(ends, instant), len(ends) - 1)]]
-
+    users_at = users_at or _users_by_samples(samples)
     response_times_by_users: dict[float, list[float]] = defaultdict(list)
     for sample in samples:
-        response_times_by_users[users_after(sample.start)].append(sample.elapsed)
+        response_times_by_users[users_at(sample.start)].append(sample.elapsed)
     duration_by_users: dict[float, float] = defaultdict(float)
     busy_time_by_users: dict[float, float] = defaultdict(float)
     pause_ends = {samples[index + 1].start for index in pauses}
@@ -351,16 +349,35 @@ def _rows_by_users(samples: Sequence[_Sample], pauses: set[int]) -> list[LoadRow
     under_way = 0
     for (start, change), (end, _) in pairwise(changes):
         under_way += change
-        # Threads that all think are as many as at the last end of a sample.
-        users = users_after(start) if under_way else users_by_end[start]
         if under_way or end not in pause_ends:
-            duration_by_users[users] += end - start
-            busy_time_by_users[users] += under_way * (end - start)
+            duration_by_users[users_at(start)] += end - start
+            busy_time_by_users[users_at(start)] += under_way * (end - start)
     return [
         _row(users, response_times, duration_by_users[users], busy_time_by_users[users])
         for users, response_times in sorted(response_times_by_users.items())
         if users >= 1 and len(response_times) >= LEAST_PART * len(samples)
     ]
+
+
+def _users_by_samples(samples: Sequence[_Sample]) -> Callable[[float], float]:
+    """Return a function that returns the active threads from a point in time on, by the samples,
+    which have the number of active threads at their end.
+    """
+    users_by_end: dict[float, float] = defaultdict(float)
+    for sample in samples:
+        users_by_end[sample.end] = max(users_by_end[sample.end], sample.users or 0.0)
+    starts = sorted(sample.start for sample in samples)
+    ends = sorted(sample.end for sample in samples)
+
+    def users_at(instant: float) -> float:
+        """Return the users at the next end of a sample; if no sample is under way, those at the
+        last end, because the threads that think stay.
+        """
+        index = bisect_right(ends, instant)
+        is_idle = bisect_right(starts, instant) == index > 0
+        return users_by_end[ends[index - 1 if is_idle else min(index, len(ends) - 1)]]
+
+    return users_at
 
 
 def _row(users: float, response_times: list[float], duration: float, busy_time: float) -> LoadRow:
@@ -432,25 +449,31 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
         reading.refuse(1, "", f"no request succeeded, so there is no load; {failed} failed")
     if failed:
         reading.odd(1, "", f"{failed} requests failed, and are left out")
+    counts = sorted(count for count in users if count[1])
     samples = [
-        _Sample(end - elapsed, elapsed, _users_at(sorted(users), end), "")
+        _Sample(end - elapsed, elapsed, _users_at(counts, end), "")
         for end, elapsed in end_times_and_durations
     ]
     samples_in_order = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
-    rows = _rows_by_users(samples_in_order, _indices_before_pauses(reading, samples_in_order))
+    pauses = _indices_before_pauses(reading, samples_in_order)
+    users_at = (lambda instant: _users_at(counts, instant) or 0.0) if counts else None
+    rows = _rows_by_users(samples_in_order, pauses, users_at)
     if failed <= FEW_FAILED * (failed + len(end_times_and_durations)):
         return rows
     return [replace(row, unsteady=f"{failed} requests failed") for row in rows]
 
 
 def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | None:
-    """Return the virtual users at a point in time: the last count before it that is not 0, else the
-    first count after it; None without counts.
+    """Return the virtual users at a point in time: the last count before it, else the first one;
+    None without counts.
+
+    Parameters
+    ----------
+    counts : the points in time at which users are counted, and their numbers above 0
     """
-    counts_above_0 = [count for count in counts if count[1]]
-    if not counts_above_0:
+    if not counts:
         return None
-    return counts_above_0[max(bisect_right(counts_above_0, (instant, inf)) - 1, 0)][1]
+    return counts[max(bisect_right(counts, (instant, inf)) - 1, 0)][1]
 
 
 _SUMMED = re.compile(
