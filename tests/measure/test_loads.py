@@ -367,3 +367,21 @@ def test_samples_of_jmeter_are_refused_by_name(tmp_path: Path, text: str, messag
     (tmp_path / "samples.jtl").write_text(text)
     with pytest.raises(SpecError, match=message):
         load_test([tmp_path / "samples.jtl"], [Hints()])
+
+
+def test_a_percentile_of_the_network_is_compared_with_the_measured_one(tmp_path: Path) -> None:
+    """With exponential services in order of arrival, times are exponential: 95 % are within ln 20
+    means.
+    """
+    means = {20: 12.5, 40: 16.67, 60: 25.0, 80: 50.0}
+    rows = [f"{rate},{mean},{mean * 2.9957:.2f}" for rate, mean in means.items()]
+    path = _table(tmp_path, "\n".join(["rate,mean [ms],p95 [ms]", *rows, ""]))
+    test = load_test([path], [Hints()])
+    assert test is not None
+    imported = load_spec(test)
+    assert imported.head[4:] == ["95 %", "network 95 %", "error 95 %"]
+    assert [cells[4] for cells in imported.rows] == ["37.45 ms", "49.94 ms", "74.89 ms", "149.8 ms"]
+    errors = [float(cells[6].removesuffix(" %")) for cells in imported.rows if cells[6] != "-"]
+    assert errors
+    assert max(map(abs, errors)) < 10
+    assert not any("differ by up to" in note for note in imported.words)

@@ -10,13 +10,14 @@ network's own response times against the measured ones.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slipstick.errors import Problem, SlipstickError, SpecError
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.loads import Demand, LoadRow, LoadTest, beside_tiers, demands, think_time
 
 if TYPE_CHECKING:
+    from slipstick.answer import Answer
     from slipstick_measure.fit.loads import StationFit
 
 CLASS = "requests"
@@ -175,33 +176,98 @@ def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) ->
 
 
 def _compare(spec: ImportedSpec, test: LoadTest) -> None:
-    """Solve the network at each load, and write its response times and throughputs beside the
-    measured ones.
+    """Solve the network at each load, and write its response times beside the measured ones; and
+    its percentile, at two loads if it has to be simulated.
     """
     from slipstick.api import solve
 
-    rows = [row for row in test.rows if row.response is not None and row.completed][:_MOST_ROWS]
+    rows = [row for row in test.rows if row.completed and (row.response or row.quantiles)]
+    rows = rows[:_MOST_ROWS]
+    share = next((share for share in _SHARES if any(share in row.quantiles for row in rows)), None)
+    percent = f"{100 * (share or 0):g} %"
     spec.head = ["load", "measured", "network", "error"]
-    for row in rows:
-        assert row.response is not None
+    if share is not None:
+        spec.head += [percent, f"network {percent}", f"error {percent}"]
+    step = -(-len(rows) // _MOST_SIMULATED)
+    largest_error = 0.0
+    for index, row in enumerate(rows):
+        cells = [_load_text(row)]
+        network = _network_at_load(spec.document, row)
         try:
-            answer = solve(_network_at_load(spec.document, row))
-            time = answer[f"response_time[{CLASS}]"]
+            answer = solve(network)
         except SlipstickError as error:
-            spec.rows.append(
-                [_load_text(row), f"{row.response * 1e3:.4g} ms", "no answer", str(error)[:60]]
-            )
+            spec.rows.append([*cells, _time_text(row.response), "no answer", str(error)[:60]])
             continue
-        if time is not None:
-            error_text = f"{100 * (time / row.response - 1):+.2g} %"
-            spec.rows.append(
-                [
-                    _load_text(row),
-                    f"{row.response * 1e3:.4g} ms",
-                    f"{time * 1e3:.4g} ms",
-                    error_text,
-                ]
-            )
+        cells += _compared(row.response, answer[f"response_time[{CLASS}]"])
+        if share is not None:
+            is_simulated = (len(rows) - 1 - index) % step == 0
+            quantile = _quantile(network, answer, share, is_simulated)
+            measured, computed, low, high = (row.quantiles.get(share), *quantile)
+            cells += _compared(measured, computed)
+            if low is not None and high is not None:
+                cells[-2] = f"{(computed or 0) * 1e3:.3g} ({low * 1e3:.3g} to {high * 1e3:.3g}) ms"
+            if measured and computed and not (low or computed) <= measured <= (high or computed):
+                largest_error = max(largest_error, abs(computed / measured - 1))
+        spec.rows.append(cells)
+    if largest_error > _LARGE_ERROR:
+        spec.say(
+            f"the {percent} of the network differ by up to {100 * largest_error:.2g} %: percentiles"
+            " depend on the order of service and on how much demands vary, which a load test does"
+            " not tell; write another discipline, or scv, at a station"
+        )
+
+
+_SHARES = (0.95, 0.99, 0.9, 0.5)
+"""Percentiles that answers have by themselves; the first that was measured is compared."""
+
+_MOST_SIMULATED = 2
+"""Loads at which the network is simulated for its percentile."""
+
+_EVENTS = 500_000
+"""Events of such a simulation, which take 1 to 3 s; fewer give no interval at a high load."""
+
+_LARGE_ERROR = 0.1
+
+
+class _Estimate(NamedTuple):
+    """A computed time and its interval [s]; None where it was not computed."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def _quantile(
+    network: dict[str, Any], answer: Answer, share: float, is_simulated: bool
+) -> _Estimate:
+    """Return a quantile of the response time of the network, by a short simulation if its answer
+    has none and it may be simulated.
+    """
+    from slipstick.api import solve
+    from slipstick.sim.settings import Simulation
+
+    name = f"response_time_quantile[{CLASS},{share:g}]"
+    if name not in answer.values and is_simulated:
+        settings = Simulation(events=_EVENTS, kernel="plain")
+        try:
+            answer = solve(network, method="simulation", simulation=settings)
+        except SlipstickError:
+            return _Estimate()
+    if name not in answer.values:
+        return _Estimate()
+    value = answer.values[name]
+    return _Estimate(value.value, value.low, value.high)
+
+
+def _time_text(time: float | None) -> str:
+    """Return a time in milliseconds, or a dash."""
+    return "-" if time is None else f"{time * 1e3:.4g} ms"
+
+
+def _compared(measured: float | None, computed: float | None) -> list[str]:
+    """Return the cells of a measured and a computed time [s], and of the error."""
+    error = f"{100 * (computed / measured - 1):+.2g} %" if measured and computed else "-"
+    return [_time_text(measured), _time_text(computed), error]
 
 
 def _load_text(row: LoadRow) -> str:

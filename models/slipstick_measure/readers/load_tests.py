@@ -127,10 +127,18 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
         for column in columns
         if (load_column := _classify_column(column)) is not None
     }
-    has_processors = any(column.kind == "p" and not _tier_in_brackets(column) for column in columns)
+    has_processors = any(
+        column.kind == "p" and not _tier_in_brackets(column) and not _has_percent(grid, column)
+        for column in columns
+    )
     if has_processors or heading_of_model_parameter(columns):
         return {}
     return load_columns
+
+
+def _has_percent(grid: CellGrid, column: TableColumn) -> bool:
+    """Return whether a column holds percentages, as a column `cpu` of utilizations does."""
+    return any("%" in cells[column.index] for _, cells in grid.rows if column.index < len(cells))
 
 
 def is_load_table(reading: Reading) -> bool:
