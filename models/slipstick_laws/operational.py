@@ -36,7 +36,7 @@ LITTLES_LAW = Law(
     source=LITTLE,
     note=(
         "the law holds for any system in steady state, with any order of service, any"
-        " distributions and any boundaries"
+        " distributions, and for any part of the system"
     ),
     words="concurrency in flight number in system L = lambda W",
     checks=(

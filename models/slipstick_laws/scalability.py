@@ -135,7 +135,7 @@ MEMORY_LATENCY = Law(
     equation=lambda alone=_ALONE, together=_TOGETHER: together - alone,
     holds="alone >= 0 and together >= 0",
     source=f"{_PAPER} 7",
-    note="the time is negative if the caches of all processors together hold more of the data",
+    note="the time is negative if more of the data fit into the caches of all processors together",
     checks=(Check((3.0, 8.0), 5.0, 0.0, HAND),),
 )
 

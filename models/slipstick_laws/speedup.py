@@ -52,8 +52,8 @@ AMDAHL_SPEEDUP = Law(
     holds=_SHARED,
     source=_AMDAHL,
     note=(
-        "the total work is the same for any number of processors, and the parallel part is shared"
-        " perfectly"
+        "the total work is the same for any number of processors, and the parallel part is divided"
+        " equally among the processors"
     ),
     checks=(
         Check((0.05, 8), 5.9, 0.05, f"{_QUINN}: 95% in a parallel loop, eight processors"),

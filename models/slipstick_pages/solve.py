@@ -69,6 +69,7 @@ def live_model(
     method: str | None = None,
     library: Library | None = None,
     wanted_inputs: Sequence[str] = (),
+    wanted_values: Sequence[str] = (),
 ) -> LiveModel:
     """Solve a model, and return what a page needs to solve the model at other values.
 
@@ -85,6 +86,7 @@ def live_model(
     method : by name; None is the best that applies
     library : what was read so far
     wanted_inputs : inputs that get a slider before those that matter most
+    wanted_values : values of which a page with a grid shows the first one that it can
 
     Raises
     ------
@@ -96,7 +98,7 @@ def live_model(
     (answer, *_), built = solve_settings(settings, library, [method])
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
-    model = _live_model_of(answer, built, settings, library, wanted_inputs)
+    model = _live_model_of(answer, built, settings, library, wanted_inputs, wanted_values)
     uncertain = built.uncertain
     if not uncertain.paths:
         return model
@@ -118,6 +120,7 @@ def _live_model_of(
     settings: Settings,
     library: Library,
     wanted_inputs: Sequence[str],
+    wanted_values: Sequence[str],
 ) -> LiveModel:
     """Return the page's data of a solved model, with uncertain settings at the middle of their
     ranges.
@@ -137,6 +140,8 @@ def _live_model_of(
         if formulas is not None and _do_agree(formulas, answer):
             return _page_of_open_network(live, built, formulas, wanted_inputs)
     if answer.method != CLOSED_FORM:
+        possible_values = [name for name in wanted_values if name in answer.values]
+        live = replace(live, quantity=next(iter(possible_values), quantity))
         return _with_grid(live, built, wanted_inputs, settings, library)
     if isinstance(model, Law):
         if model.conditions:
@@ -192,8 +197,11 @@ def live_base(
     case, answer = next(iter(results.cases.items()), ("", None))
     if answer is None or answer.failed or answer.method not in (CLOSED_FORM, *_METHODS_WITH_GRID):
         return None
-    model = live_model(cases[case], answer.method, library)
-    return model if model.sliders else None
+    for wanted_values in (results.answer, ()):
+        model = live_model(cases[case], answer.method, library, wanted_values=wanted_values)
+        if model.sliders:
+            return model
+    return None
 
 
 def _with_sliders(
@@ -378,7 +386,7 @@ def _with_grid(
         if parameter.value is not None and parameter.value > 0
     }
     form = GridForm(compiled, structures, compile_with_counts)
-    slopes = live.answer.gradient.get(live.quantity, {})
+    slopes = _slopes_of_grid(live)
     names = _grid_inputs(live, form, known_parameters, values, wanted_inputs)
     if not names:
         return replace(live, fixed=f"no input changes the answer by {method} smoothly")
@@ -407,6 +415,14 @@ def _with_grid(
     return replace(live, fixed=grid.reason_without_answer(sliders))
 
 
+def _slopes_of_grid(live: LiveModel) -> Mapping[str, float]:
+    """Return the derivatives that rank the inputs of a grid: of the value shown, or of the main
+    value if only that has derivatives.
+    """
+    gradient = live.answer.gradient
+    return gradient.get(live.quantity) or next(iter(gradient.values()), {})
+
+
 def _grid_inputs(
     live: LiveModel,
     form: GridForm,
@@ -417,7 +433,7 @@ def _grid_inputs(
     """Return the inputs of the grid: those requested, then the one that changes the answer most,
     and the number of processors, servers or permits that does.
     """
-    slopes = live.answer.gradient.get(live.quantity, {})
+    slopes = _slopes_of_grid(live)
     effects = {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}
     counts = [
         name

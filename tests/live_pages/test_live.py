@@ -52,11 +52,13 @@ from slipstick.report.html import MOST_PAGE_BYTES, report_page
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, names_of_kind
 from slipstick.schema.text import read_value
+from slipstick.study.run import prepare
+from slipstick.study.run import run as run_study
 from slipstick.units import show, unit_rungs
 from slipstick_pages import model as live
 from slipstick_pages.grid import AnswerGrid, GridForm
 from slipstick_pages.model import PAGE_OPERATORS, LiveModel, Slider, live_page, page_section
-from slipstick_pages.solve import live_model
+from slipstick_pages.solve import live_base, live_model
 
 SCRIPT = (Path(live.__file__).parent / "live.js").read_text()
 POINTS = 10_000
@@ -744,3 +746,13 @@ def test_a_chain_is_tried_at_few_numbers_of_processors() -> None:
         assert len(times) == len(set(times)) == len(numbers) == 100
         assert fewest <= len(set(numbers)) <= most
         assert set(numbers) <= set(range(1, 81))
+
+
+def test_the_page_of_a_study_shows_the_value_that_the_study_asks_for(tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("study: 1\nbase: {model: lock-and-bus}\nanswer: [throughput, time]\n")
+    prepared = prepare(str(study))
+    page_model = live_base(run_study(prepared), prepared.cases, prepared.context.library)
+    assert page_model is not None
+    assert (page_model.quantity, page_model.outputs[0]) == ("throughput", "throughput")
+    assert page_model.sliders

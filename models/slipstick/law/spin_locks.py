@@ -47,8 +47,8 @@ TICKET_HANDOFF = Law(
         " lock"
     ),
     note=(
-        "the law assumes that the read of the next holder has a random place among the reads; with"
-        " proportional back-off the time is 2 accesses"
+        "the law assumes that each place among the reads is equally likely for the next holder;"
+        " with proportional back-off the hand-over takes the time of 2 accesses"
     ),
     exact=False,
     checks=(Check((9, 1e-6), 6e-6, 1e-20, HAND),),

@@ -690,7 +690,7 @@ def guard(stations: Sequence[str], breaker: Breaker) -> GuardedStations:
     Parameters
     ----------
     stations : names of the stations
-    breaker : the circuit breaker, asked before each visit
+    breaker : the circuit breaker that admits or refuses each visit
 
     >>> guard(["database"], Breaker(5, 30.0, of=20)).stations
     ('database',)

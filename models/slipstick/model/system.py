@@ -2396,8 +2396,8 @@ def phased_model(
 
     Parameters
     ----------
-    parts : for each phase: the number of repetitions, the number of processors, and the activity of
-        each processor
+    parts : the phases, each with its number of repetitions, its number of processors, and the
+        activity of each processor
     name, resources, useful, amounts : see `Model`
     """
     phases = tuple(

@@ -176,7 +176,8 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 68rem;
  margin: 2rem auto; padding: 0 1rem; }
 h1, h2, h3 { line-height: 1.25; }
-summary > h2 { display: inline-block; margin: .5rem 0; }
+summary { margin: .5rem 0; }
+summary > h2 { display: inline; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; font-weight: normal; }
 thead th, .numbers td { white-space: nowrap; }
