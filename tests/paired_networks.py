@@ -133,7 +133,7 @@ ARRIVALS: Mapping[str, tuple[OpenClass, OpenClass | None]] = {
 }
 """By name, a stream of jobs, and that at its limit, which is Poisson; None without one."""
 
-EXCLUSIVE_KEYS = ({"servers", "rates"}, {"patience", "timeout"})
+EXCLUSIVE_KEYS = ({"servers", "rates"}, {"patience", "timeout"}, {"scv", "distribution"})
 """Traits of which a station has only one."""
 
 NO_QUEUE = {
@@ -268,7 +268,12 @@ def network_problems(pair: NetworkPair, settings: Simulation) -> list[str]:
     wrong += _of_its_activity(model, simulated, settings)
     if pair.limited:
         limit, without = (_reference(pair.build(form), settings) for form in (LIMIT, WITHOUT))
-        wrong += [f"at its limit {text}" for text in apart(limit, without, 1e-4)]
+        wrong += [
+            f"at its limit {text}"
+            for text in apart(limit, without, 1e-4)
+            # A bound, and wider where ranks or weights may give one customer all the speed.
+            if not text.startswith("saturation_population[")
+        ]
     return wrong
 
 

@@ -851,9 +851,11 @@ def dropped_cycles_of(run: Result | ReplicationResult, layout: Layout, group_ind
 
 
 def is_precise_enough(estimate: Estimate, precision: float) -> bool:
-    """Return whether an interval is as narrow as asked for, relative to its mean."""
+    """Return whether an interval is as narrow as asked for, relative to its mean. A mean of 0 never
+    is: what takes time may be too rare to have happened.
+    """
     # Written so that a mean below zero, NaN or a missing interval is not.
-    return estimate.half_width <= precision * estimate.mean and estimate.mean >= 0
+    return estimate.half_width <= precision * estimate.mean and estimate.mean > 0
 
 
 MOST_ROWS = 1024

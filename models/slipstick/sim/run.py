@@ -320,7 +320,7 @@ def _run_replications(plan: Plan, settings: Simulation) -> Result:
         growth_factor = _LENGTH_FACTORS[0]
         if result.trusted:
             greatest_error = max(
-                estimate.half_width / estimate.mean
+                estimate.half_width / estimate.mean if estimate.mean else math.inf
                 for estimate in map(result.mean_time, range(len(plan.groups)))
             )
             growth_factor = min(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from slipstick.answer import Value, unit_of
+from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK
@@ -27,6 +28,7 @@ from slipstick.method.simulation.form import (
     CompiledSimulation,
     Differences,
     check_departures,
+    least_gap,
     notes_of,
     one_point_solution,
     value_of_estimate,
@@ -84,6 +86,7 @@ def _solution(
     estimated_values = estimates.values()
     if result is not None:
         check_departures(result, planned_network.lossy_chains)
+        estimates.check_queues()
     remarks = estimates.remarks()
     gradient = None
     first_time = estimated_values.get(f"response_time[{next(iter(network_layout.chains))}]")
@@ -118,6 +121,34 @@ class _NetworkEstimates:
             for chain_name, chain in network_layout.chains.items()
             for class_name in chain.classes
         }
+
+    def check_queues(self) -> None:
+        """Raise if fewer customers leave a station than come to it, in a run that has not reached
+        its precision. Only a run tells what comes to stations behind those that lose customers.
+
+        Raises
+        ------
+        NoAnswerError : a queue grows without end
+        """
+        result = self.result
+        lossy_chains = self.planned_network.lossy_chains
+        if result is None or result.converged or not len(result.batches) or not lossy_chains:
+            return
+        column_sums = result.batches.sum(axis=0)
+        elapsed = float(column_sums[self.layout.time])
+        for resource_index, station_name in enumerate(self.planned_network.plan.resources):
+            places = [visit for visit in self.planned_network.visits if visit[1] == station_name]
+            visitors = {self.chain_by_class[class_name] for class_name, _ in places}
+            if not visitors & lossy_chains:
+                continue
+            arrivals = float(column_sums @ self.added_weights(map(self.weights_of_visits, places)))
+            departures = float(column_sums[self.layout.ended_visits[resource_index]])
+            if 0 < departures < arrivals * (1 - least_gap(departures)):
+                raise NoAnswerError(
+                    f"more customers come to {station_name} than leave it: {arrivals / elapsed:.4g}"
+                    f" and {departures / elapsed:.4g} in a second, in the {elapsed:.4g} s that were"
+                    " simulated; lower the arrivals, shorten the service, or add servers"
+                )
 
     def values(self) -> dict[str, Value]:
         """Compute the value of every estimate."""

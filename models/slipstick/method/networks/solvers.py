@@ -11,6 +11,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.limits import limit
 from slipstick.method.networks.arrays import NetworkPoints
+from slipstick.method.networks.certain_load import before_losses
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.mixed_classes import saturation_reasons
@@ -108,10 +109,11 @@ def solved_points(
 
 def unsolvable(network_points: NetworkPoints) -> dict[int, str]:
     """Return, by point, why no solver can solve it: a number is undefined, or a station is
-    saturated.
+    saturated by customers of whom none has been lost.
     """
+    never_saturated = network_points.network.never_saturated
     return {
-        **saturation_reasons(network_points.network, network_points.network.never_saturated),
+        **saturation_reasons(before_losses(network_points), never_saturated),
         **network_points.reason_by_point,
     }
 

@@ -81,6 +81,17 @@ fewer for the run to be refused: the first, and the second over the root of the 
 eight standard deviations of a Poisson number."""
 
 
+def least_gap(departures: float, variance_factor: float = 1.0) -> float:
+    """Return by which part of the arrivals the departures of a run must be fewer to be no chance.
+
+    Parameters
+    ----------
+    departures : their number
+    variance_factor : variance of the number of arrivals in its mean
+    """
+    return float(max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departures, 1.0)) ** 0.5))
+
+
 def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
     """Raise if fewer customers of a stream leave than arrive, in a run that has not reached its
     precision: in the long run both are equal.
@@ -119,7 +130,7 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
         arrivals = elapsed / arrival_times.mean - 2 * customers_of_period
         variance_factor = max(1.0, float(getattr(arrival_times, "scv", 1.0)))
         variance_factor *= float(getattr(arrival_times, "size", 1.0))
-        gap = max(_LEAST_GAP, _GAP_OF_ONE * (variance_factor / max(departures, 1.0)) ** 0.5)
+        gap = least_gap(departures, variance_factor)
         customers = group.name.removeprefix(ALL) or "customers"
         if 0 < departures < arrivals * (1 - gap):
             raise NoAnswerError(

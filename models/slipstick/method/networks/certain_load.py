@@ -1,0 +1,62 @@
+"""The load of stations that no loss of customers can lower."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slipstick.late import NDArray, np
+from slipstick.method.networks.arrays import NetworkPoints
+from slipstick.queueing.network import NetworkArrays
+from slipstick.queueing.routes import traffic_equations
+from slipstick.vocabulary import LOSS
+
+
+def before_losses(network_points: NetworkPoints) -> NetworkArrays:
+    """Return a network whose chains ask stations only for the work that comes to them before any
+    customer may have been lost. How many are lost, and what the others ask for, is an answer of a
+    Markov chain or of a simulation.
+    """
+    network = network_points.network
+    if not network.losses:
+        return network
+    may_lose = _places_of_losses(network_points)
+    visits = network_points.visits.real > 0
+    is_lost_before = np.cumsum(may_lose & visits, axis=2) - (may_lose & visits) > 0
+    certain_visits = np.where(is_lost_before, 0.0, network_points.visits)
+    chain_of_class = network_points.chain_of
+    for chain_index, reference in enumerate(network_points.references):
+        class_indices = np.flatnonzero(chain_of_class == chain_index)
+        routes = network_points.routes
+        if routes is None or not len(routes.among(class_indices.tolist())):
+            continue  # the stations are visited in their order
+        if network.closed[chain_index]:
+            continue
+        source_classes, source_stations = routes.source.T
+        probability = np.where(may_lose[source_classes, source_stations], 0.0, routes.probability)
+        visits_of_chain = traffic_equations(
+            replace(routes, probability=probability),
+            class_indices.tolist(),
+            reference,
+            False,
+            certain_visits.shape[1:],
+        )
+        certain_visits[:, class_indices] = visits_of_chain[:, class_indices]
+    demand = network_points.service * certain_visits
+    is_in_chain = chain_of_class == np.arange(len(network.classes))[:, None]
+    demand_of_chains = np.einsum("cr,prk->pck", is_in_chain, demand)
+    return replace(network, service=demand_of_chains, visits=np.ones_like(demand_of_chains))
+
+
+def _places_of_losses(network_points: NetworkPoints) -> NDArray[np.bool_]:
+    """Return where customers may be lost [classes, stations]: in queues that they abandon, at full
+    stations, and on their arrival at a full station that blocks others.
+    """
+    network = network_points.network
+    loses_all = network.has_capacity & (np.array(network.blocking) == LOSS)
+    may_lose: NDArray[np.bool_] = np.tile(loses_all, (len(network_points.classes), 1))
+    for class_index, station_index in network_points.references:
+        may_lose[class_index, station_index] |= network.has_capacity[station_index]
+    patience = network_points.patience.get("patience")
+    if patience is not None:
+        may_lose |= (patience.real > 0).any(axis=0)
+    return may_lose
