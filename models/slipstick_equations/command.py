@@ -45,7 +45,7 @@ def explain(
             f"with the numbers of {specs['machine']}; choose another with --machine", err=True
         )
     explanation = explained({**references_of(model, specs), **nodes_of(changes)})
-    plain = explain_text(explanation) if as_json or not latex else ""
+    plain_text = explain_text(explanation) if as_json or not latex else ""
     formulas = explain_latex(explanation) if as_json or latex else ""
     if as_json:
         from slipstick.report.answer import value_documents
@@ -54,10 +54,10 @@ def explain(
         print_json(
             {
                 **head,
-                "text": plain,
+                "text": plain_text,
                 "latex": formulas,
                 "values": value_documents(explanation.entries),
             }
         )
         return DONE
-    return write_text(formulas or plain, None)
+    return write_text(formulas or plain_text, None)

@@ -111,8 +111,8 @@ class Equations:
         self.steps: dict[str, Expr] = {}
         self.equations: list[Equation] = []
         full_time = self._without_steps(structure)
-        shared = self._with_shared_symbols(full_time)
-        self.equations.insert(0, Equation("T", "T", shared))
+        time_with_symbols = self._with_shared_symbols(full_time)
+        self.equations.insert(0, Equation("T", "T", time_with_symbols))
         self.equations += [
             Equation(*self._symbols[self._tokens[name]], right)
             for name, right in self.steps.items()
@@ -176,10 +176,10 @@ class Equations:
 
     def _with_shared_symbols(self, expr: Expr) -> Expr:
         """Put symbols in place of long parts that occur more than once, to keep equations short."""
-        uses = Counter(id(inner) for node in walk(expr) for inner in operands(node))
+        uses = Counter(id(operand) for node in walk(expr) for operand in operands(node))
         sizes: dict[int, int] = {}
         for node in walk(expr):
-            sizes[id(node)] = 1 + sum(sizes[id(inner)] for inner in operands(node))
+            sizes[id(node)] = 1 + sum(sizes[id(operand)] for operand in operands(node))
         if sizes[id(expr)] <= _LONGEST:
             return expr
         new_nodes: dict[int, Expr] = {}
@@ -197,7 +197,10 @@ def _rebuild(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
     if not isinstance(node, Operation):
         return node
     new_operands = tuple(new_nodes[id(operand)] for operand in node.operands)
-    is_same = all(new is old for new, old in zip(new_operands, node.operands, strict=True))
+    is_same = all(
+        new_operand is old_operand
+        for new_operand, old_operand in zip(new_operands, node.operands, strict=True)
+    )
     return node if is_same else replace(node, operands=new_operands)
 
 
@@ -229,8 +232,10 @@ def latex_text(text: str) -> str:
     \text{send\_call \& 50\%}
     """
     signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    escaped = "".join(signs.get(sign, f"\\{sign}" if sign in "_&%#${}" else sign) for sign in text)
-    return rf"\text{{{escaped}}}"
+    escaped_text = "".join(
+        signs.get(sign, f"\\{sign}" if sign in "_&%#${}" else sign) for sign in text
+    )
+    return rf"\text{{{escaped_text}}}"
 
 
 def laws_in(*expressions: Expr) -> list[Law]:
@@ -260,12 +265,12 @@ def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
     searched.
     """
     stack = [expr]
-    visited = set[int]()
+    visited_ids = set[int]()
     while stack:
         node = stack.pop()
-        if id(node) in visited:
+        if id(node) in visited_ids:
             continue
-        visited.add(id(node))
+        visited_ids.add(id(node))
         law = next((law for law in laws if _matches(law.right, node, {})), None)
         if law is None:
             stack.extend(operands(node))
@@ -286,9 +291,9 @@ def _matches(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> bool:
         and pattern.operator == node.operator
     ):
         return False
-    pairs = zip(pattern.operands, node.operands, strict=False)
+    operand_pairs = zip(pattern.operands, node.operands, strict=False)
     return len(pattern.operands) == len(node.operands) and all(
-        _matches(*pair, bindings) for pair in pairs
+        _matches(*operand_pair, bindings) for operand_pair in operand_pairs
     )
 
 
@@ -491,9 +496,12 @@ def explain_text(explanation: Explanation) -> str:
     elif isinstance(explanation.subject, QueueingNetwork):
         body = _network_paragraphs(explanation.subject, explanation)
     elif isinstance(explanation.subject, AddedModel):
-        parts = _added_definitions(explanation.subject)
-        lines = "\n".join(_indented_line(f"{part.name} = {text(part.right)}") for part in parts)
-        parameters_used = parameters(*(part.right for part in parts))
+        definitions = _added_definitions(explanation.subject)
+        lines = "\n".join(
+            _indented_line(f"{definition.name} = {text(definition.right)}")
+            for definition in definitions
+        )
+        parameters_used = parameters(*(definition.right for definition in definitions))
         body = [lines, *_symbol_table(parameters_used, explanation.entries)]
     else:
         body = _model_paragraphs(explanation.subject, explanation)
@@ -553,9 +561,11 @@ def explain_latex(explanation: Explanation) -> str:
             lines += [on_paper for _, on_paper in explanation.solved]
             parameters_used = _network_parameters(subject)
         elif isinstance(subject, AddedModel):
-            parts = _added_definitions(subject)
-            lines = [f"{part.latex} &= {latex(part.right, {})}" for part in parts]
-            parameters_used = parameters(*(part.right for part in parts))
+            definitions = _added_definitions(subject)
+            lines = [
+                f"{definition.latex} &= {latex(definition.right, {})}" for definition in definitions
+            ]
+            parameters_used = parameters(*(definition.right for definition in definitions))
         elif explanation.structure is not None:
             equations = Equations(explanation.structure)
             lines = equations.latex
@@ -565,8 +575,8 @@ def explain_latex(explanation: Explanation) -> str:
     lack = _lack_of_formula(subject) if isinstance(subject, QueueingNetwork) else ""
     comment_lines = (f"{explanation.name}: {explanation.title}", explanation.source, lack)
     comments = [f"% {' '.join(line.split())}" for line in comment_lines if line.strip()]
-    aligned = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
-    return ascii_only("\n".join([*comments, *aligned, *_tabular(symbols)]) + "\n")
+    align_environment = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
+    return ascii_only("\n".join([*comments, *align_environment, *_tabular(symbols)]) + "\n")
 
 
 def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -683,12 +693,12 @@ def _population_text(model: Model) -> str:
 
 
 def _symbols(
-    parameters_listed: Iterable[Parameter], entries: Entries, sources: Notes
+    parameters_listed: Iterable[Parameter], entry_by_path: Entries, sources: Notes
 ) -> Iterator[list[str]]:
     """Yield path, value, meaning and number of the source for every symbol of the equations."""
     for parameter in parameters_listed:
-        entry = entries.get(parameter.name)
-        if entry is None:
+        described_value = entry_by_path.get(parameter.name)
+        if described_value is None:
             value = (
                 NOTHING
                 if parameter.value is None
@@ -696,18 +706,20 @@ def _symbols(
             )
             yield [parameter.name, value, "", ""]
         else:
-            marks = [f"[{sources.number(entry.source)}]"] if entry.source else []
+            marks = (
+                [f"[{sources.number(described_value.source)}]"] if described_value.source else []
+            )
             yield [
                 parameter.name,
-                str(entry.given),
-                entry.meaning,
-                " ".join([*marks, *["assumed"] * entry.given.assumed]),
+                str(described_value.given),
+                described_value.meaning,
+                " ".join([*marks, *["assumed"] * described_value.given.assumed]),
             ]
 
 
-def _symbol_table(parameters_used: Iterable[Parameter], entries: Entries) -> list[str]:
+def _symbol_table(parameters_used: Iterable[Parameter], entry_by_path: Entries) -> list[str]:
     sources = Notes()
-    rows = list(_symbols(parameters_used, entries, sources))
+    rows = list(_symbols(parameters_used, entry_by_path, sources))
     return [
         plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "",
         sources.text,

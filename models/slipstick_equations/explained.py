@@ -29,21 +29,31 @@ def explained(settings: Settings) -> Explanation:
         law = LAWS[name.removeprefix("law/")]
         return Explanation(name, law.title, law.source, law)
     inputs = resolve(settings, Library())
-    built = build(inputs)
+    built_model = build(inputs)
     title = inputs.title
     source = inputs.source
     structure = None
     left_out: tuple[str, ...] = ()
-    if isinstance(built.model, Model):
-        structure = whole_time(built.model)
+    if isinstance(built_model.model, Model):
+        structure = whole_time(built_model.model)
         own_values = {
-            path: np.array([parameter.value]) for path, parameter in built.model.parameters.items()
+            path: np.array([parameter.value])
+            for path, parameter in built_model.model.parameters.items()
         }
-        left_out = Contention(built.model).left_out(own_values).notes(0)
+        left_out = Contention(built_model.model).left_out(own_values).notes(0)
     symbolic_solutions = (
-        solve_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
+        solve_in_symbols(built_model.model)
+        if isinstance(built_model.model, QueueingNetwork)
+        else ()
     )
-    pairs = tuple((equation.text, equation.latex) for equation in symbolic_solutions)
+    text_and_latex = tuple((equation.text, equation.latex) for equation in symbolic_solutions)
     return Explanation(
-        inputs.name, title, source, built.model, built.entries, structure, pairs, left_out
+        inputs.name,
+        title,
+        source,
+        built_model.model,
+        built_model.entries,
+        structure,
+        text_and_latex,
+        left_out,
     )

@@ -107,8 +107,8 @@ def _lines(answer: Answer) -> Iterator[str]:
         equations = Equations(whole_time(model)).latex
         if method == CLOSED_FORM:
             yield from equations
-        elif part := _part_without_equations(model):
-            raise NoAnswerError(_refusal(answer, part))
+        elif part_without_equations := _part_without_equations(model):
+            raise NoAnswerError(_refusal(answer, part_without_equations))
         elif any(isinstance(node, BarrierWait) for node in each_once(model.bodies)):
             yield from _section_equations(model, equations)
         else:
@@ -176,21 +176,21 @@ def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
     with `_part_without_equations` have none.
     """
     queues = _plain_queues(model, list(each_once(model.bodies)))
-    first, *further_equations = equations
+    first_equation, *further_equations = equations
     residences = []
     for name, service_steps in queues.items():
         label = f"t_{{{latex_text(service_steps[0].name)}}}"
         wait = f"W_{{{latex_text(name)}}}(n)"
         if name == service_steps[0].resource:
             residence = f"R_{{{latex_text(service_steps[0].name)}}}(n)"
-            first = first.replace(label, residence)
+            first_equation = first_equation.replace(label, residence)
             residences.append(f"{residence} &= {label} + {wait}")
         else:
-            first = first.replace(label, f"{wait} + {label}")
+            first_equation = first_equation.replace(label, f"{wait} + {label}")
             service_times = " + ".join(f"t_{{{latex_text(step.name)}}}" for step in service_steps)
             residences.append(f"S_{{{latex_text(name)}}} &= {service_times}")
-    has_forks = r"\max" in first
-    yield first.replace("T &=", "T(n) &=", 1).replace(r"\max", r"\mathrm{E} \max")
+    has_forks = r"\max" in first_equation
+    yield first_equation.replace("T &=", "T(n) &=", 1).replace(r"\max", r"\mathrm{E} \max")
     if has_forks:
         yield from _MAXIMUM
     yield from residences
@@ -210,18 +210,18 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
     """
     (cycle,) = model.bodies
     sections: list[list[Activity]] = [[]]
-    for part in _parts(cycle):
-        if isinstance(part, BarrierWait):
+    for step in _parts(cycle):
+        if isinstance(step, BarrierWait):
             sections.append([])
         else:
-            sections[-1].append(part)
+            sections[-1].append(step)
     # What follows the last barrier goes on in the next cycle up to the first one.
     sections[0] = [*sections.pop(), *sections[0]]
     queues = _plain_queues(model, list(each_once(model.bodies)))
     section_sums = [
-        " + ".join(_time_of_part(part, queues) for part in section) for section in sections
+        " + ".join(_time_of_part(step, queues) for step in section) for section in sections
     ]
-    barriers = [part.name for part in _parts(cycle) if isinstance(part, BarrierWait)]
+    barriers = [step.name for step in _parts(cycle) if isinstance(step, BarrierWait)]
     terms = [f"M_{{{index}}}(n)" for index, text in enumerate(section_sums, start=1) if text]
     terms += [f"t_{{{latex_text(f'barrier:{name}')}}}" for name in barriers]
     yield f"T(n) &= {' + '.join(terms)}"
@@ -238,8 +238,8 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
 def _parts(body: Activity) -> Iterator[Activity]:
     """Yield the parts of a body that follow each other."""
     if isinstance(body, Then):
-        for part in body.parts:
-            yield from _parts(part)
+        for step in body.parts:
+            yield from _parts(step)
     else:
         yield body
 
@@ -252,7 +252,7 @@ def _time_of_part(node: Activity, queues: Mapping[str, list[Step]]) -> str:
     if isinstance(node, Hold):
         return f"W_{{{latex_text(node.resource)}}}(n) + {_time_of_part(node.body, queues)}"
     if not isinstance(node, Step):
-        return " + ".join(_time_of_part(part, queues) for part in _parts(node))
+        return " + ".join(_time_of_part(step, queues) for step in _parts(node))
     time = f"t_{{{latex_text(node.name)}}}"
     has_wait = node.resource is not None and node in queues.get(str(node.resource), [])
     return f"W_{{{latex_text(str(node.resource))}}}(n) + {time}" if has_wait else time

@@ -170,11 +170,13 @@ def _mean_values(
     from sympy.polys.rings import ring
 
     symbol_rows = [*demands, think_times]
-    letters = sorted(
+    symbols = sorted(
         {letter for row in symbol_rows for symbol in row for letter in symbol.free_symbols}, key=str
     )
-    polynomials, *_ = ring(letters or [sympy.Symbol("x")], sympy.QQ)
-    *loads, delays = [[polynomials.from_expr(entry) for entry in row] for row in symbol_rows]
+    polynomials, *_ = ring(symbols or [sympy.Symbol("x")], sympy.QQ)
+    *loads, delays = [
+        [polynomials.from_expr(coefficient) for coefficient in row] for row in symbol_rows
+    ]
     lattice = list(product(*(range(customers + 1) for customers in population)))
     with_one_customer_less = {
         n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice

@@ -201,7 +201,7 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
         table.refuse(dict.fromkeys(approximate_points.tolist(), reason), another_may_answer=True)
     elif len(approximate_points):
         lumping = lump_alike_resources(model.bodies, model)
-        unlumped = recursion
+        unlumped_recursion = recursion
         if lumping.copies_by_resource:
             recursion = Recursion(model, lumping.activities, lumping.copies_by_resource)
             # An option that stands for alike ones has the probability of all of them.
@@ -218,7 +218,9 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
         for solved_population in recursion.solve(
             value_by_expr, processors_by_point, approximate_points, model.population.counts
         ):
-            _write_answers(table, solved_population, recursion, unlumped, lumping, with_account)
+            _write_answers(
+                table, solved_population, recursion, unlumped_recursion, lumping, with_account
+            )
     return table
 
 
@@ -1109,9 +1111,9 @@ class _RecursionStep:
     def _add_hand_overs(self, visit_times: VisitTimes, arrivals: ArrivalState) -> None:
         """Lengthen the time for which each spin lock is held by its hand-over."""
         for spin_lock in self._spin_locks if arrivals.other_processors else ():
-            spinning = spin_lock.spinning_at(arrivals, self.value_by_expr)
-            hand_over = spinning.lock_use.utilization * spinning.hand_over(
-                spinning.lock_use.at_hand_over
+            spinning_customers = spin_lock.spinning_at(arrivals, self.value_by_expr)
+            hand_over = spinning_customers.lock_use.utilization * spinning_customers.hand_over(
+                spinning_customers.lock_use.at_hand_over
             )
             for visit_index in (
                 visit.index
@@ -1267,7 +1269,7 @@ class _RecursionStep:
 
     def _arrival_state(
         self,
-        others: int,
+        other_customers: int,
         population: Members,
         cycles: Sequence[CycleState | None],
         wait_by_pair: Mapping[tuple[int, int], Array],
@@ -1278,14 +1280,15 @@ class _RecursionStep:
         # Permits whose body was solved alone: their numbers of holders come from the birth-death
         # process, and replace the estimates of the probability that all are held.
         holder_probabilities = {
-            permit_name: permit_server.holder_probabilities(others, mean_numbers)
+            permit_name: permit_server.holder_probabilities(other_customers, mean_numbers)
             for permit_name, permit_server in self._permit_servers.items()
         }
         probability_all_busy = {
-            queue.name: _probability_all_busy(queue, others, mean_numbers) for queue in self._queues
+            queue.name: _probability_all_busy(queue, other_customers, mean_numbers)
+            for queue in self._queues
         }
         for permit_name, permit_server in self._permit_servers.items():
-            if permit_server.can_hold_all_permits(others):
+            if permit_server.can_hold_all_permits(other_customers):
                 probability_all_busy[permit_name] = holder_probabilities[permit_name][..., -1]
                 time_held = permit_server.time_held_by_all()
                 for visit in permit_server.queue.visits:
@@ -1299,7 +1302,7 @@ class _RecursionStep:
             for (waiting_visit, served_visit), pair_wait in wait_by_pair.items()
         }
         return ArrivalState(
-            other_processors=others,
+            other_processors=other_customers,
             present=mean_numbers.present,
             in_service=mean_numbers.in_service,
             services=service_by_visit,
@@ -1316,7 +1319,7 @@ class _RecursionStep:
                     members_by_queue[queue.name],
                     mean_numbers,
                     service_by_visit,
-                    self._weight_of_whole_service(queue, others, cycles, mean_numbers),
+                    self._weight_of_whole_service(queue, other_customers, cycles, mean_numbers),
                 )
                 for queue in self._queues
             },

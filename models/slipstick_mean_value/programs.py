@@ -298,10 +298,14 @@ class _StaggeredEnd:
     def __init__(self, curve: Sequence[Array], member_time: RandomTime) -> None:
         self.curve = curve
         self.member_time = member_time
-        ends = ordered_ends(member_time, len(curve))
+        ordered_end_times = ordered_ends(member_time, len(curve))
         # From N down to 1: the first gap passes while all are at work.
         cycle_times = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)
-        gaps = np.diff(ends, axis=-1, prepend=0) * cycle_times / nonzero(curve[-1])[..., None]
+        gaps = (
+            np.diff(ordered_end_times, axis=-1, prepend=0)
+            * cycle_times
+            / nonzero(curve[-1])[..., None]
+        )
         unended_share = np.arange(len(curve), 0, -1) / len(curve)
         self.time: Array = gaps.sum(axis=-1)
         self.mean_end: Array = (gaps * unended_share).sum(axis=-1)
@@ -449,7 +453,7 @@ class _LineReader:
                 f"mean-value takes no pipeline of unlike items; {pipeline.name} has them,"
                 " simulate it"
             )
-        items = self.value_by_expr[pipeline.items]
+        item_count = self.value_by_expr[pipeline.items]
         one_execution = np.ones(1)
         stages = [
             (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
@@ -466,11 +470,13 @@ class _LineReader:
                 is_serial and not has_bound and bool(np.all(time.real == longest_time.real))
             )
             has_bound = has_bound or is_binding
-            _add_times(totals, stage_totals, items if is_binding else one_execution, items)
+            _add_times(
+                totals, stage_totals, item_count if is_binding else one_execution, item_count
+            )
         if any(is_serial for is_serial, _ in stages) and not has_bound:
             # Different stages are the longest at different points: the time is right, its split by
             # step is not.
-            totals["time", ""] = added(stage_times) + (items - 1) * longest_time
+            totals["time", ""] = added(stage_times) + (item_count - 1) * longest_time
         return totals
 
 

@@ -467,20 +467,22 @@ def _ends_of_fair_writes(
     yield _LockTransition(
         is_writing & (waiting > 0), (0, 1, 0, waiting - 1), 1, _WRITER, writes_drawn=1
     )
-    for entering in range(min(customers, most_readers) + 1):
-        if entering == most_readers:
-            target = (entering, 0, 0, waiting - entering)
+    for readers_entering in range(min(customers, most_readers) + 1):
+        if readers_entering == most_readers:
+            target = (readers_entering, 0, 0, waiting - readers_entering)
             yield _LockTransition(
-                is_writing & (waiting >= entering), target, 1, _WRITER, 0, entering
+                is_writing & (waiting >= readers_entering), target, 1, _WRITER, 0, readers_entering
             )
             continue
-        all_enter = is_writing & (waiting == entering)
-        yield _LockTransition(all_enter, (entering, 0, 0, 0), 1, _WRITER, 0, entering)
-        if entering:
+        all_enter = is_writing & (waiting == readers_entering)
+        yield _LockTransition(
+            all_enter, (readers_entering, 0, 0, 0), 1, _WRITER, 0, readers_entering
+        )
+        if readers_entering:
             # The next request is to write, so that no reader enters behind it.
-            target = (entering, 0, 0, waiting - entering)
+            target = (readers_entering, 0, 0, waiting - readers_entering)
             yield _LockTransition(
-                is_writing & (waiting > entering), target, 1, _WRITER, 1, entering
+                is_writing & (waiting > readers_entering), target, 1, _WRITER, 1, readers_entering
             )
 
 
@@ -522,14 +524,14 @@ def _ranked_transitions(
     )
     yield _LockTransition(can_arrive & ~is_empty, with_writer, thinking, _ARRIVAL, writes_drawn=1)
     remaining_readers = np.maximum(readers - 1, 0)
-    entering = np.minimum(readers_waiting, most_readers - remaining_readers)
+    readers_entering = np.minimum(readers_waiting, most_readers - remaining_readers)
     if not readers_first:
-        entering = np.where(writers_waiting == 0, entering, 0)
-    writer_enters = (remaining_readers + entering == 0) & (writers_waiting > 0)
+        readers_entering = np.where(writers_waiting == 0, readers_entering, 0)
+    writer_enters = (remaining_readers + readers_entering == 0) & (writers_waiting > 0)
     next_state = (
-        remaining_readers + entering,
+        remaining_readers + readers_entering,
         1 * writer_enters,
-        readers_waiting - entering,
+        readers_waiting - readers_entering,
         writers_waiting - writer_enters,
     )
     yield _LockTransition(writers == 1, next_state, 1, _WRITER)

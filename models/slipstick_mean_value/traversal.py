@@ -1167,10 +1167,10 @@ class PassingTimes:
         much wider than the spread v of the time keeps its variance. In between the weight g^2 /
         (g^2 + v) is chosen here, for its two limits.
         """
-        shifted = PassingTimes(self.times + time.mean[..., None], self.gap_variances)
+        delayed_times = PassingTimes(self.times + time.mean[..., None], self.gap_variances)
         variance = time.variance[..., None]
         if time.kind == "constant":
-            return shifted
+            return delayed_times
         times = _ordered_passing_times(self, time)
         gap_before = _gaps_between(self.times)
         gap_after = _gaps_between(times)
@@ -1181,7 +1181,7 @@ class PassingTimes:
             (1 - remaining_share) * gap_after * gap_after + remaining_share * self.gap_variances,
             self.gap_variances,
         )
-        return PassingTimes(np.where(is_random, times, shifted.times), gap_variances)
+        return PassingTimes(np.where(is_random, times, delayed_times.times), gap_variances)
 
     def queued(self, service: RandomTime, servers: int, work_left: Array) -> PassingTimes:
         """Return the times at which the processors begin service, in order, at one of the servers;

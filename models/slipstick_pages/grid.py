@@ -36,9 +36,9 @@ _MOST_STRUCTURES = 12
 """Values of a number that the model is built with: each takes a model of its own."""
 
 
-def structure_counts(built: BuiltModel) -> dict[str, Parameter]:
+def structure_counts(built_model: BuiltModel) -> dict[str, Parameter]:
     """Return the numbers of servers and permits with which a model is built, by their paths."""
-    model = built.model
+    model = built_model.model
     if isinstance(model, QueueingNetwork):
         counts = {
             f"stations.{name}.servers": station.servers
@@ -60,7 +60,7 @@ def structure_counts(built: BuiltModel) -> dict[str, Parameter]:
         counts = {**stations, **permits}
     else:
         counts = {}
-    return {name: Parameter(name, COUNT, float(number)) for name, number in counts.items()}
+    return {name: Parameter(name, COUNT, float(count)) for name, count in counts.items()}
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class GridForm:
         count = len(next(iter(values.values())))
         # A model is compiled for each combination, since these numbers shape it.
         keys = np.array([values[name] for name in names]).T.astype(int)
-        pieces = []
+        columns_of_forms = []
         for key in {tuple(row) for row in keys.tolist()}:
             rows = np.flatnonzero((keys == key).all(axis=1))
             form = self._compiled_model(names, key)
@@ -99,13 +99,15 @@ class GridForm:
             other_columns = {
                 name: column[rows] for name, column in values.items() if name not in names
             }
-            pieces.append((rows, _columns(form, other_columns or {"": np.zeros(len(rows))})))
-        return join_columns(count, pieces)
+            columns_of_forms.append(
+                (rows, _columns(form, other_columns or {"": np.zeros(len(rows))}))
+            )
+        return join_columns(count, columns_of_forms)
 
     def _compiled_model(
-        self, names: Sequence[str], numbers: tuple[int, ...]
+        self, names: Sequence[str], structure_numbers: tuple[int, ...]
     ) -> CompiledModel | None:
-        key = tuple(zip(names, numbers, strict=True))
+        key = tuple(zip(names, structure_numbers, strict=True))
         if key not in self.compiled_by_counts:
             self.compiled_by_counts[key] = self.compile_with(dict(key))
         return self.compiled_by_counts[key]
@@ -266,10 +268,10 @@ class AnswerGrid:
         the ends of several inputs together.
         """
         for slider in sliders:
-            for end in (slider.low, slider.high):
-                reason = self.form.failure(slider.name, end)
+            for slider_end in (slider.low, slider.high):
+                reason = self.form.failure(slider.name, slider_end)
                 if reason:
-                    place = f"{slider.name} = {quantity(end, slider.unit)}"
+                    place = f"{slider.name} = {quantity(slider_end, slider.unit)}"
                     return f"at {place} there is no answer: {reason}"
         names = " and ".join(slider.name for slider in sliders)
         return f"where {names} are all changed there is no answer at some points"
@@ -281,10 +283,10 @@ def _lengthens_time(slider: Slider, slopes: Mapping[str, float]) -> bool:
 
 def _with_nearer_end(slider: Slider, *, high: bool) -> Slider:
     """Return a slider with one end moved half-way to its value, by ratio."""
-    end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
+    nearer_end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
     if slider.whole:
-        end = float(np.floor(end) if high else np.ceil(end))
-    return replace(slider, high=end) if high else replace(slider, low=end)
+        nearer_end = float(np.floor(nearer_end) if high else np.ceil(nearer_end))
+    return replace(slider, high=nearer_end) if high else replace(slider, low=nearer_end)
 
 
 def _interpolation_error(
@@ -295,10 +297,12 @@ def _interpolation_error(
     table = np.array(stored_column["column"]).reshape(tuple(map(len, log_nodes)))
     low, high = (np.array([axis[end] for axis in log_nodes]) for end in (0, -1))
     clipped_places = np.clip(places, low, high)  # but for rounding
-    interpolated = RegularGridInterpolator(log_nodes, table)(clipped_places)
-    interpolated = np.exp(interpolated) if stored_column["logs"] else interpolated
+    interpolated_values = RegularGridInterpolator(log_nodes, table)(clipped_places)
+    interpolated_values = (
+        np.exp(interpolated_values) if stored_column["logs"] else interpolated_values
+    )
     scale = np.maximum(np.abs(exact), 1e-3 * np.nanmax(np.abs(exact), initial=1e-300))
-    return float(np.nanmax(np.abs(interpolated - exact) / scale, initial=0.0))
+    return float(np.nanmax(np.abs(interpolated_values - exact) / scale, initial=0.0))
 
 
 def _stored_column(column: Array, digits: int = 6) -> dict[str, Any]:
@@ -317,11 +321,15 @@ def _axis_nodes(slider: Slider, count: int, structures: Mapping[str, Parameter])
         return np.arange(slider.low, slider.high + 1)
     if slider.name in structures:
         count = _MOST_STRUCTURES
-    ends = ((slider.low, slider.value), (slider.value, slider.high))
-    halves = [np.geomspace(*pair, count // 2 + 1) for pair in ends if pair[0] < pair[1]]
+    half_ends = ((slider.low, slider.value), (slider.value, slider.high))
+    halves = [
+        np.geomspace(*low_and_high, count // 2 + 1)
+        for low_and_high in half_ends
+        if low_and_high[0] < low_and_high[1]
+    ]
     nodes = np.concatenate([*halves, [slider.value]])
     return np.unique(nodes.round() if slider.whole else np.unique(nodes.round(15)))
 
 
 def _rounded_values(column: Array, digits: int) -> list[float]:
-    return [float(f"{entry:.{digits}g}") for entry in column.tolist()]
+    return [float(f"{value:.{digits}g}") for value in column.tolist()]

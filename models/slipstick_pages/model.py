@@ -315,11 +315,11 @@ def _with_ends(answer: Answer, name: str) -> str:
 
 
 def _choice_html(name: str, label: str, options: Mapping[str, str]) -> str:
-    items = "".join(
+    options_html = "".join(
         f'<option value="{escape(option)}">{escape(words)}</option>'
         for option, words in options.items()
     )
-    return f'<label for="{name}">{label}</label> <select id="{name}">{items}</select>'
+    return f'<label for="{name}">{label}</label> <select id="{name}">{options_html}</select>'
 
 
 def written_units(unit: str) -> dict[str, float]:
@@ -367,10 +367,10 @@ def _method_html(answer: Answer) -> str:
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
         for path, value in answer.given.items()
     ]
-    opening = (
+    details_html = (
         f"<p>{escape(answer.model)} by {escape(answer.method)}: {exactness_words(answer)}.</p>"
     )
-    return opening + _html_list(settings_in_words)
+    return details_html + _html_list(settings_in_words)
 
 
 def _notes_html(answer: Answer) -> str:
@@ -381,8 +381,8 @@ def _notes_html(answer: Answer) -> str:
 
 
 def _html_list(lines: Sequence[str]) -> str:
-    shown, more = _first_lines([f"<li>{escape(line)}</li>" for line in lines])
-    return f"<ul>{shown}</ul>{more}" if shown else ""
+    shown, further_html = _first_lines([f"<li>{escape(line)}</li>" for line in lines])
+    return f"<ul>{shown}</ul>{further_html}" if shown else ""
 
 
 def _first_lines(lines: Sequence[str]) -> tuple[str, str]:

@@ -84,9 +84,9 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
     return OpenForm({**responses, **values}, busy, next(iter(responses.values())))
 
 
-def _has_poisson_arrivals(entry: OpenClass) -> bool:
+def _has_poisson_arrivals(open_class: OpenClass) -> bool:
     """Return whether customers of a class arrive one by one in a Poisson stream."""
-    return not entry.bursty and entry.batch == 1 and not entry.trace
+    return not open_class.bursty and open_class.batch == 1 and not open_class.trace
 
 
 def _has_product_form(station: NetworkStation) -> bool:

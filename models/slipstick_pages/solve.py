@@ -95,11 +95,13 @@ def live_model(
     SpecError : something is wrong with the settings
     """
     library = library or Library()
-    (answer, *_), built = solve_settings(settings, library, [method])
+    (answer, *_), built_model = solve_settings(settings, library, [method])
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
-    model = _live_model_of(answer, built, settings, library, wanted_inputs, wanted_values)
-    uncertain = built.uncertain
+    model = _live_model_of(
+        answer, built_model, settings, library, wanted_inputs, wanted_values
+    )
+    uncertain = built_model.uncertain
     if not uncertain.paths:
         return model
     ratios = {
@@ -108,7 +110,7 @@ def live_model(
             drawn_settings(uncertain, BAND_DRAWS).items(), uncertain.centre, strict=True
         )
     }
-    case = evaluator(built.name, settings, library)
+    case = evaluator(built_model.name, settings, library)
     return replace(
         model, answer=with_intervals(answer, case), draws=ratios, noise=dict(uncertain.noise)
     )
@@ -116,7 +118,7 @@ def live_model(
 
 def _live_model_of(
     answer: Answer,
-    built: BuiltModel,
+    built_model: BuiltModel,
     settings: Settings,
     library: Library,
     wanted_inputs: Sequence[str],
@@ -125,9 +127,9 @@ def _live_model_of(
     """Return the page's data of a solved model, with uncertain settings at the middle of their
     ranges.
     """
-    model = built.model
+    model = built_model.model
     title = f"law/{model.name}: {model.title}" if isinstance(model, Law) else ""
-    title = title or resolve(settings, library).title or built.name
+    title = title or resolve(settings, library).title or built_model.name
     # The value that a reader wants first; among those a value with derivatives, which rank the
     # inputs.
     quantity = min(
@@ -138,23 +140,23 @@ def _live_model_of(
     if isinstance(model, QueueingNetwork) and answer.method == EXACT and answer.exact:
         formulas = open_form(model)
         if formulas is not None and _do_agree(formulas, answer):
-            return _page_of_open_network(live, built, formulas, wanted_inputs)
+            return _page_of_open_network(live, built_model, formulas, wanted_inputs)
     if answer.method != CLOSED_FORM:
         possible_values = [name for name in wanted_values if name in answer.values]
         live = replace(live, quantity=next(iter(possible_values), quantity))
-        return _with_grid(live, built, wanted_inputs, settings, library)
+        return _with_grid(live, built_model, wanted_inputs, settings, library)
     if isinstance(model, Law):
         if model.conditions:
             return replace(
                 live, fixed="the law holds under conditions, which are not checked in a page"
             )
-        tape = CompiledLaw(model, built.parameters).tape
-        listing = tape.listing()
-        outputs = 2 * listing["outputs"]
+        tape = CompiledLaw(model, built_model.parameters).tape
+        tape_listing = tape.listing()
+        outputs = 2 * tape_listing["outputs"]
         return _with_sliders(
-            replace(live, tape={**listing, "outputs": outputs}, shown={quantity: outputs[0]}),
+            replace(live, tape={**tape_listing, "outputs": outputs}, shown={quantity: outputs[0]}),
             tape,
-            built,
+            built_model,
             None,
             wanted_inputs,
         )
@@ -165,19 +167,19 @@ def _live_model_of(
     stages = [time for group in form.stages.values() for time in group.values()]
     throughput = model.population.size / form.time
     tape = Tape([form.time, form.account, *stages, throughput])
-    listing = tape.listing()
+    tape_listing = tape.listing()
     labels = Labels.from_model(model, "memory")
-    components = {label: labels.component(label) for _, label in listing["labels"]}
+    components = {label: labels.component(label) for _, label in tape_listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
-    outputs_shown = {quantity: listing["outputs"][0]}
+    outputs_shown = {quantity: tape_listing["outputs"][0]}
     if "throughput" in answer.values:
-        outputs_shown["throughput"] = listing["outputs"].pop()
+        outputs_shown["throughput"] = tape_listing["outputs"].pop()
     return _with_sliders(
         replace(
-            live, tape=listing, components=components, pipelines=pipelines, shown=outputs_shown
+            live, tape=tape_listing, components=components, pipelines=pipelines, shown=outputs_shown
         ),
         tape,
-        built,
+        built_model,
         form,
         wanted_inputs,
     )
@@ -207,7 +209,7 @@ def live_base(
 def _with_sliders(
     model: LiveModel,
     tape: Tape,
-    built: BuiltModel,
+    built_model: BuiltModel,
     form: ClosedForm | None,
     wanted_inputs: Sequence[str],
 ) -> LiveModel:
@@ -215,7 +217,7 @@ def _with_sliders(
     most.
     """
     slopes = model.answer.gradient[model.quantity]
-    probabilities = _probability_names(built)
+    probabilities = _probability_names(built_model)
     values = {
         name: float(parameter.value)
         for name, parameter in tape.parameters.items()
@@ -225,7 +227,7 @@ def _with_sliders(
         name: value for name, value in values.items() if value > 0 and name not in probabilities
     }
     slider_by_name = {
-        name: _slider(tape.parameters[name], value, built) for name, value in movable.items()
+        name: _slider(tape.parameters[name], value, built_model) for name, value in movable.items()
     }
     effects = {
         name: abs(slopes.get(name, 0.0) * value) or _change_when_doubled(tape, slider_by_name[name])
@@ -234,9 +236,9 @@ def _with_sliders(
     sliders: list[Slider] = []
     for name in _inputs_by_effect(effects, wanted_inputs):
         parameter = slider_by_name[name]
-        ends = {slider.name: np.array([slider.high]) for slider in (*sliders, parameter)}
+        largest_values = {slider.name: np.array([slider.high]) for slider in (*sliders, parameter)}
         # A processor or an item more may be the first that waits.
-        if form is None or not model.answer.exact or form.exact(ends).all():
+        if form is None or not model.answer.exact or form.exact(largest_values).all():
             sliders.append(parameter)
         elif name in wanted_inputs:
             raise ModelError(
@@ -247,15 +249,15 @@ def _with_sliders(
 
 
 def _page_of_open_network(
-    live: LiveModel, built: BuiltModel, form: OpenForm, wanted_inputs: Sequence[str]
+    live: LiveModel, built_model: BuiltModel, form: OpenForm, wanted_inputs: Sequence[str]
 ) -> LiveModel:
     """Return a page of an open network of product form, solved by its formulas up to saturation."""
     values = {name: value for name, value in form.values.items() if name in live.answer.values}
     names = [live.quantity, *_names_shown_first(values, live.quantity)]
     tape = Tape([values[live.quantity], form.account, *values.values(), *form.busy.values()])
-    listing = tape.listing()
-    registers = dict(zip(values, listing["outputs"][2:], strict=False))
-    busy_registers = listing["outputs"][2 + len(values) :]
+    tape_listing = tape.listing()
+    registers = dict(zip(values, tape_listing["outputs"][2:], strict=False))
+    busy_registers = tape_listing["outputs"][2 + len(values) :]
     given_values = {
         name: float(parameter.value)
         for name, parameter in tape.parameters.items()
@@ -263,7 +265,9 @@ def _page_of_open_network(
     }
     positive_values = {name: value for name, value in given_values.items() if value > 0}
     slider_by_name = {
-        name: _open_slider(_slider(tape.parameters[name], value, built), tape, 2 + len(values))
+        name: _open_slider(
+            _slider(tape.parameters[name], value, built_model), tape, 2 + len(values)
+        )
         for name, value in positive_values.items()
     }
     slopes = live.answer.gradient.get(live.quantity, {})
@@ -281,9 +285,9 @@ def _page_of_open_network(
     ]
     return replace(
         live,
-        tape={**listing, "outputs": listing["outputs"][:2]},
+        tape={**tape_listing, "outputs": tape_listing["outputs"][:2]},
         values=given_values,
-        components={label: label for _, label in listing["labels"]},
+        components={label: label for _, label in tape_listing["labels"]},
         sliders=[slider_by_name[name] for name in order],
         shown={name: registers[name] for name in names},
         busy=dict(zip(form.busy, busy_registers, strict=True)),
@@ -343,7 +347,7 @@ def _names_shown_first(names: Iterable[str], quantity: str) -> list[str]:
 
 def _with_grid(
     live: LiveModel,
-    built: BuiltModel,
+    built_model: BuiltModel,
     wanted_inputs: Sequence[str],
     settings: Settings,
     library: Library,
@@ -357,7 +361,9 @@ def _with_grid(
         if method == SIMULATION:
             reason_fixed += "; with mean value analysis (--with mean-value) most models do"
         return replace(live, fixed=reason_fixed)
-    compiled = form_of(built.model, built.parameters, method, built.options.simulation)
+    method_form = form_of(
+        built_model.model, built_model.parameters, method, built_model.options.simulation
+    )
 
     def compile_with_counts(counts: Mapping[str, int]) -> CompiledModel | None:
         # Also of costs over the limits, which reading a number may be the last of.
@@ -369,35 +375,35 @@ def _with_grid(
             )
         return None
 
-    probabilities = _probability_names(built)
+    probabilities = _probability_names(built_model)
     structures = {
         name: parameter
-        for name, parameter in structure_counts(built).items()
-        if name not in compiled.parameters
+        for name, parameter in structure_counts(built_model).items()
+        if name not in method_form.parameters
     }
     known_parameters = {
-        name: built.parameters[name]
-        for name in compiled.parameters
-        if name in built.parameters and name not in probabilities
+        name: built_model.parameters[name]
+        for name in method_form.parameters
+        if name in built_model.parameters and name not in probabilities
     } | structures
     values = {
         name: float(parameter.value)
         for name, parameter in known_parameters.items()
         if parameter.value is not None and parameter.value > 0
     }
-    form = GridForm(compiled, structures, compile_with_counts)
+    form = GridForm(method_form, structures, compile_with_counts)
     slopes = _slopes_of_grid(live)
     names = _grid_inputs(live, form, known_parameters, values, wanted_inputs)
     if not names:
         return replace(live, fixed=f"no input changes the answer by {method} smoothly")
-    is_costly = _is_costly(built.model, method)
+    is_costly = _is_costly(built_model.model, method)
     outputs = [live.quantity, *_names_shown_first(live.answer.values, live.quantity)]
     grid = AnswerGrid(form, live.answer, live.quantity, outputs, is_costly)
     given_values = {name: values[name] for name in names}
     with with_summed_costs() as costs:
         for reach in _GRID_REACHES:
             wide_sliders = [
-                _slider(known_parameters[name], values[name], built, reach) for name in names
+                _slider(known_parameters[name], values[name], built_model, reach) for name in names
             ]
             for sliders in (wide_sliders, grid.sliders_with_answers(wide_sliders, slopes)):
                 data = grid.data(sliders)
@@ -472,14 +478,14 @@ def _inputs_by_effect(effects: Mapping[str, float], wanted_inputs: Sequence[str]
     return [*dict.fromkeys(wanted_inputs), *further_names]
 
 
-def _probability_names(built: BuiltModel) -> set[str]:
+def _probability_names(built_model: BuiltModel) -> set[str]:
     """Return the names of probabilities. They have no sliders, because those of one choice have to
     add up to 1.
     """
-    if isinstance(built.model, Model):
-        odds = [expr for node in each_once(built.model.bodies) for expr in node.odds]
+    if isinstance(built_model.model, Model):
+        odds = [expr for node in each_once(built_model.model.bodies) for expr in node.odds]
         return {parameter.name for parameter in parameters(*odds)}
-    routes = built.model.routing if isinstance(built.model, QueueingNetwork) else ()
+    routes = built_model.model.routing if isinstance(built_model.model, QueueingNetwork) else ()
     return {parameter.name for parameter in parameters(*(route.probability for route in routes))}
 
 
@@ -495,10 +501,12 @@ def _change_when_doubled(tape: Tape, slider: Slider) -> float:
     return float(abs(values_at_both[-1] - values_at_both[0]))
 
 
-def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float = _REACH) -> Slider:
-    entry = built.entries.get(parameter.name)
+def _slider(
+    parameter: Parameter, value: float, built_model: BuiltModel, reach: float = _REACH
+) -> Slider:
+    described_value = built_model.entries.get(parameter.name)
     unit = str(parameter.dimension)
-    meaning = entry.meaning if entry else ""
+    meaning = described_value.meaning if described_value else ""
     low, high = value / reach, min(value * reach, max(value, 1e308))  # JSON has no number beyond
     is_whole = unit == "1" and value == int(value) and (value >= 2 or _is_count(parameter.name))
     if is_whole:

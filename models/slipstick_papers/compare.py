@@ -73,12 +73,14 @@ class TableCell:
         """Return whether the interval of the computed value overlaps the published value or its
         interval; None where neither has an interval.
         """
-        sides = ((self.computed, self.ends), (self.printed, self.printed_ends))
-        if self.difference is None or all(ends == NO_ENDS for _, ends in sides):
+        values_with_ends = ((self.computed, self.ends), (self.printed, self.printed_ends))
+        if self.difference is None or all(
+            interval_ends == NO_ENDS for _, interval_ends in values_with_ends
+        ):
             return None
         computed_range, published_range = (
             (value if low is None else low, value if high is None else high)
-            for value, (low, high) in sides
+            for value, (low, high) in values_with_ends
         )
         return do_overlap(computed_range, published_range)
 
@@ -194,16 +196,18 @@ class CompareResult(QuestionResult):
             all_numbers = np.concatenate(
                 [np.zeros(0), *(points.ravel() for points in drawn_points.values())]
             )
-            for index, (label, (published, computed)) in enumerate(drawn_points.items()):
+            for index, (label, (published_values, computed_values)) in enumerate(
+                drawn_points.items()
+            ):
                 drawn_lines[label] = axes.plot(
-                    published, computed, **{**stroke(index), "linestyle": "none"}
+                    published_values, computed_values, **{**stroke(index), "linestyle": "none"}
                 )[0]
-            ends = [all_numbers.min(initial=math.inf), all_numbers.max(initial=-math.inf)]
-            if ends[0] > 0 and len(all_numbers):
+            axis_ends = [all_numbers.min(initial=math.inf), all_numbers.max(initial=-math.inf)]
+            if axis_ends[0] > 0 and len(all_numbers):
                 for axis in (axes.xaxis, axes.yaxis):
                     logarithmic(axis, all_numbers)
             drawn_lines["equal"] = axes.plot(
-                *[ends if len(all_numbers) else []] * 2, color="#999999", linewidth=0.8
+                *[axis_ends if len(all_numbers) else []] * 2, color="#999999", linewidth=0.8
             )[0]
             axes.set_xlabel(axis_title("published", unit))
             axes.set_ylabel(axis_title("computed", unit))
@@ -234,10 +238,16 @@ def published_and_computed(tables: Sequence[PublishedTable]) -> dict[tuple[str, 
             if row.input or row.against:
                 continue
             label = ("measured" if row.measured else "printed") if has_many_tables else table.title
-            pairs = [(cell.printed, cell.computed) for cell in row.cells]
-            complete_pairs = [(a, b) for a, b in pairs if a is not None and b is not None]
+            printed_and_computed = [(cell.printed, cell.computed) for cell in row.cells]
+            complete_pairs = [
+                (a, b) for a, b in printed_and_computed if a is not None and b is not None
+            ]
             pairs_by_label.setdefault((table.unit, label), []).extend(complete_pairs)
-    return {key: np.array(pairs).T for key, pairs in pairs_by_label.items() if pairs}
+    return {
+        key: np.array(printed_and_computed).T
+        for key, printed_and_computed in pairs_by_label.items()
+        if printed_and_computed
+    }
 
 
 def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
@@ -310,17 +320,17 @@ def _compared_row(
     cells = tuple(
         TableCell(
             case,
-            computed,
-            printed,
-            float(allowed or 0),
+            computed_value,
+            printed_value,
+            float(allowed_error or 0),
             spec.slips.get(case, ""),
-            ends,
+            interval_ends,
             printed_ends,
         )
-        for case, (printed, printed_ends), allowed, measured_part in zip(
+        for case, (printed_value, printed_ends), allowed_error, measured_part in zip(
             table.columns, reference_values, allowances, measured_parts, strict=True
         )
-        for computed, ends in [
+        for computed_value, interval_ends in [
             _value_over_cases(
                 spec, [case, *spec.ranging.get(case, ())], answers, factor, measured_part
             )
@@ -336,12 +346,12 @@ def _value_over_cases(
     cases: Sequence[str],
     answers: Mapping[str, Answer],
     factor: float,
-    measured: float | None,
+    measured_value: float | None,
 ) -> tuple[float | None, Ends]:
     """Return the computed value and interval of a cell; where several cases are given, the interval
     reaches from the smallest to the greatest value of all of them.
     """
-    ranges = [_sum_of_values(spec, answers[case], factor, measured) for case in cases]
+    ranges = [_sum_of_values(spec, answers[case], factor, measured_value) for case in cases]
     values = [value for value, _ in ranges if value is not None]
     return (
         ranges[0] if len(ranges) == 1 or not values else (ranges[0][0], (min(values), max(values)))
@@ -349,12 +359,14 @@ def _value_over_cases(
 
 
 def _sum_of_values(
-    spec: RowSpec, answer: Answer, factor: float, measured: float | None
+    spec: RowSpec, answer: Answer, factor: float, measured_value: float | None
 ) -> tuple[float | None, Ends]:
     """Return the sum of the values of a row, and the sum of their intervals, which is the most that
     the sum can be off.
     """
-    terms: list[tuple[float, Ends]] = [] if measured is None else [(float(measured), NO_ENDS)]
+    terms: list[tuple[float, Ends]] = (
+        [] if measured_value is None else [(float(measured_value), NO_ENDS)]
+    )
     factor *= (answer.find(spec.per) or 1.0) if spec.per else 1.0
     for name in spec.sum:
         if (value := answer.find(name)) is not None:
@@ -371,11 +383,12 @@ def _sum_of_values(
     if not terms:
         return None, NO_ENDS
     value = math.fsum(value for value, _ in terms)
-    if all(ends == NO_ENDS for _, ends in terms):
+    if all(interval_ends == NO_ENDS for _, interval_ends in terms):
         return value, NO_ENDS
     low, high = (
         math.fsum(
-            value if ends[end_index] is None else ends[end_index] or 0.0 for value, ends in terms
+            value if interval_ends[end_index] is None else interval_ends[end_index] or 0.0
+            for value, interval_ends in terms
         )
         for end_index in (0, 1)
     )
@@ -428,14 +441,14 @@ def comparison(table: PublishedTable) -> str:
 _FEW_VALUES = 8
 
 
-def _small_table_sentences(compared: Sequence[PublishedTable], words: Words) -> Iterator[str]:
+def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> Iterator[str]:
     """Yield a sentence for each row of a single small table, with computed values beside published
     ones; nothing for larger or several tables.
     """
-    cells = [cell for table in compared for row in table.rows for cell in row.cells]
-    if len(compared) != 1 or len(cells) > _FEW_VALUES or len(compared[0].columns) < 2:
+    cells = [cell for table in tables for row in table.rows for cell in row.cells]
+    if len(tables) != 1 or len(cells) > _FEW_VALUES or len(tables[0].columns) < 2:
         return
-    (table,) = compared
+    (table,) = tables
     for row in table.rows:
         reference_names = [words.case(case) for case in row.against] or [row.reference] * len(
             row.cells
@@ -452,8 +465,8 @@ def _small_table_sentences(compared: Sequence[PublishedTable], words: Words) -> 
 
 def _in_unit(value: float | None, unit: str) -> str:
     """Return a number of a table as text with its unit."""
-    number = f"{value or 0.0:.4g}"
-    return number if unit == "1" else f"{number} {unit}"
+    number_text = f"{value or 0.0:.4g}"
+    return number_text if unit == "1" else f"{number_text} {unit}"
 
 
 def _verdict_counts_and_errors(
@@ -500,7 +513,7 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
     return text.strip()
 
 
-def _table_text(table: PublishedTable, marked: list[list[str]]) -> str:
+def _table_text(table: PublishedTable, difference_texts: list[list[str]]) -> str:
     """Return a table, for a page, of the computed values, the published values and their
     differences below each other, for each row of a published table. Its first rows say how each
     column was computed.
@@ -513,7 +526,7 @@ def _table_text(table: PublishedTable, marked: list[list[str]]) -> str:
     ]
     if provenance and provenance.common:
         rows = []
-    for row, marks in zip(table.rows, marked, strict=True):
+    for row, marks in zip(table.rows, difference_texts, strict=True):
         if row.input and not any(cell.slip for cell in row.cells):
             rows.append(
                 [
@@ -523,10 +536,10 @@ def _table_text(table: PublishedTable, marked: list[list[str]]) -> str:
                 ]
             )
             continue
-        computed, printed = zip(
+        computed_texts, printed_texts = zip(
             *(_computed_and_printed(cell, row.measured) for cell in row.cells), strict=True
         )
-        rows.append([escape(row.label), "computed", *computed])
+        rows.append([escape(row.label), "computed", *computed_texts])
         if row.against:
             values = [
                 _value_text(cell.printed, cell.printed_ends, _decimals(cell)) for cell in row.cells
@@ -536,15 +549,17 @@ def _table_text(table: PublishedTable, marked: list[list[str]]) -> str:
             )
             rows.append(["", "against", *against_cells])
         else:
-            rows.append(["", row.reference, *printed])
+            rows.append(["", row.reference, *printed_texts])
         rows.append(["", "difference" if row.reference == "printed" else "error", *marks])
-    common = [f"Computed {provenance.common}."] if provenance and provenance.common else []
-    return "\n\n".join([*common, markdown_table(head, rows, range(2, len(head)))])
+    common_sentences = (
+        [f"Computed {provenance.common}."] if provenance and provenance.common else []
+    )
+    return "\n\n".join([*common_sentences, markdown_table(head, rows, range(2, len(head)))])
 
 
-def _computed_and_printed(cell: TableCell, measured: bool = False) -> tuple[str, str]:
-    computed = _value_text(cell.computed, cell.ends, _decimals(cell, measured))
-    return computed, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
+def _computed_and_printed(cell: TableCell, is_measured: bool = False) -> tuple[str, str]:
+    computed_text = _value_text(cell.computed, cell.ends, _decimals(cell, is_measured))
+    return computed_text, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
 
 
 def _value_text(value: float | None, ends: Ends, decimals: int) -> str:
@@ -553,11 +568,11 @@ def _value_text(value: float | None, ends: Ends, decimals: int) -> str:
     )
 
 
-def _decimals(cell: TableCell, measured: bool = False) -> int:
+def _decimals(cell: TableCell, is_measured: bool = False) -> int:
     """Return the number of decimals of a computed value: one more than the printed value has,
     judged by the rounding that is allowed; one for a measured row.
     """
-    if measured:
+    if is_measured:
         return 1
     return max(0, 1 - math.floor(math.log10(2 * cell.within) + 1e-9)) if cell.within > 0 else 4
 
@@ -575,8 +590,8 @@ def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: 
             else f", {'in' if cell.inside else 'out'}side the interval"
         )
     if verdict(cell) == "miss" and not has_error:
-        computed, printed = _computed_and_printed(cell)[:2]
-        place = f"{row.label}, {cell.case}: computed {computed}, printed {printed}"
+        computed_text, printed_text = _computed_and_printed(cell)[:2]
+        place = f"{row.label}, {cell.case}: computed {computed_text}, printed {printed_text}"
         return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"
     return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
 

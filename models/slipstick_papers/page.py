@@ -220,14 +220,15 @@ def _distinct_statements_sentence(reports: Sequence[_Report]) -> str:
     """Return a sentence with the number of statements of the papers, without inputs, repetitions
     and statements of other sources.
     """
-    counting = [
+    counted_rows = [
         row
         for report in reports
         for row in report.statements
         if row.verdict != "input" and not (row.apart or row.repeats)
     ]
     return (
-        f"{with_noun(len(counting), 'statement')} of the papers, each counted once, without inputs,"
+        f"{with_noun(len(counted_rows), 'statement')} of the papers, each counted once,"
+        " without inputs,"
         " repetitions and statements of other sources."
     )
 
@@ -265,14 +266,22 @@ def _failing_statements_table(reports: Sequence[_Report], exclusions_file: Path 
         for row in report.statements:
             if row.verdict != "never" or row.apart or row.repeats:
                 continue
-            failing_parts = [part for part in _parts_of(row, report) if part.verdict != "hit"]
-            texts = {
+            failing_parts = [
+                statement_part
+                for statement_part in _parts_of(row, report)
+                if statement_part.verdict != "hit"
+            ]
+            cell_texts = {
                 cause: "; ".join(
-                    dict.fromkeys(filter(None, (getattr(part, key) for part in failing_parts)))
+                    dict.fromkeys(
+                        filter(
+                            None, (getattr(statement_part, key) for statement_part in failing_parts)
+                        )
+                    )
                 )
                 for key, cause in _WHY_NEVER.items()
             }
-            texts_by_cause = {cause: text for cause, text in texts.items() if text} or {
+            texts_by_cause = {cause: text for cause, text in cell_texts.items() if text} or {
                 _NOT_KNOWN: NOTHING
             }
             place = f"{row.statement} ({report.folder.name})"
@@ -319,21 +328,31 @@ _NOT_KNOWN = "not known"
 
 def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
     """Return the rows of a statement: its own, or those of its parts and readings."""
-    return [part for part in report.rows if row.statement in (part.name, part.part_of)]
+    return [
+        statement_row
+        for statement_row in report.rows
+        if row.statement in (statement_row.name, statement_row.part_of)
+    ]
 
 
-def _verdicts_by_reading(parts: Sequence[StatementRow]) -> str:
+def _verdicts_by_reading(statement_rows: Sequence[StatementRow]) -> str:
     """Return a text on the readings with which a statement holds and those with which it does not,
     with the inputs of the study.
     """
     readings: dict[str, set[str]] = {}
-    for part in parts:
-        if part.reading and part.verdict != "input":
-            readings.setdefault(part.reading, set()).add(part.verdict)
+    for statement_row in statement_rows:
+        if statement_row.reading and statement_row.verdict != "input":
+            readings.setdefault(statement_row.reading, set()).add(statement_row.verdict)
     holds = [reading for reading, verdicts in readings.items() if verdicts == {"hit"}]
     misses = [reading for reading, verdicts in readings.items() if "miss" in verdicts]
-    sides = [(word, names) for word, names in (("holds", holds), ("not", misses)) if names]
-    return ", ".join(f"{word} as '{' and '.join(names)}'" for word, names in sides)
+    names_by_verdict = [
+        (verdict_text, names)
+        for verdict_text, names in (("holds", holds), ("not", misses))
+        if names
+    ]
+    return ", ".join(
+        f"{verdict_text} as '{' and '.join(names)}'" for verdict_text, names in names_by_verdict
+    )
 
 
 _TOGETHER = ("name", "program", "sentences", "wanted", "least", "greatest", "together")
@@ -389,8 +408,8 @@ def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
             if present_verdict is not None and present_verdict.decided_by
             else NOTHING
         )
-        texts = [row["study"], row["statement"], row["verdict"], verdict, holds, decided_by]
-        rows.append([*map(escape, texts), escape(row["changed"]) or NOTHING])
+        cell_texts = [row["study"], row["statement"], row["verdict"], verdict, holds, decided_by]
+        rows.append([*map(escape, cell_texts), escape(row["changed"]) or NOTHING])
     counts = Counter(row[3] for row in rows)
     counts_text = ", ".join(
         f"{counts[kind]} {kind}" for kind in (*VERDICTS, "gone") if counts[kind]
@@ -407,17 +426,17 @@ def _section(report: _Report) -> str:
     """Return the statements of one report as a section of the page."""
     rows = []
     for row in report.statements:
-        parts = _parts_of(row, report)
-        causes = dict.fromkeys(part.missed for part in parts if part.missed)
-        readings = _verdicts_by_reading(parts) if row.verdict == "undecided" else ""
+        part_rows = _parts_of(row, report)
+        causes = dict.fromkeys(part_row.missed for part_row in part_rows if part_row.missed)
+        readings = _verdicts_by_reading(part_rows) if row.verdict == "undecided" else ""
         causes = dict.fromkeys(filter(None, [readings, *causes]))
         cause = "; ".join(causes) if row.verdict not in ("always", "input") else ""
         cause_text = row.turns or cause
         count = f"repeats {row.repeats}" if row.repeats else row.apart
         verdict = f"{row.verdict} ({count})" if count else row.verdict
-        texts = [row.says, row.source, row.holds, cause_text]
+        cell_texts = [row.says, row.source, row.holds, cause_text]
         rows.append(
-            [escape(row.statement), escape(verdict), *(escape(t) or NOTHING for t in texts)]
+            [escape(row.statement), escape(verdict), *(escape(t) or NOTHING for t in cell_texts)]
         )
     head = ["statement", "verdict", "says", "source", "holds in", "what decides it, or the cause"]
     return f"## {report.title}\n\n{markdown_table(head, rows)}"
@@ -462,7 +481,7 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
     verdicts = verdicts_of(statements)
-    misses, undecided, hits, inputs = (
+    misses, undecided_names, hits, inputs = (
         [name for name, verdict in verdicts.items() if verdict == kind] for kind in _KINDS
     )
     text = (
@@ -472,7 +491,11 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
     text += f", {with_noun(len(misses), 'miss', 'misses')}" + (
         f" ({_names_text(misses, most)})" if misses else ""
     )
-    text += f", {len(undecided)} undecided ({_names_text(undecided, most)})" if undecided else ""
+    text += (
+        f", {len(undecided_names)} undecided ({_names_text(undecided_names, most)})"
+        if undecided_names
+        else ""
+    )
     inputs = inputs if most is None else []
     return text + (
         f"; {with_noun(len(inputs), 'input')} beside them ({', '.join(inputs)})" if inputs else ""
@@ -480,5 +503,5 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
 
 
 def _names_text(names: Sequence[str], most: int | None) -> str:
-    rest = [] if most is None or len(names) <= most else [f"and {len(names) - most} more"]
-    return ", ".join([*names[:most], *rest])
+    names_left_out = [] if most is None or len(names) <= most else [f"and {len(names) - most} more"]
+    return ", ".join([*names[:most], *names_left_out])

@@ -300,10 +300,10 @@ class StatementSpec(WantedSpec):
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """List all cases and other answers that the statement names, in all of its readings."""
         yield from super().named_cases()
-        for label, wanted in self.readings.items():
+        for label, wanted_spec in self.readings.items():
             yield from (
                 (("readings", label, *place_inside), name)
-                for place_inside, name in wanted.named_cases()
+                for place_inside, name in wanted_spec.named_cases()
             )
 
     def read_as(self, name: str) -> dict[str, "StatementSpec"]:
@@ -314,10 +314,12 @@ class StatementSpec(WantedSpec):
         name : of the statement
         """
         specs = {}
-        for number, (label, wanted) in enumerate(self.readings.items(), 1):
-            changed_fields = {key: getattr(wanted, key) for key in wanted.model_fields_set}
+        for reading_number, (label, wanted_spec) in enumerate(self.readings.items(), 1):
+            changed_fields = {
+                key: getattr(wanted_spec, key) for key in wanted_spec.model_fields_set
+            }
             changed_fields |= {"part_of": self.part_of or name, "reading": label, "readings": {}}
-            specs[f"{name}-{number}"] = self.model_copy(update=changed_fields)
+            specs[f"{name}-{reading_number}"] = self.model_copy(update=changed_fields)
         return specs or {name: self}
 
     def asked_of(self, key: str) -> list[str]:
@@ -333,12 +335,16 @@ class StatementSpec(WantedSpec):
         """Return the key that says what must hold, such as ``about``; ``from`` for a range with one
         or two ends.
         """
-        ranged = self.first is not None or self.to is not None
+        has_range = self.first is not None or self.to is not None
         forms = [
             key for key in ("about", "above", "below", "greatest", "smallest") if getattr(self, key)
         ]
         return (
-            forms[0] if len(forms) == 1 and not ranged else "from" if ranged and not forms else ""
+            forms[0]
+            if len(forms) == 1 and not has_range
+            else "from"
+            if has_range and not forms
+            else ""
         )
 
     def check_rules(self) -> None:
@@ -384,7 +390,7 @@ class StatementSpec(WantedSpec):
                 raise broken_rule("leave at least one answer under `of` out of these", key)
         if self.reading and not self.part_of:
             raise broken_rule("part_of names the statement that this is a reading of", "reading")
-        if wrong := next(
+        if wrong_key := next(
             (
                 name
                 for name in _CITED.findall(self.missed + self.lacks)
@@ -393,14 +399,15 @@ class StatementSpec(WantedSpec):
             None,
         ):
             message = (
-                f"{{{wrong}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE VALUE /"
+                f"{{{wrong_key}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE"
+                " VALUE /"
                 " CASE VALUE"
             )
-            raise broken_rule(message, self.cites(wrong))
+            raise broken_rule(message, self.cites(wrong_key))
         key = "greatest" if self.greatest else "smallest" if self.smallest else "of"
-        if self.at_least is not None and self.at_least > (most := len(getattr(self, key))):
+        if self.at_least is not None and self.at_least > (value_count := len(getattr(self, key))):
             raise broken_rule(
-                f"at most {most}, as many as there are answers under {key}", "at_least"
+                f"at most {value_count}, as many as there are answers under {key}", "at_least"
             )
 
 
@@ -432,8 +439,8 @@ class UnpublishedInputSpec(Spec):
     )
 
     def check_rules(self) -> None:
-        ranged = self.first is not None and self.to is not None
-        if ranged == bool(self.values) or (self.first is None) != (self.to is None):
+        has_range = self.first is not None and self.to is not None
+        if has_range == bool(self.values) or (self.first is None) != (self.to is None):
             raise broken_rule("write from and to, or values", "title")
         if len(self.values) == 1:
             raise broken_rule("a single value is no range; write at least two", "values")
@@ -459,10 +466,10 @@ class UnpublishedInputSpec(Spec):
         for index, value in enumerate(self.values):
             with suppress(UnitError):
                 quantities[index] = parse(str(value))[1]
-        first = next(iter(quantities), 0)
+        first_number = next(iter(quantities), 0)
         for index, dimension in quantities.items():
-            if dimension != quantities[first]:
-                message = f"{self.values[index]} has another unit than {self.values[first]}"
+            if dimension != quantities[first_number]:
+                message = f"{self.values[index]} has another unit than {self.values[first_number]}"
                 raise broken_rule(message, "values", index)
 
 

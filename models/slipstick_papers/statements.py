@@ -73,15 +73,15 @@ class StatementsResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return a sentence that counts the statements that hold and names the others."""
-        own = "with the inputs as the study has them: " if self.ranged else ""
-        return [own + summary(self.statements)]
+        lead = "with the inputs as the study has them: " if self.ranged else ""
+        return [lead + summary(self.statements)]
 
     def headline(self, words: Words) -> list[str]:
         """Return a sentence that counts the statements that hold and quotes the first that does
         not; none where all statements are inputs.
         """
-        checked = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
-        return [_headline(self.statements)] if checked and not self.ranged else []
+        has_verdicts = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
+        return [_headline(self.statements)] if has_verdicts and not self.ranged else []
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the statements are true; None where all are inputs, or where another
@@ -99,11 +99,13 @@ class StatementsResult(QuestionResult):
         (row,) = self.statements
         says = textwrap.shorten(row.says, _LONGEST_QUOTE, placeholder=" ...").rstrip(".")
         is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
-        computed = row.computed.replace(" (miss)", " (not so)")
+        computed_text = row.computed.replace(" (miss)", " (not so)")
         for case in answers:
-            computed = re.sub(rf"(?<![\w-]){re.escape(case)}(?= )", words.case(case), computed)
+            computed_text = re.sub(
+                rf"(?<![\w-]){re.escape(case)}(?= )", words.case(case), computed_text
+            )
         return TitleAnswer(
-            word, f"{is_true} that {says[:1].lower()}{says[1:]}; computed: {computed}"
+            word, f"{is_true} that {says[:1].lower()}{says[1:]}; computed: {computed_text}"
         )
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -138,7 +140,7 @@ def _headline(rows: Sequence[StatementRow]) -> str:
     verdicts = verdicts_of(rows)
     counts = Counter(verdicts.values())
     total = len(verdicts) - counts["input"]
-    confirmed = f"{counts['hit']} of {with_noun(total, 'statement')} of the source"
+    confirmed_clause = f"{counts['hit']} of {with_noun(total, 'statement')} of the source"
     if counts["hit"] == total:
         all_statements = {1: "the one statement", 2: "both statements"}.get(
             total, f"all {total} statements"
@@ -152,9 +154,9 @@ def _headline(rows: Sequence[StatementRow]) -> str:
     ]
     quote = ""
     if missed_rows:
-        quoted = textwrap.shorten(missed_rows[0].says, _LONGEST_QUOTE, placeholder=" ...")
-        quote = f'; one that they do not: "{quoted}"'
-    return f"the computed values confirm {confirmed}{undecided_text}{quote}"
+        quoted_statement = textwrap.shorten(missed_rows[0].says, _LONGEST_QUOTE, placeholder=" ...")
+        quote = f'; one that they do not: "{quoted_statement}"'
+    return f"the computed values confirm {confirmed_clause}{undecided_text}{quote}"
 
 
 def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:
@@ -230,10 +232,10 @@ def values_needed(spec: StatementSpec) -> dict[str, set[str]]:
     ----------
     spec : the statement, in one reading
     """
-    needed: dict[str, set[str]] = {}
+    names_by_case: dict[str, set[str]] = {}
     for place, name in spec.compared_cases():
-        needed.setdefault(name, set()).update(_values_of(spec, str(place[0])))
-    return needed
+        names_by_case.setdefault(name, set()).update(_values_of(spec, str(place[0])))
+    return names_by_case
 
 
 def check_statement(
@@ -253,8 +255,8 @@ def check_statement(
 
 def _stated_numbers(spec: StatementSpec) -> dict[str, Given]:
     """Return the numbers that a sentence states, by the key under which they are given."""
-    numbers = {"about": spec.about, "within": spec.within, "from": spec.first, "to": spec.to}
-    return {key: number for key, number in numbers.items() if number is not None}
+    number_by_key = {"about": spec.about, "within": spec.within, "from": spec.first, "to": spec.to}
+    return {key: number for key, number in number_by_key.items() if number is not None}
 
 
 def _values_of(spec: StatementSpec, key: str) -> list[str]:
@@ -330,12 +332,12 @@ class _Sentence:
         answers_used = [self.answers[name] for _, name in spec.compared_cases()]
         methods = " and ".join(dict.fromkeys(cell.method for cell in answers_used))
         exact = all(cell.exact for cell in answers_used)
-        needed = spec.at_least or len(cells)
+        cells_needed = spec.at_least or len(cells)
         wanted_words = _condition_in_words(spec, stated_numbers)
-        wanted_words += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
-        verdict = _verdict(cells, needed) if spec.counted else "input"
+        wanted_words += f", for {cells_needed} of {len(cells)}" if cells_needed < len(cells) else ""
+        verdict = _verdict(cells, cells_needed) if spec.counted else "input"
         cause = self._with_computed_numbers(spec.missed) if verdict in ("miss", "undecided") else ""
-        numbers = (
+        texts = (
             wanted_words,
             _computed_text(cells, self._unit(stated_numbers)),
             methods,
@@ -346,7 +348,7 @@ class _Sentence:
             verdict,
             spec.source,
             spec.says,
-            *numbers,
+            *texts,
             spec.part_of or "",
             spec.reading,
             cause,
@@ -365,7 +367,7 @@ class _Sentence:
         values = self._values("of") or []
         low, high = self._limits(stated_numbers, values)
         no_values: list[ComparedNumber | None] = [None] * len(values)
-        against = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
+        limit_by_key = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
             spec.form, no_values
         )
         return tuple(
@@ -373,7 +375,7 @@ class _Sentence:
                 name,
                 values[index],
                 _lies_between(values[index], low[index], high[index]),
-                against[index],
+                limit_by_key[index],
             )
             for index, name in enumerate(spec.of)
             if name in (self._picked_answers or spec.of)
@@ -381,16 +383,18 @@ class _Sentence:
 
     def _with_computed_numbers(self, text: str) -> str:
         """Return a cause of a miss with computed numbers in the place of the names in braces."""
-        for cited, terms in self.spec.cited.items():
-            numbers = [self._number_of(*term) for term in terms]
+        for cited_text, terms in self.spec.cited.items():
+            cited_numbers = [self._number_of(*term) for term in terms]
             unit = (
                 "%"
-                if len(terms) > 1 or cited.endswith(" %")
+                if len(terms) > 1 or cited_text.endswith(" %")
                 else self.answers[terms[0][0]].unit(terms[0][1])
             )
             text = text.replace(
-                f"{{{cited}}}",
-                _number_text(numbers[0] if len(numbers) == 1 else _ratio(*numbers), unit),
+                f"{{{cited_text}}}",
+                _number_text(
+                    cited_numbers[0] if len(cited_numbers) == 1 else _ratio(*cited_numbers), unit
+                ),
             )
         return text
 
@@ -398,11 +402,11 @@ class _Sentence:
     def _picked_answers(self) -> Sequence[str]:
         return self.spec.greatest or self.spec.smallest
 
-    def _unit(self, stated: Mapping[str, Given]) -> str:
+    def _unit(self, stated_numbers: Mapping[str, Given]) -> str:
         if (
             self.spec.per
             or self.spec.relative_to
-            or any("%" in number.text for number in stated.values())
+            or any("%" in number.text for number in stated_numbers.values())
         ):
             return "%"
         return next(
@@ -410,22 +414,22 @@ class _Sentence:
         )
 
     def _limits(
-        self, stated: Mapping[str, Given], values: Sequence[ComparedNumber | None]
+        self, stated_numbers: Mapping[str, Given], values: Sequence[ComparedNumber | None]
     ) -> tuple[list[ComparedNumber | None], list[ComparedNumber | None]]:
         """Return the lower and the upper limit of each value, as intervals; infinite where the
         sentence states none.
         """
         lower = -inf
         upper = inf
-        if "about" in stated:
-            lower = stated["about"].value - stated["within"].value
-            upper = stated["about"].value + stated["within"].value
-        lower = stated["from"].value if "from" in stated else lower
-        upper = stated["to"].value if "to" in stated else upper
+        if "about" in stated_numbers:
+            lower = stated_numbers["about"].value - stated_numbers["within"].value
+            upper = stated_numbers["about"].value + stated_numbers["within"].value
+        lower = stated_numbers["from"].value if "from" in stated_numbers else lower
+        upper = stated_numbers["to"].value if "to" in stated_numbers else upper
         # Slightly more than the digits allow, for decimal fractions have no exact double.
         lower, upper = (
-            nextafter(end + 1e-9 * sign * abs(end), sign * inf)
-            for end, sign in ((lower, -1), (upper, 1))
+            nextafter(limit + 1e-9 * sign * abs(limit), sign * inf)
+            for limit, sign in ((lower, -1), (upper, 1))
         )
         low = self._values("above") or [_exact_number(lower)]
         high = self._values("below") or [_exact_number(upper)]
@@ -446,19 +450,23 @@ class _Sentence:
         several answers; None where the key names no answer.
         """
         names = getattr(self.spec, key)
-        numbers = [
+        compared_numbers = [
             _combined_value(
                 sum, [self._number_of(name, value) for value in self.spec.asked_of(key)]
             )
             for name in names
         ]
         if self.spec.per:
-            numbers = list(
-                map(_ratio, numbers, [self._number_of(name, self.spec.per) for name in names])
+            compared_numbers = list(
+                map(
+                    _ratio,
+                    compared_numbers,
+                    [self._number_of(name, self.spec.per) for name in names],
+                )
             )
         if key == "of" and (bases := self._values("relative_to")):
-            numbers = list(map(_ratio, numbers, bases))
-        return numbers * (len(self.spec.of) if len(numbers) == 1 else 1) or None
+            compared_numbers = list(map(_ratio, compared_numbers, bases))
+        return compared_numbers * (len(self.spec.of) if len(compared_numbers) == 1 else 1) or None
 
     def _number_of(self, name: str, value: str) -> ComparedNumber | None:
         answer = self.answers[name]
@@ -483,10 +491,10 @@ def _combined_value(
     """Return the sum, the greatest or the smallest of some values, and in the same way of the ends
     of their intervals; None if a value is unknown.
     """
-    numbers = [number for number in values if number is not None]
+    known_numbers = [number for number in values if number is not None]
     return (
-        ComparedNumber(*map(combine, zip(*numbers, strict=True)))
-        if len(numbers) == len(values)
+        ComparedNumber(*map(combine, zip(*known_numbers, strict=True)))
+        if len(known_numbers) == len(values)
         else None
     )
 
@@ -540,13 +548,19 @@ def _condition_in_words(spec: StatementSpec, number_by_key: Mapping[str, Given])
     }[spec.form]
 
 
-def _verdict(values: Sequence[CheckedValue], needed: int) -> str:
+def _verdict(values: Sequence[CheckedValue], cells_needed: int) -> str:
     """Return whether the statement holds for enough values: hit, miss, or undecided where intervals
     or unknown values leave it open.
     """
     hits = sum(cell.holds is True for cell in values)
-    unknown = sum(cell.holds is None for cell in values)
-    return "hit" if hits >= needed else "undecided" if hits + unknown >= needed else "miss"
+    unknown_count = sum(cell.holds is None for cell in values)
+    return (
+        "hit"
+        if hits >= cells_needed
+        else "undecided"
+        if hits + unknown_count >= cells_needed
+        else "miss"
+    )
 
 
 def _computed_text(values: Sequence[CheckedValue], unit: str) -> str:
@@ -565,14 +579,19 @@ def _computed_text(values: Sequence[CheckedValue], unit: str) -> str:
 def _number_text(number: ComparedNumber | None, unit: str) -> str:
     if number is None:
         return "unknown"
-    ends = NO_ENDS if number.low == number.high else (number.low, number.high)
+    interval_ends = NO_ENDS if number.low == number.high else (number.low, number.high)
     return (
-        percent(number.value, ends=ends) if unit == "%" else quantity(number.value, unit, ends=ends)
+        percent(number.value, ends=interval_ends)
+        if unit == "%"
+        else quantity(number.value, unit, ends=interval_ends)
     )
 
 
 def _statement_line(row: StatementRow) -> str:
     reading = f"{escape(row.reading)}: " if row.reading else ""
     cause = f" Cause: {escape(row.missed)}." if row.missed else ""
-    numbers = f"Wanted: {escape(row.wanted)}. Computed: {escape(row.computed)}."
-    return f"- **{escape(row.name)}: {row.verdict}.** {reading}{escape(row.says)}. {numbers}{cause}"
+    wanted_and_computed = f"Wanted: {escape(row.wanted)}. Computed: {escape(row.computed)}."
+    return (
+        f"- **{escape(row.name)}: {row.verdict}.** {reading}{escape(row.says)}."
+        f" {wanted_and_computed}{cause}"
+    )

@@ -119,8 +119,8 @@ class UnpublishedResult(QuestionResult):
             )
             if kinds[kind]
         ]
-        deciding = Counter(row.decided_by for row in self.rows if row.decided_by)
-        most_deciding = deciding.most_common(1)
+        statements_by_input = Counter(row.decided_by for row in self.rows if row.decided_by)
+        most_deciding = statements_by_input.most_common(1)
         decision_in_words = (
             f"; {most_deciding[0][0]} decides {with_noun(most_deciding[0][1], 'statement')}"
             if most_deciding
@@ -239,8 +239,8 @@ def read(spec: UnpublishedSpec, study: StudyContext) -> Question:
 
 def _rank(study: StudyContext) -> RankSpec | None:
     """Return the ranking of changes that the study asks for; None if it asks for none."""
-    found: RankSpec | None = study.spec.questions.get("rank")
-    return found
+    rank_spec: RankSpec | None = study.spec.questions.get("rank")
+    return rank_spec
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,7 @@ class _DrawnInput:
     def levels(self) -> list[float]:
         """List all levels of given values, their numbers from 0, or the two ends of a range."""
         if self.spec.values:
-            return [float(number) for number in range(len(self.spec.values))]
+            return [float(value_index) for value_index in range(len(self.spec.values))]
         assert self.spec.first is not None
         assert self.spec.to is not None
         return [self.spec.first.value, self.spec.to.value]
@@ -397,8 +397,8 @@ class _DrawnInput:
         assert self.spec.first is not None
         return quantity(level, str(self.spec.first.dimension))
 
-    def _value_place(self, number: int) -> tuple[str | int, ...]:
-        return ("unpublished", "inputs", self.name, "values", number)
+    def _value_place(self, value_index: int) -> tuple[str | int, ...]:
+        return ("unpublished", "inputs", self.name, "values", value_index)
 
     @property
     def range_text(self) -> str:
@@ -460,13 +460,13 @@ class _AtDraws:
         self, draws: Sequence[InputLevels], names: Collection[str]
     ) -> list[dict[str, Answer]]:
         """Return the answers that some statements name, at each draw."""
-        needed: dict[str, set[str]] = {}
+        names_by_case: dict[str, set[str]] = {}
         for name in names:
             for answer, values in values_needed(self.statements[name]).items():
-                needed.setdefault(answer, set()).update(values)
+                names_by_case.setdefault(answer, set()).update(values)
         answers_by_draw: list[dict[str, Answer]] = [{} for _ in draws]
         effects: dict[tuple[str, str], dict[str, str]] = {}
-        for name, values in needed.items():
+        for name, values in names_by_case.items():
             if name in self.study.cases:
                 self._solve_case(name, values, draws, answers_by_draw)
             elif name in self.effect_keys:
@@ -551,11 +551,12 @@ class _AtDraws:
         for row, point in enumerate(points):
             rows_by_key.setdefault((point.key, *point.values), []).append(row)
         for rows in rows_by_key.values():
-            first = points[rows[0]]
+            first_point = points[rows[0]]
             columns = {
-                path: np.array([points[row].values[path] for row in rows]) for path in first.values
+                path: np.array([points[row].values[path] for row in rows])
+                for path in first_point.values
             }
-            yield {**self.study.cases[case], **first.nodes}, columns, rows
+            yield {**self.study.cases[case], **first_point.nodes}, columns, rows
 
     def _solve_case(
         self,
@@ -566,8 +567,8 @@ class _AtDraws:
     ) -> None:
         for settings, columns, rows in self._groups(case, draws):
             case_evaluator = evaluator(case, settings, self.study.library)
-            ends = {f"{end}[{name}]" for name in values for end in ("low", "high")}
-            table = case_evaluator.point_table(columns, {*values, *ends})
+            end_columns = {f"{end}[{name}]" for name in values for end in ("low", "high")}
+            table = case_evaluator.point_table(columns, {*values, *end_columns})
             methods = table.provenance.methods
             for position, row in enumerate(rows):
                 answers_by_draw[row][case] = Answer(
@@ -727,9 +728,9 @@ class _Verdicts:
                 check_statement(name, self.statements[name], answers)[0] == "hit" for name in agree
             )
         ]
-        checked = [name for name in self.statements if self._is_counted(name)]
-        answers = self.at_draws.answers_at(kept_draws, checked)
-        verdicts = [self._verdicts(drawn_input, checked) for drawn_input in answers]
+        statements_counted = [name for name in self.statements if self._is_counted(name)]
+        answers = self.at_draws.answers_at(kept_draws, statements_counted)
+        verdicts = [self._verdicts(drawn_input, statements_counted) for drawn_input in answers]
         rows = tuple(
             self._row(
                 name,
@@ -747,7 +748,7 @@ class _Verdicts:
             len(kept_draws),
             tuple(agree),
             rows,
-            tuple(self._ranges(answers, checked)),
+            tuple(self._ranges(answers, statements_counted)),
         )
 
     def _statement_of(self, name: str) -> str:
@@ -791,7 +792,7 @@ class _Verdicts:
         if not verdicts:
             return ranged_row
         kinds = Counter(verdicts)
-        word = (
+        verdict_text = (
             "always"
             if kinds["hit"] == len(verdicts)
             else "depends"
@@ -804,12 +805,12 @@ class _Verdicts:
         holds = f"{kinds['hit']} of {len(verdicts)}{undecided_text}"
         deciding_input = ""
         turns = ""
-        if word == "depends":
+        if verdict_text == "depends":
             deciding_input, turns = self._deciding_input(
                 name, [verdict == "hit" for verdict in verdicts], kept_draws
             )
         return ranged_row._replace(
-            verdict=word, holds=holds, decided_by=deciding_input, turns=turns
+            verdict=verdict_text, holds=holds, decided_by=deciding_input, turns=turns
         )
 
     def _deciding_input(
@@ -822,34 +823,39 @@ class _Verdicts:
             drawn_input.name: _best_split([draw[drawn_input.name] for draw in kept_draws], holds)
             for drawn_input in self.at_draws.inputs
         }
-        best = max(self.at_draws.inputs, key=lambda drawn_input: splits[drawn_input.name].gain)
-        best_split = splits[best.name]
+        best_input = max(
+            self.at_draws.inputs, key=lambda drawn_input: splits[drawn_input.name].gain
+        )
+        best_split = splits[best_input.name]
         if best_split.gain < _LEAST_GAIN:
             return "", "no single input tells the draws apart"
         counts_below = best_split.below
         counts_above = best_split.above
         text = (
-            f"{best.spec.title}: up to {best.level_text(best_split.low)} it holds in"
+            f"{best_input.spec.title}: up to {best_input.level_text(best_split.low)} it holds in"
             f" {counts_below[0]}"
-            f" of {counts_below[1]} draws, from {best.level_text(best_split.high)} in"
+            f" of {counts_below[1]} draws, from {best_input.level_text(best_split.high)} in"
             f" {counts_above[0]}"
             f" of {counts_above[1]}"
         )
-        return best.spec.title, f"{text}; {self._change_along_input(name, best)}"
+        return best_input.spec.title, f"{text}; {self._change_along_input(name, best_input)}"
 
     def _change_along_input(self, name: str, varied_input: _DrawnInput) -> str:
         """Return, in words, at which levels of one input a statement changes while all other inputs
         are as the study has them.
         """
-        parts = [
-            part
-            for part in self.statements
-            if self._statement_of(part) == name and self._is_counted(part)
+        statement_parts = [
+            statement_part
+            for statement_part in self.statements
+            if self._statement_of(statement_part) == name and self._is_counted(statement_part)
         ]
         grid = varied_input.grid
-        answers = self.at_draws.answers_at([{varied_input.name: level} for level in grid], parts)
+        answers = self.at_draws.answers_at(
+            [{varied_input.name: level} for level in grid], statement_parts
+        )
         verdicts = [
-            self._verdicts(answers_at_level, parts)[name] == "hit" for answers_at_level in answers
+            self._verdicts(answers_at_level, statement_parts)[name] == "hit"
+            for answers_at_level in answers
         ]
         turns = [
             f"{'holds' if verdicts[row] else 'does not hold'} at"
@@ -860,8 +866,8 @@ class _Verdicts:
             if verdicts[row] != verdicts[row + 1]
         ]
         if not turns:
-            word = "holds" if verdicts[0] else "does not hold"
-            return f"with all else as the study has it, it {word} at any value"
+            verdict_text = "holds" if verdicts[0] else "does not hold"
+            return f"with all else as the study has it, it {verdict_text} at any value"
         return f"with all else as the study has it, it {join_phrases(turns, 'and')}"
 
     def _ranges(
@@ -881,9 +887,9 @@ class _Verdicts:
             ]
             for position, cell in enumerate(cells):
                 values = [
-                    number.value
+                    value.value
                     for answers_of_draw in drawn_values
-                    if (number := answers_of_draw[position].value) is not None
+                    if (value := answers_of_draw[position].value) is not None
                 ]
                 yield RangedValue(
                     name,
@@ -919,7 +925,7 @@ def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
     total = len(levels)
     all_holding = sum(holds)
     impurity_before = _impurity(all_holding, total)
-    best = _Split(-1.0)
+    best_split = _Split(-1.0)
     holding = 0
     for count, row in enumerate(order[:-1], 1):
         holding += holds[row]
@@ -931,10 +937,10 @@ def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
         impurity_of_left = _impurity(holding, count)
         right = _impurity(all_holding - holding, total - count)
         gain = 1.0 - (impurity_of_left + right) / impurity_before
-        if gain > best.gain:
-            sides = (holding, count), (all_holding - holding, total - count)
-            best = _Split(gain, low, high, *sides)
-    return best
+        if gain > best_split.gain:
+            counts_of_sides = (holding, count), (all_holding - holding, total - count)
+            best_split = _Split(gain, low, high, *counts_of_sides)
+    return best_split
 
 
 def _impurity(holding: int, count: int) -> float:

@@ -186,12 +186,12 @@ def fills_of(labels: Iterable[str]) -> dict[str, int]:
     """
     distinct_labels = list(dict.fromkeys(labels))
     fills: dict[str, int] = {}
-    unnamed = count(len(CAUSES))
+    fill_indices = count(len(CAUSES))
     # A label such as lock or locks has the look of the cause, lock:door another of it.
     for label in sorted(distinct_labels, key=lambda label: not label.isalpha()):
         fill_index = _cause_index(label)
         is_cause = label.isalpha() and fill_index is not None
-        fill_index = next(unnamed) if fill_index is None else fill_index
+        fill_index = next(fill_indices) if fill_index is None else fill_index
         while fill_index in fills.values() and not is_cause:
             fill_index += len(FILLS)
         fills[label] = fill_index
@@ -263,8 +263,11 @@ def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
     """Return the style changes that show the method of a line; its colour stays the same."""
     if method == _DOTS:
         return {"linestyle": "none"}
-    computed = [method for method in methods if method != _DOTS]
-    return {"linestyle": _METHOD_DASHES[computed.index(method) % len(_METHOD_DASHES)], "marker": ""}
+    solved_methods = [method for method in methods if method != _DOTS]
+    return {
+        "linestyle": _METHOD_DASHES[solved_methods.index(method) % len(_METHOD_DASHES)],
+        "marker": "",
+    }
 
 
 def stroke_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
@@ -395,7 +398,7 @@ def logarithmic(plot_axis: axis.Axis, values: Array) -> None:
         plot_axis.set_major_locator(MaxNLocator(6))
         plot_axis.set_minor_locator(NullLocator())
         return
-    subs = next((subs for most, subs in _SUBDIVISIONS if decades <= most), (1.0,))
+    subs = next((subs for most_decades, subs in _SUBDIVISIONS if decades <= most_decades), (1.0,))
     plot_axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     plot_axis.set_minor_formatter(NullFormatter())
 

@@ -157,8 +157,8 @@ class _Bars:
     @property
     def top(self) -> float:
         """Return the highest end of an interval."""
-        above = np.where(np.isfinite(self.reach[:, 1]), self.reach[:, 1], 0.0)
-        return float(max((self.heights.sum(axis=0) + above).max(), 1e-12))
+        reach_above = np.where(np.isfinite(self.reach[:, 1]), self.reach[:, 1], 0.0)
+        return float(max((self.heights.sum(axis=0) + reach_above).max(), 1e-12))
 
 
 def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
@@ -200,23 +200,28 @@ def _with_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
 def _draw_areas(results: Results, spec: BarsSpec, bars: _Bars) -> Figure:
     """Draw the parts of the bars as areas over a setting of the cases that is a number."""
     places = np.array([float(results.settings[case][spec.along]) for case in spec.cases])
-    ordered = np.argsort(places, kind="stable")
+    point_order = np.argsort(places, kind="stable")
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
     area_bottom = np.zeros(len(places))
-    for (label, fill), heights in zip(bars.fills.items(), bars.heights[:, ordered], strict=True):
+    for (label, fill), heights in zip(
+        bars.fills.items(), bars.heights[:, point_order], strict=True
+    ):
         area_top = area_bottom + heights
         axes.fill_between(
-            places[ordered], area_bottom, area_top, label=part_label(label), **fill_style(fill)
+            places[point_order], area_bottom, area_top, label=part_label(label), **fill_style(fill)
         )
         area_bottom = area_top
     axes.set_xlim(places.min(), places.max())
     axes.set_ylim(0, bars.top)
-    plain_ticks(axes.xaxis, places[ordered])
+    plain_ticks(axes.xaxis, places[point_order])
     axes.set_xlabel(axis_title(_title_of_axis(spec.along, results.words), "1"))
     axes.set_ylabel(bars.axis)
-    low, high = (area_bottom + sign * bars.reach[ordered, end] for end, sign in ((0, -1), (1, 1)))
-    draw_intervals(axes, places[ordered], area_bottom, low, high)
+    low, high = (
+        area_bottom + sign * bars.reach[point_order, reach_end]
+        for reach_end, sign in ((0, -1), (1, 1))
+    )
+    draw_intervals(axes, places[point_order], area_bottom, low, high)
     return _with_parts(figure, axes, spec)
 
 
@@ -267,10 +272,12 @@ def _bar_titles(results: Results, cases: Sequence[str]) -> list[str]:
         count = results.named_answer(case).point.get("p")
         if not isinstance(count, int | float) or case in results.words.titles:
             continue
-        if case.endswith(ending := f"-{count:g}"):
-            measured = results.words.case(case.removesuffix(ending))
-            counts[case] = measured, results.words.member_count(count)
-    are_several = len({measured for measured, _ in counts.values()}) > 1 or len(counts) < len(cases)
+        if case.endswith(suffix := f"-{count:g}"):
+            measured_run = results.words.case(case.removesuffix(suffix))
+            counts[case] = measured_run, results.words.member_count(count)
+    are_several = len({measured_run for measured_run, _ in counts.values()}) > 1 or len(
+        counts
+    ) < len(cases)
     return [
         (", ".join(counts[case]) if are_several else counts[case][1])
         if case in counts
@@ -287,10 +294,12 @@ def _sheet_of_bars(
     """
     # Wider pictures have letters too small at the width of a page.
     width_of_bar = max(0.72, min(1.5, 7.0 / bars_in_row))
-    letters = int(width_of_bar / _UPRIGHT_LABEL)
-    wrapped_titles = [textwrap.wrap(title, letters, break_long_words=False) for title in titles]
+    letters_per_line = int(width_of_bar / _UPRIGHT_LABEL)
+    wrapped_titles = [
+        textwrap.wrap(title, letters_per_line, break_long_words=False) for title in titles
+    ]
     is_tilted = max(map(len, wrapped_titles)) > _MOST_LINES or any(
-        len(line) > letters for lines in wrapped_titles for line in lines
+        len(line) > letters_per_line for lines in wrapped_titles for line in lines
     )
     if is_tilted:
         wrapped_titles = [textwrap.wrap(title, _TILTED_LINE) for title in titles]
@@ -521,25 +530,25 @@ class _HorizontalAxis:
     @staticmethod
     def of(axis: Axis, spec: LinesSpec, words: Words) -> _HorizontalAxis:
         title = _title_of_axis(axis.path, words)
-        numbers = _axis_numbers(axis)
-        if numbers is None:
+        axis_numbers = _axis_numbers(axis)
+        if axis_numbers is None:
             return _HorizontalAxis(axis, "", 1.0, False, title, words)
-        log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
-        unit, factor = choose_unit(numbers, Dimension.of(axis.unit or "1"))
+        log = spec.log in ("x", "both") and any(number > 0 for number in axis_numbers)
+        unit, factor = choose_unit(axis_numbers, Dimension.of(axis.unit or "1"))
         return _HorizontalAxis(axis, unit, factor, log, title, words)
 
     def places(self, x: Array) -> Array:
         return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
 
     def write_on(self, axes: Axes) -> None:
-        numbers = _axis_numbers(self.axis)
-        if numbers is None:
+        axis_numbers = _axis_numbers(self.axis)
+        if axis_numbers is None:
             write_names_along(
                 axes, [self.words.axis_value_title(str(value)) for value in self.axis.values]
             )
             axes.set_xlabel(self.title)
             return
-        places = np.array(numbers) / self.factor
+        places = np.array(axis_numbers) / self.factor
         if self.log:
             logarithmic(axes.xaxis, places)
         else:
@@ -574,14 +583,27 @@ def lines_of(sweep: Sweep, spec: LinesSpec, words: Words = NO_WORDS) -> list[Lin
         for (label, method), points in groups.items():
             if not np.isfinite(columns[0, points]).any():
                 continue  # a case of another model does not have this value
-            ordered = points[np.argsort(x[points], kind="stable")]
+            ordered_points = points[np.argsort(x[points], kind="stable")]
             y, low, high = (
-                _relative_to_first(columns[:, ordered]) if spec.relative else columns[:, ordered]
+                _relative_to_first(columns[:, ordered_points])
+                if spec.relative
+                else columns[:, ordered_points]
             )
-            parts = [] if is_only_column else [short[name]]
-            parts += [label] if label and (is_only_column or len(groups) > 1) else []
-            label = ", ".join(parts) or method
-            lines.append(Line(name, unit, label, x[ordered], y, low, high, method if parts else ""))
+            label_parts = [] if is_only_column else [short[name]]
+            label_parts += [label] if label and (is_only_column or len(groups) > 1) else []
+            label = ", ".join(label_parts) or method
+            lines.append(
+                Line(
+                    name,
+                    unit,
+                    label,
+                    x[ordered_points],
+                    y,
+                    low,
+                    high,
+                    method if label_parts else "",
+                )
+            )
     return lines
 
 
@@ -738,17 +760,17 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
     whatever the correlation.
     """
     with np.errstate(all="ignore"):
-        (value, low, high), (divisor, least, most) = (
+        (value, low, high), (divisor, divisor_low, divisor_high) = (
             np.where(np.isnan(end), end[:1], end) for end in (numerator, denominator)
         )
         has_no_interval = np.isnan(numerator[1]) & np.isnan(denominator[1])
         is_unknown = np.isinf(numerator[1]) | np.isinf(denominator[1])
-        ends = (
+        ratio_ends = (
             np.where(is_unknown, sign * np.inf, end)
-            for sign, end in ((-1, low / most), (1, high / least))
+            for sign, end in ((-1, low / divisor_high), (1, high / divisor_low))
         )
         return np.array(
-            [value / divisor, *(np.where(has_no_interval, np.nan, limit) for limit in ends)]
+            [value / divisor, *(np.where(has_no_interval, np.nan, limit) for limit in ratio_ends)]
         )
 
 
@@ -854,9 +876,9 @@ def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) ->
     """Write the label of a limit, in the unit of the panel, above or below it at one end of the
     panel, where the fewest lines pass through it; above at the right if all are equal.
     """
-    sides = [(right, is_above) for is_above in (True, False) for right in (True, False)]
+    label_positions = [(right, is_above) for is_above in (True, False) for right in (True, False)]
     right, is_above = min(
-        sides, key=lambda side: _crossing_lines(axes, place, len(text), lines, *side)
+        label_positions, key=lambda side: _crossing_lines(axes, place, len(text), lines, *side)
     )
     axes.annotate(
         text,
@@ -875,14 +897,19 @@ _LETTER_WIDTH, _LABEL_HEIGHT = 0.017, 0.06  # of a limit's label, as parts of a 
 
 
 def _crossing_lines(
-    axes: Axes, place: float, letters: int, lines: Sequence[Line2D], is_right: bool, is_above: bool
+    axes: Axes,
+    place: float,
+    letter_count: int,
+    lines: Sequence[Line2D],
+    is_right: bool,
+    is_above: bool,
 ) -> int:
     """Return how many lines pass through the place of a limit's label at one end of a panel."""
     to_panel = axes.transData - axes.transAxes
     limit = to_panel.transform((axes.get_xlim()[0], place))[1]
-    label_places = np.linspace(0.0, _LETTER_WIDTH * letters, 20)
+    label_places = np.linspace(0.0, _LETTER_WIDTH * letter_count, 20)
     label_places = 1.0 - label_places[::-1] if is_right else label_places
-    crossing = 0
+    crossing_count = 0
     for line in lines:
         points = to_panel.transform(line.get_xydata())
         points = points[np.isfinite(points).all(axis=1)]
@@ -891,8 +918,8 @@ def _crossing_lines(
             y = points[:, 1]
             heights = np.interp(label_places, x, y, left=np.nan, right=np.nan) - limit
             heights = heights if is_above else -heights
-            crossing += bool(np.any((heights > 0.0) & (heights < _LABEL_HEIGHT)))
-    return crossing
+            crossing_count += bool(np.any((heights > 0.0) & (heights < _LABEL_HEIGHT)))
+    return crossing_count
 
 
 _MOST_WRITTEN = 14  # a map with more cells along a side has no text in them
@@ -1058,13 +1085,13 @@ def _draw_categories(
         vmax=len(colours) - 0.5,
         **_cell_style(point_of_cell),
     )
-    letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
+    category_letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
     for row, place in _cells_with_letter(places, len(names)):
         category = places[row, place]
-        _write_in_cell(axes, place, row, letters[category], colours[category])
+        _write_in_cell(axes, place, row, category_letters[category], colours[category])
     _draw_borders(axes, places)
     handles = [Patch(facecolor=colour, edgecolor="black", linewidth=0.6) for colour in colours]
-    labels = [f"{letter}  {name}" for letter, name in zip(letters, names, strict=True)]
+    labels = [f"{letter}  {name}" for letter, name in zip(category_letters, names, strict=True)]
     return f"limiting stage\nof {pipeline}", list(handles[: len(labels)]), labels
 
 
@@ -1125,13 +1152,18 @@ def _tick_spacing(count: int) -> int:
     >>> _tick_spacing(12), _tick_spacing(33), _tick_spacing(100)
     (1, 4, 9)
     """
-    least = -(-count // _MOST_CELL_TICKS)
+    least_spacing = -(-count // _MOST_CELL_TICKS)
     return next(
-        (spacing for spacing in range(least, 2 * least + 1) if (count - 1) % spacing == 0), least
+        (
+            spacing
+            for spacing in range(least_spacing, 2 * least_spacing + 1)
+            if (count - 1) % spacing == 0
+        ),
+        least_spacing,
     )
 
 
-def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
+def _cell_ticks(axes: Axes, axis: Axis, axis_name: str) -> str:
     """Label cells with the values of an axis, all or at equal steps; return the title of the
     axis.
     """
@@ -1144,10 +1176,10 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
         title = axis_title(axis.path, unit)
         words = [f"{value:.3g}" for value in values]
         if not all(map(is_round, values[:: _tick_spacing(len(words))])):
-            return _between_cells(axes, values, side, title)
+            return _between_cells(axes, values, axis_name, title)
     spacing = _tick_spacing(len(words))
     places = np.arange(0, len(words), spacing) + 0.5
-    if side == "y":
+    if axis_name == "y":
         axes.set_yticks(places, words[::spacing])
         return title
     axes.set_xticks(places, words[::spacing])
@@ -1156,14 +1188,14 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
     return title
 
 
-def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
+def _between_cells(axes: Axes, values: Array, axis_name: str, title: str) -> str:
     """Put ticks at round values between cells whose own values are not round; return the title of
     the axis.
     """
     from matplotlib.ticker import LogLocator, MaxNLocator
 
-    rising = np.sort(values)
-    is_logarithmic = rising[0] > 0 and rising[-1] > _MOST_RATIO * rising[0]
+    rising_values = np.sort(values)
+    is_logarithmic = rising_values[0] > 0 and rising_values[-1] > _MOST_RATIO * rising_values[0]
     locator = (
         LogLocator(subs=(1.0, 2.0, 5.0), numticks=99)
         if is_logarithmic
@@ -1171,8 +1203,8 @@ def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
     )
     ticks = [
         tick
-        for tick in locator.tick_values(rising[0], rising[-1])
-        if rising[0] <= tick <= rising[-1]
+        for tick in locator.tick_values(rising_values[0], rising_values[-1])
+        if rising_values[0] <= tick <= rising_values[-1]
     ]
     scale = np.log if is_logarithmic else np.asarray
     centres = (
@@ -1180,8 +1212,8 @@ def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
         if values[0] <= values[-1]
         else np.arange(len(values) - 0.5, 0.0, -1.0)
     )
-    places = np.interp(scale(ticks), scale(rising), centres)
-    getattr(axes, f"set_{side}ticks")(places, [f"{tick:.3g}" for tick in ticks])
+    places = np.interp(scale(ticks), scale(rising_values), centres)
+    getattr(axes, f"set_{axis_name}ticks")(places, [f"{tick:.3g}" for tick in ticks])
     return title
 
 
@@ -1245,7 +1277,7 @@ def save(
     folder : where to
     """
     figure = draw(results, spec, order)
-    paths = [folder / f"{spec.name}{ending}" for ending in (".png", ".svg")]
+    paths = [folder / f"{spec.name}{suffix}" for suffix in (".png", ".svg")]
     with look():
         for path in paths:
             store(figure, path)
@@ -1255,9 +1287,9 @@ def save(
 def figure_of(results: Results, name: str | None) -> Figure:
     """Draw a picture of a study by its name; the first one without a name."""
     pictures = {spec.name: spec for spec in results.spec.pictures}
-    first = next(iter(pictures), "")
+    first_name = next(iter(pictures), "")
     with look():
-        spec = look_up("picture", first if name is None else name, pictures)
+        spec = look_up("picture", first_name if name is None else name, pictures)
         return draw(results, spec, fill_order(results, results.spec.pictures))
 
 

@@ -103,10 +103,10 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     exact_answers = [answer for answer in answers if answer.exact and answer.failed is None]
     failures = {
         id(answer): contradiction
-        for pair in combinations(exact_answers, 2)
-        for contradiction in [next(_contradictions(*pair), "")]
+        for answer_pair in combinations(exact_answers, 2)
+        for contradiction in [next(_contradictions(*answer_pair), "")]
         if contradiction
-        for answer in pair
+        for answer in answer_pair
     }
     return tuple(
         Answer(
@@ -289,10 +289,13 @@ def _sentence_on_difference(
             True,
         )
     if answer.promise is not None:
-        promised = f"its stated error is about {100 * answer.promise:.2g} %"
+        stated_error_text = f"its stated error is about {100 * answer.promise:.2g} %"
         # A method that leaves something out cannot check the promise of another.
         is_kept = abs(difference) <= answer.promise or not (reference.exact or reference.converged)
-        return f"{answer.method} is {_percent(difference)} {reference.method}; {promised}", is_kept
+        return (
+            f"{answer.method} is {_percent(difference)} {reference.method}; {stated_error_text}",
+            is_kept,
+        )
     reason = next(
         (f", for it {note}" for note in answer.notes if isinstance(note, WaitingLeftOut)), ""
     )

@@ -295,11 +295,13 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     on points whose throughput exceeds the bound.
     """
     names = bottlenecks.bottlenecks
-    first, last = (_value(bottlenecks, index) for index in (0, -1))
-    sentences = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first} to {last}"]
+    first_value, last_value = (_value(bottlenecks, index) for index in (0, -1))
+    sentences = [
+        f"{names[0]} is the bottleneck for {bottlenecks.path} from {first_value} to {last_value}"
+    ]
     changes = [index for index in range(1, len(names)) if names[index] != names[index - 1]]
     if changes:
-        sentences = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first} on"]
+        sentences = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first_value} on"]
         sentences += [
             f"{names[index]} is the bottleneck from {_value(bottlenecks, index)} on, "
             f"{names[index - 1]} up to {_value(bottlenecks, index - 1)}"
@@ -342,9 +344,9 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             if method == CLOSED_FORM
             else ""
         )
-        first = f"{bottlenecks.path} = {_value(bottlenecks, index)}"
+        first_value = f"{bottlenecks.path} = {_value(bottlenecks, index)}"
         sentences.append(
-            f"the throughput by {method} is above the bound from {first} on, by up to"
+            f"the throughput by {method} is above the bound from {first_value} on, by up to"
             f" {percent(excess)}{advice}"
         )
     return sentences

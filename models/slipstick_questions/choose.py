@@ -155,15 +155,15 @@ class ChooseResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return the chosen points of the first cases."""
         count = len(self.choices)
-        first, *further_choices = self.choices
-        first_case = words.case(first.case) if count > 1 else ""
-        adjective = "cheapest" if _is_cost(first.objective) else "best"
-        lead = f"the {adjective} {'are' if len(first.units) > 1 else 'is'}"
+        first_choice, *further_choices = self.choices
+        first_case = words.case(first_choice.case) if count > 1 else ""
+        adjective = "cheapest" if _is_cost(first_choice.objective) else "best"
+        lead = f"the {adjective} {'are' if len(first_choice.units) > 1 else 'is'}"
         if first_case:
             lead = f"{first_case}: {lead}"
         if self.choices_are_alternatives and first_case:
             lead = f"{first_case} is the {adjective} of {count}, with"
-        heads = [_first_headline(first, words, lead, first_case)]
+        heads = [_first_headline(first_choice, words, lead, first_case)]
         heads += [
             _further_headline(choice, words, words.case(choice.case))
             for choice in further_choices[:_MOST_FURTHER]
@@ -192,21 +192,26 @@ class ChooseResult(QuestionResult):
 
     def decision(self, words: Words) -> Decision | None:
         """Return the best point of each case beside the limits that it meets."""
-        first = self.choices[0]
+        first_choice = self.choices[0]
         comparable_choices = [
-            choice for choice in self.choices if [*choice.units] == [*first.units] and choice.found
+            choice
+            for choice in self.choices
+            if [*choice.units] == [*first_choice.units] and choice.found
         ]
         if not comparable_choices:
             return None
         objective = (
-            words.value(first.objective)
-            if re.fullmatch(ONE_VALUE, first.objective)
-            else as_words(first.objective)
+            words.value(first_choice.objective)
+            if re.fullmatch(ONE_VALUE, first_choice.objective)
+            else as_words(first_choice.objective)
         )
-        unit = f" ({first.currency})" if first.currency else ""
-        head = ["", *map(as_words, first.totals), *map(words.quantity, first.units)]
-        head += [] if first.objective in first.units else [f"{objective}{unit}"]
-        head += [words.condition(first.conditions[place]) for place in _places_of_values(first)]
+        unit = f" ({first_choice.currency})" if first_choice.currency else ""
+        head = ["", *map(as_words, first_choice.totals), *map(words.quantity, first_choice.units)]
+        head += [] if first_choice.objective in first_choice.units else [f"{objective}{unit}"]
+        head += [
+            words.condition(first_choice.conditions[condition_index])
+            for condition_index in _places_of_values(first_choice)
+        ]
         return head, [_decision_row(choice, words) for choice in comparable_choices]
 
     def sentences_beside_tables(self) -> list[str]:
@@ -330,17 +335,19 @@ class _Choosing:
         each point without an answer.
         """
         needed_columns = self.condition.wanted | self.objective.wanted
-        pieces = []
-        for indices, case, free in self.groups_by_model(rows):
+        tables_of_groups = []
+        for indices, case, values_by_path in self.groups_by_model(rows):
             longer_case = case.with_longer_simulations(run_factor)
-            table = longer_case.point_table(free, needed_columns, reasons=True)
-            intervals = interval_ends(longer_case, free, table.columns, len(indices))
+            table = longer_case.point_table(values_by_path, needed_columns, reasons=True)
+            intervals = interval_ends(longer_case, values_by_path, table.columns, len(indices))
             provenance = table.provenance
             if intervals:
                 provenance = replace(provenance, exact=[False] * len(indices))
             columns = {**table.columns, **intervals}
-            pieces.append((indices, replace(table, columns=columns, provenance=provenance)))
-        joined_table = PointTable.join(len(rows), pieces)
+            tables_of_groups.append(
+                (indices, replace(table, columns=columns, provenance=provenance))
+            )
+        joined_table = PointTable.join(len(rows), tables_of_groups)
         return replace(joined_table, columns={**joined_table.columns, **self.varied_values(rows)})
 
     def drawn_objectives(self, answer: Answer) -> Array:
@@ -411,14 +418,16 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
                 raise study.refusal(
                     place, f"{path} is no number; what is chosen among is numbers, such as servers"
                 )
-            pairs = sorted(
+            values_and_nodes = sorted(
                 zip(map(float, axis.values), axis_values, strict=True), key=lambda pair: pair[0]
             )
-            values[axis.path], nodes[axis.path] = zip(*pairs, strict=True)
+            values[axis.path], nodes[axis.path] = zip(*values_and_nodes, strict=True)
             units[axis.path] = axis.unit
-    count = math.prod(map(len, values.values()))
+    point_count = math.prod(map(len, values.values()))
     refusal = partial(study.refusal, ("choose", "vary"))
-    check_cost("choices", count, f"{count:,} points to choose among", "vary less", refusal)
+    check_cost(
+        "choices", point_count, f"{point_count:,} points to choose among", "vary less", refusal
+    )
     prices: dict[str, float] = {}
     for path_as_written, price in spec.cost.items():
         for path in _paths(
@@ -438,14 +447,14 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
         )
         for name, text in spec.totals.items()
     }
-    choosing = _Choosing(
+    case_choice = _Choosing(
         case, settings, study, spec, values, nodes, units, prices, objective, condition, totals
     )
     for label, total in totals.items():
-        if not all(choosing.needs_no_solving(total)):
+        if not all(case_choice.needs_no_solving(total)):
             message = f"{label} needs a value that is not varied; write a formula of what vary has"
             raise study.refusal(("choose", "totals", label), message)
-    return choosing
+    return case_choice
 
 
 def _has_servers(path: str, tree: Table) -> bool:
@@ -469,13 +478,13 @@ def _paths(
     if "*" not in path_as_written and place[1] == "vary":
         return [path_as_written]
     pattern = re.compile(re.escape(path_as_written).replace(r"\*", r"[^.]+"))
-    if not (matching := [path for path in known_paths if pattern.fullmatch(path)]):
+    if not (matching_paths := [path for path in known_paths if pattern.fullmatch(path)]):
         message = (
             f"{case} has no quantity {path_as_written!r} to"
             f" choose{did_you_mean(path_as_written, known_paths)}"
         )
         raise study.refusal(place, message, key=True)
-    return matching
+    return matching_paths
 
 
 @dataclass
@@ -503,10 +512,15 @@ class _Enumeration:
         self.solved += len(rows)
         while len(open_rows):
             table = choosing.solved(open_rows, run_factor)
-            sides = choosing.condition.sides(table.columns)
+            sides_of_parts = choosing.condition.sides(table.columns)
             (objective,) = choosing.objective.sides(table.columns)
-            margins = np.array([side.margin for side in sides])
-            state_by_part_and_row = np.array([decide(side.margin, side.holds) for side in sides])
+            margins = np.array([condition_sides.margin for condition_sides in sides_of_parts])
+            state_by_part_and_row = np.array(
+                [
+                    decide(condition_sides.margin, condition_sides.holds)
+                    for condition_sides in sides_of_parts
+                ]
+            )
             # One condition that surely fails is enough; all have to hold for sure.
             state_by_row = np.where(
                 (state_by_part_and_row < 0).any(axis=0),
@@ -524,15 +538,17 @@ class _Enumeration:
             )
             for index in np.flatnonzero(~is_extended).tolist():
                 value = float(objective.left[0, index])
-                answer = self._answer(open_rows[index], sides, objective, index, table.provenance)
+                answer = self._answer(
+                    open_rows[index], sides_of_parts, objective, index, table.provenance
+                )
                 if has_values[index] and state_by_row[index] > 0:
                     self.found.append((value, answer))
                     self.meeting_points.append((open_rows[index], answer))
                 elif has_values[index] and state_by_row[index] == 0:
                     self.undecided.append((value, answer))
                 elif has_values[index]:
-                    worst = int(np.argmin(margins[:, 0, index]))
-                    self.failed.append((float(margins[worst, 0, index]), worst, answer))
+                    worst_part = int(np.argmin(margins[:, 0, index]))
+                    self.failed.append((float(margins[worst_part, 0, index]), worst_part, answer))
                     self.failed_rows.append(open_rows[index])
                     self.failing_points.append((open_rows[index], answer))
                 else:
@@ -564,7 +580,7 @@ class _Enumeration:
         way_out = f"; write method: {SIMULATION} in base" if are_simulated else ""
         return f"{method} has no {', '.join(names) or 'finite values there'}{way_out}"
 
-    def probe(self, allowed: Rows, top: Rows) -> None:
+    def probe(self, allowed_rows: Rows, largest_values: Rows) -> None:
         """Solve points that test the assumption that larger values break no condition.
 
         With one more of each quantity the best must still hold; where nothing holds, one less than
@@ -573,18 +589,20 @@ class _Enumeration:
         if not self.meeting_points and not self.failed:
             return
         sign = 1 if self.meeting_points else -1
-        best = min(self.found, key=lambda side: side[0])[1] if self.found else None
-        start_row = next((row for row, answer in self.meeting_points if answer is best), top)
+        best_answer = min(self.found, key=lambda side: side[0])[1] if self.found else None
+        start_row = next(
+            (row for row, answer in self.meeting_points if answer is best_answer), largest_values
+        )
         solved_points = {
             tuple(row.tolist()) for row, _ in (*self.meeting_points, *self.failing_points)
         }
         for column in range(len(start_row)):
-            neighbours = start_row + sign * (np.arange(len(start_row)) == column)
+            neighbour = start_row + sign * (np.arange(len(start_row)) == column)
             if (
-                tuple(neighbours.tolist()) not in solved_points
-                and (allowed == neighbours).all(axis=1).any()
+                tuple(neighbour.tolist()) not in solved_points
+                and (allowed_rows == neighbour).all(axis=1).any()
             ):
-                self.solve(neighbours[None])
+                self.solve(neighbour[None])
 
     def contradiction(self) -> tuple[Answer, Answer] | None:
         """Return a point that meets the conditions, or comes closer, and a larger one that does
@@ -597,19 +615,21 @@ class _Enumeration:
                 return answer, self.failing_points[int(larger_rows[0])][1]
         return None
 
-    def bound(self, top: Rows) -> list[Rows]:
+    def bound(self, largest_values: Rows) -> list[Rows]:
         """Find by bisection the least value of each quantity that meets the conditions if all
         others have their largest values. Return the solved points.
         """
-        points_solved = [top]
-        self.solve(top[None])
-        for column in range(len(top) if not self.failed_rows else 0):
+        points_solved = [largest_values]
+        self.solve(largest_values[None])
+        for column in range(len(largest_values) if not self.failed_rows else 0):
             low = -1
-            high = int(top[column])
+            high = int(largest_values[column])
             while high - low > 1:
                 middle = (low + high) // 2
                 broken_before = len(self.failed_rows)
-                points_solved.append(np.where(np.arange(len(top)) == column, middle, top))
+                points_solved.append(
+                    np.where(np.arange(len(largest_values)) == column, middle, largest_values)
+                )
                 self.solve(points_solved[-1][None])
                 low, high = (
                     (low, middle) if len(self.failed_rows) == broken_before else (middle, high)
@@ -650,8 +670,8 @@ class _Enumeration:
         return Answer("choose", values=values, point=point, **provenance.answer_fields(index))
 
 
-def _interval_value(numbers: Array, unit: str) -> Value:
-    value, low, high = map(float, numbers)
+def _interval_value(value_low_high: Array, unit: str) -> Value:
+    value, low, high = map(float, value_low_high)
     return Value(
         value if math.isfinite(value) else None,
         unit,
@@ -687,7 +707,7 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
         rows = rows[np.argsort(choosing.known_objective(rows), kind="stable")]
     enumeration = _Enumeration(choosing)
     top = np.array(sizes) - 1
-    allowed = rows
+    allowed_rows = rows
     if choosing.spec.monotone and (rows == top).all(axis=1).any():
         solved_rows = {tuple(row.tolist()) for row in enumeration.bound(top)}
         rows = rows[[tuple(row) not in solved_rows for row in rows.tolist()]]
@@ -709,7 +729,7 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
             and objectives[points_wanted - 1] <= choosing.known_objective(rows[:1])[0]
         ):
             if choosing.spec.monotone and allowed_count:
-                enumeration.probe(allowed, top)
+                enumeration.probe(allowed_rows, top)
             return _chosen_result(choosing, enumeration, (total, allowed_count), is_ordered)
         enumeration.solve(rows[:batch_size])
         rows = rows[batch_size:]
@@ -721,8 +741,8 @@ def _chosen_result(
     best_found = sorted(
         enumeration.found, key=lambda objective_and_answer: objective_and_answer[0]
     )[: 1 + choosing.spec.runners_up]
-    best = best_found[0][0] if best_found else math.inf
-    failed = max(
+    best_value = best_found[0][0] if best_found else math.inf
+    closest_failure = max(
         (failure for failure in enumeration.failed if failure[0] > -math.inf),
         key=lambda failure: failure[0],
         default=None,
@@ -747,10 +767,10 @@ def _chosen_result(
         undecided=tuple(
             undecided
             for value, undecided in sorted(enumeration.undecided, key=lambda point: point[0])
-            if value < best
+            if value < best_value
         ),
-        nearest=failed[2] if failed and not best_found else None,
-        worst=failed[1] if failed and not best_found else 0,
+        nearest=closest_failure[2] if closest_failure and not best_found else None,
+        worst=closest_failure[1] if closest_failure and not best_found else 0,
         rivals=_rival_points(choosing, enumeration.found, best_found[0][1]) if best_found else (),
         ranges=bool(choosing.case.built.uncertain.paths),
         unanswered=enumeration.unanswered,
@@ -762,22 +782,22 @@ def _chosen_result(
 
 
 def _rival_points(
-    choosing: _Choosing, found_points: Sequence[tuple[float, Answer]], best: Answer
+    choosing: _Choosing, found_points: Sequence[tuple[float, Answer]], best_answer: Answer
 ) -> tuple[Answer, ...]:
     """Return the points whose estimated objective may be below that of the best point.
 
     Where settings are uncertain, both have the same of them: a point is a rival if it is better in
     more than one of twenty draws.
     """
-    best_interval = best.values[OBJECTIVE].ends
+    best_interval = best_answer.values[OBJECTIVE].ends
     rivals = [
         answer
         for _, answer in sorted(found_points, key=lambda point: point[0])
-        if answer is not best and do_overlap(best_interval, answer.values[OBJECTIVE].ends)
+        if answer is not best_answer and do_overlap(best_interval, answer.values[OBJECTIVE].ends)
     ]
     if not rivals or not choosing.case.built.uncertain.paths or choosing.case.form.estimated:
         return tuple(rivals)
-    best_objectives = choosing.drawn_objectives(best)
+    best_objectives = choosing.drawn_objectives(best_answer)
     return tuple(
         rival
         for rival in rivals
@@ -797,10 +817,10 @@ def _first_headline(choice: ChosenPoints, words: Words, lead: str, case: str) ->
     """
     if not choice.found:
         return _headline_without_choice(choice, words, case)
-    best = choice.found[0]
+    best_answer = choice.found[0]
     totals = f"{lead} {_totals_text(choice)}," if choice.totals else lead
-    point = _point_sentence(choice, best, words, totals)
-    values = _limited_value_texts(choice, best, words)
+    point = _point_sentence(choice, best_answer, words, totals)
+    values = _limited_value_texts(choice, best_answer, words)
     values_in_words = f"; then {join_phrases(values)}" if values else ""
     return f"{point}{_objective_text(choice, words)}{values_in_words}{_rival_clause(choice, words)}"
 
@@ -927,27 +947,30 @@ def _rival_clause(choice: ChosenPoints, words: Words) -> str:
 def _places_of_values(choice: ChosenPoints) -> list[int]:
     """List the places of the conditions on answers; what is chosen has a column of its own."""
     return [
-        place
-        for place, text in enumerate(choice.conditions)
+        condition_index
+        for condition_index, text in enumerate(choice.conditions)
         if text.partition(" ")[0] not in choice.units
     ]
 
 
 def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
-    best = choice.found[0]
+    best_answer = choice.found[0]
     point = [
-        setting_amount(path, float(best.point[path]), unit, words)
+        setting_amount(path, float(best_answer.point[path]), unit, words)
         for path, unit in choice.units.items()
     ]
     values = [
         value_amount(
-            choice.conditions[place].partition(" ")[0], value.value, value.unit, value.ends
+            choice.conditions[condition_index].partition(" ")[0],
+            value.value,
+            value.unit,
+            value.ends,
         )
-        for place in _places_of_values(choice)
-        for value in [best.values[f"value[{place + 1}]"]]
+        for condition_index in _places_of_values(choice)
+        for value in [best_answer.values[f"value[{condition_index + 1}]"]]
     ]
     # An objective that is chosen itself stands in its own column.
-    objective = [] if choice.objective in choice.units else [_quantity_text(best, OBJECTIVE)]
+    objective = [] if choice.objective in choice.units else [_quantity_text(best_answer, OBJECTIVE)]
     return [words.case(choice.case), *choice.totals.values(), *point, *objective, *values]
 
 
@@ -955,15 +978,17 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
     if not choice.found:
         yield f"{_no_point_sentence(choice)}; {_justification(choice)}"
     else:
-        best, *runners_up = choice.found
+        best_answer, *runners_up = choice.found
         yield (
-            f"the least {choice.objective}, {_quantity_text(best, OBJECTIVE)}, is at"
-            f" {_point_settings(choice, best)}{_rivals_sentence(choice)}; {_justification(choice)}"
+            f"the least {choice.objective}, {_quantity_text(best_answer, OBJECTIVE)}, is at"
+            f" {_point_settings(choice, best_answer)}{_rivals_sentence(choice)};"
+            f" {_justification(choice)}"
         )
         for position, text in enumerate(choice.conditions, start=1):
             yield (
-                f"{text} is met there: the value is {_quantity_text(best, f'value[{position}]')},"
-                f" {_quantity_text(best, f'slack[{position}]')} from the limit"
+                f"{text} is met there: the value is"
+                f" {_quantity_text(best_answer, f'value[{position}]')},"
+                f" {_quantity_text(best_answer, f'slack[{position}]')} from the limit"
             )
         if runners_up:
             values_in_words = "; ".join(
@@ -974,9 +999,12 @@ def _sentences(choice: ChosenPoints) -> Iterator[str]:
     if choice.undecided:
         yield _undecided_sentence(choice)
     if choice.contradicted is not None:
-        meeting, failed = (_point_settings(choice, point) for point in choice.contradicted)
+        meeting_point, failing_point = (
+            _point_settings(choice, point) for point in choice.contradicted
+        )
         yield (
-            f"the assumption is wrong here: {meeting} meets the conditions, and {failed}, with no"
+            f"the assumption is wrong here: {meeting_point} meets the conditions, and"
+            f" {failing_point}, with no"
             " less of"
             " anything, does not; so points that were left out may be better: write monotone: false"
         )
@@ -986,15 +1014,16 @@ def _rivals_sentence(choice: ChosenPoints) -> str:
     """Return which points may have a smaller objective within the uncertainty of estimates."""
     if not choice.rivals:
         return ""
-    first = choice.rivals[0]
+    first_rival = choice.rivals[0]
     further_count = len(choice.rivals) - 1
     further_words = f" and {with_noun(further_count, 'further point')}" if further_count else ""
     if choice.ranges:
         return (
-            f", undecided within the ranges against {_point_settings(choice, first)}{further_words}"
+            ", undecided within the ranges against"
+            f" {_point_settings(choice, first_rival)}{further_words}"
         )
     return (
-        f", undecided against {_point_settings(choice, first)}{further_words}, because the"
+        f", undecided against {_point_settings(choice, first_rival)}{further_words}, because the"
         " intervals overlap"
     )
 
@@ -1045,13 +1074,14 @@ def _justification(choice: ChosenPoints) -> str:
 
 
 def _undecided_sentence(choice: ChosenPoints) -> str:
-    first = choice.undecided[0]
+    first_undecided = choice.undecided[0]
     further_count = len(choice.undecided) - 1
     further_words = f", and {with_noun(further_count, 'further point')}" if further_count else ""
     range_in_words = " within the ranges" if choice.ranges else ""
     return (
         f"undecided{range_in_words}, because a limit lies in the interval:"
-        f" {_quantity_text(first, OBJECTIVE)} at {_point_settings(choice, first)}{further_words}"
+        f" {_quantity_text(first_undecided, OBJECTIVE)} at"
+        f" {_point_settings(choice, first_undecided)}{further_words}"
     )
 
 
@@ -1072,7 +1102,7 @@ _MOST_UNDECIDED = 10
 
 def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
     """Build the table of the points chosen for cases with the same quantities and objective."""
-    first = choices[0]
+    first_choice = choices[0]
     rows = []
     for choice in choices:
         answers_by_role = {
@@ -1099,15 +1129,16 @@ def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
         ResultColumn("choice", [role for _, role, _ in rows], place=True),
         *(
             ResultColumn(path, [answer.point[path] for answer in answers], unit, place=True)
-            for path, unit in first.units.items()
+            for path, unit in first_choice.units.items()
         ),
-        column(OBJECTIVE, first.objective),
+        column(OBJECTIVE, first_choice.objective),
     ]
-    for number, text in enumerate(first.conditions, start=1):
+    for condition_number, text in enumerate(first_choice.conditions, start=1):
         columns += [
-            column(f"value[{number}]", text),
+            column(f"value[{condition_number}]", text),
             column(
-                f"slack[{number}]", "slack" if len(first.conditions) == 1 else f"slack of {number}"
+                f"slack[{condition_number}]",
+                "slack" if len(first_choice.conditions) == 1 else f"slack of {condition_number}",
             ),
         ]
     return ResultTable("choose", columns, Provenance.of(answers))

@@ -130,12 +130,17 @@ class Condition:
         middle_sides = sides_at(columns_at_points)
         low_sides = middle_sides.copy()
         high_sides = middle_sides.copy()
-        for name, ends in self._interval_ends(tape.parameters, columns, count):
+        for name, end_columns in self._interval_ends(tape.parameters, columns, count):
             shifted_sides = (
-                np.array([sides_at({**columns_at_points, name: end}) for end in ends])
+                np.array(
+                    [
+                        sides_at({**columns_at_points, name: end_column})
+                        for end_column in end_columns
+                    ]
+                )
                 - middle_sides
             )
-            has_answer = np.isfinite(ends[0]) & np.isfinite(ends[1])
+            has_answer = np.isfinite(end_columns[0]) & np.isfinite(end_columns[1])
             # A margin lies between -1 and 1: without an interval nothing is known of it.
             shifted_sides = np.where(
                 has_answer, shifted_sides, np.array([[-2.0], [2.0]])[:, :, None]
@@ -143,12 +148,12 @@ class Condition:
             low_sides += np.minimum(shifted_sides.min(axis=0), 0.0)
             high_sides += np.maximum(shifted_sides.max(axis=0), 0.0)
         left_side, right, margins = np.stack([middle_sides, low_sides, high_sides], axis=1)
-        equal = np.abs(margins[0]) <= ROUNDING
+        are_equal = np.abs(margins[0]) <= ROUNDING
         return ConditionSides(
             left_side,
             right,
             margins,
-            comparison.is_true(np.where(equal, right[0], left_side[0]), right[0]),
+            comparison.is_true(np.where(are_equal, right[0], left_side[0]), right[0]),
         )
 
     def _interval_ends(
@@ -160,8 +165,10 @@ class Condition:
         no_ends = np.full(count, np.nan)
         for name, case, column, values in self._columns_of_names(names, columns):
             if column not in self.given_columns and split_name(column)[0] not in _CERTAIN:
-                ends = (values.get(f"{end}[{column}]", no_ends) for end in ("low", "high"))
-                low, high = (np.broadcast_to(end, (count,)) for end in ends)
+                end_columns = (
+                    values.get(f"{end_column}[{column}]", no_ends) for end_column in ("low", "high")
+                )
+                low, high = (np.broadcast_to(end_column, (count,)) for end_column in end_columns)
                 if case.form.estimated:
                     yield name, (low, high)
                 elif np.isfinite(low).any():  # what is computed and has no interval is exact
@@ -228,9 +235,9 @@ class Condition:
         the margin with the ends of its interval, and whether the values themselves meet the
         condition [3, points]
         """
-        sides = self.sides(columns)
-        return np.min([side.margin for side in sides], axis=0), np.all(
-            [side.holds for side in sides], axis=0
+        sides_of_parts = self.sides(columns)
+        return np.min([part_sides.margin for part_sides in sides_of_parts], axis=0), np.all(
+            [part_sides.holds for part_sides in sides_of_parts], axis=0
         )
 
 

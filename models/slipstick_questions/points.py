@@ -44,7 +44,7 @@ class SweepPoints:
     @property
     def count(self) -> int:
         """The number of all points, before the condition of the sweep."""
-        return sum(part.count for part in self.cases)
+        return sum(case_points.count for case_points in self.cases)
 
 
 def read_sweep_points(study: str, name: str | None = None, case: str | None = None) -> SweepPoints:
@@ -68,28 +68,28 @@ def read_sweep_points(study: str, name: str | None = None, case: str | None = No
     study_tree = library.load("study", study)
     spec = validate(study_model(study_tree), study_tree)
     with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
-        prepared = read_study(spec, study_tree, library, fitted=True, name=Path(study).stem)
-    sweep = _sweep({sweep.name: sweep for sweep in prepared.sweeps}, name)
+        prepared_study = read_study(spec, study_tree, library, fitted=True, name=Path(study).stem)
+    sweep = _sweep({sweep.name: sweep for sweep in prepared_study.sweeps}, name)
     cases = sweep.spec.cases
     if case is not None and case not in cases:
         raise UnknownNameError(f"case of sweep {sweep.name}", case, list(cases))
-    parts = []
+    points_of_cases = []
     notes = list[str]()
     quantities = set[str]()
     for case_name in cases if case is None else [case]:
-        settings = prepared.cases[case_name]
+        settings = prepared_study.cases[case_name]
         with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
             case_evaluator, axes = sweep_as_arrays(
-                sweep, case_name, settings, prepared.context.library
+                sweep, case_name, settings, prepared_study.context.library
             )
         solvable = case_evaluator.solvable
         keeps = _condition_function(sweep, solvable)
         is_zipped = sweep.spec.combine == "zip"
-        parts.append(StreamedPoints(solvable, axes, {}, keeps, is_zipped, case_name))
+        points_of_cases.append(StreamedPoints(solvable, axes, {}, keeps, is_zipped, case_name))
         notes += _case_notes(case_evaluator)
         quantities.add(solvable.form.quantity)
-    names = [name for name in prepared.context.spec.answer if {name} != quantities]
-    return SweepPoints(tuple(parts), tuple(names), tuple(dict.fromkeys(notes)))
+    names = [name for name in prepared_study.context.spec.answer if {name} != quantities]
+    return SweepPoints(tuple(points_of_cases), tuple(names), tuple(dict.fromkeys(notes)))
 
 
 def _case_notes(case: Evaluator) -> Iterator[str]:

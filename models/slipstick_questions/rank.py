@@ -87,7 +87,7 @@ class Ranking:
 
     @property
     def time_in_words(self) -> str:
-        """The time that is meant."""
+        """Return the time that is ranked, in words."""
         return f"the time of {as_words(self.group)}" if self.group else "the time"
 
 
@@ -211,8 +211,8 @@ class RankResult(QuestionResult):
             ]
             for effect in effects[:_MOST_CHOICES]
         ]
-        first = words.case(self.changes[0].case)
-        return [f"change of {first}", "overhead removed"], rows
+        first_case = words.case(self.changes[0].case)
+        return [f"change of {first_case}", "overhead removed"], rows
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the tables of quantities, changes and pairs of changes, case by case."""
@@ -426,12 +426,14 @@ class _CaseRanking:
         # Of several groups the first is ranked, whose time has no name of its own here.
         base = answer.find(time_name) or 0.0
         effects = {
-            f"{percent(change)} {word}": self._effect(path, signed_change, answer)
-            for word, signed_change in (("less", -change), ("more", change))
+            f"{percent(change)} {direction}": self._effect(path, signed_change, answer)
+            for direction, signed_change in (("less", -change), ("more", change))
         }
-        best = max(effects, key=lambda change_text: _time_saved(effects[change_text]))
-        effect = effects[best]
-        (opposite,) = (effect for change_text, effect in effects.items() if change_text != best)
+        best_change = max(effects, key=lambda change_text: _time_saved(effects[change_text]))
+        effect = effects[best_change]
+        (opposite,) = (
+            effect for change_text, effect in effects.items() if change_text != best_change
+        )
         changes_with_answer = [
             change_text
             for change_text, effect in effects.items()
@@ -464,7 +466,7 @@ class _CaseRanking:
             point={
                 "parameter": path,
                 "meaning": entry.meaning,
-                "change": best if changes_with_answer else "",
+                "change": best_change if changes_with_answer else "",
                 "without an answer": " and ".join(
                     change_text for change_text in effects if change_text not in changes_with_answer
                 ),
@@ -478,16 +480,19 @@ class _CaseRanking:
         of uncertain settings before and after the change [1].
         """
         changed_case = replace(self.case, built=changed_model)
-        ends = paired_saving(
+        interval_ends = paired_saving(
             self.case.with_mean_value_default,
             changed_case.with_mean_value_default,
             path,
             1.0 + change,
         )
-        if ends.low is None or ends.high is None:
+        if interval_ends.low is None or interval_ends.high is None:
             return Value(1 - share_left, "1")
         return Value(
-            1 - share_left, "1", min(ends.low, 1 - share_left), max(ends.high, 1 - share_left)
+            1 - share_left,
+            "1",
+            min(interval_ends.low, 1 - share_left),
+            max(interval_ends.high, 1 - share_left),
         )
 
     def _effect(self, path: str, change: float, answer: Answer) -> Answer:
@@ -574,8 +579,8 @@ def _has_effect(row: Answer) -> bool:
 
 def _time_saved(effect: Answer) -> float:
     """Return the time that a change saves; a change without an answer ranks below all others."""
-    saved = effect["time_saved"]
-    return -math.inf if saved is None else saved
+    time_saved = effect["time_saved"]
+    return -math.inf if time_saved is None else time_saved
 
 
 def _weight(row: Answer) -> tuple[float, float]:
@@ -608,40 +613,40 @@ class _CaseChanges:
         The gain of a change and of a pair is 1 - after / before of the overhead; ``apart`` of a
         pair is the sum of the gains of its two changes.
         """
-        singles: dict[tuple[str, ...], _ChangedPoint] = {
-            (name,): single for name, single in self.singles.items()
+        single_changes: dict[tuple[str, ...], _ChangedPoint] = {
+            (name,): changed_point for name, changed_point in self.singles.items()
         }
-        answer_by_names = _solve_changes({(): self.before, **singles, **dict(self.pairs)})
+        answer_by_names = _solve_changes({(): self.before, **single_changes, **dict(self.pairs)})
         answer_before = answer_by_names[()]
         effects_by_names = {
             names: self._effect(names, answer_after, answer_before)
             for names, answer_after in answer_by_names.items()
             if names
         }
-        pairs = []
+        pair_effects = []
         for names in self.pairs:
             sum_of_single_effects = Value(
                 sum(_overhead_reduction(effects_by_names[name,]).value or 0.0 for name in names),
                 "1",
             )
-            pairs.append(
+            pair_effects.append(
                 replace(
                     effects_by_names[names],
                     values={**effects_by_names[names].values, "apart": sum_of_single_effects},
                 )
             )
         budget = self.spec.budget
-        effects = tuple(effects_by_names[names] for names in singles)
+        effects = tuple(effects_by_names[names] for names in single_changes)
         ranking = ChangeRanking(
             self.case, self.technology, answer_before, effects, (), budget.value if budget else None
         )
-        pairs.sort(
+        pair_effects.sort(
             key=lambda pair: (
                 not ranking.is_affordable(pair),
                 -(_overhead_reduction(pair).value or 0.0),
             )
         )
-        return replace(ranking, pairs=tuple(pairs))
+        return replace(ranking, pairs=tuple(pair_effects))
 
     def _effect(
         self, names: tuple[str, ...], answer_after: Answer, answer_before: Answer
@@ -688,17 +693,17 @@ class ChangeReader:
             path for change in rank.changes.values() for path in (*change.values, *change.times)
         }
         # What is set to what it is anyway is there to be varied.
-        absent = {
+        unset_values = {
             path: inputs.given_quantity(path)
             for path in sorted(paths)
             if node_at(inputs.tree, path) is None
         }
-        neutral = {
+        present_settings = {
             path: quantity_node(*present_value, Mark("rank", 1, 1))
-            for path, given_value in absent.items()
+            for path, given_value in unset_values.items()
             if (present_value := _current_value(given_value, path)) is not None
         }
-        self.settings = {**neutral, **settings}
+        self.settings = {**present_settings, **settings}
         self.before = evaluator(case, self.settings, study.library).with_mean_value_default
 
     def read(self, technology: str) -> _CaseChanges:
@@ -706,30 +711,32 @@ class ChangeReader:
             name: self._changed_values(name, self.before.built.entries)
             for name in self.rank.changes
         }
-        singles = {name: self._point(node) for name, node in changed_values.items()}
-        pairs: dict[tuple[str, ...], _ChangedPoint] = {}
+        point_by_change = {name: self._point(node) for name, node in changed_values.items()}
+        point_by_pair: dict[tuple[str, ...], _ChangedPoint] = {}
         for first_name, second_name in (
             combinations(changed_values, 2) if self.rank.budget is not None else ()
         ):
             (case, values), (case_of_second, values_of_second) = (
-                singles[first_name],
-                singles[second_name],
+                point_by_change[first_name],
+                point_by_change[second_name],
             )
             if case is case_of_second is self.before and self.before.inputs.can_check_separately(
                 values, values_of_second
             ):
-                pairs[first_name, second_name] = case, {**values, **values_of_second}
+                point_by_pair[first_name, second_name] = case, {**values, **values_of_second}
             else:
                 # The second is laid over the first, so that factors on one quantity multiply.
-                pairs[first_name, second_name] = self._point(
+                point_by_pair[first_name, second_name] = self._point(
                     {
                         **changed_values[first_name],
                         **self._changed_values(
-                            second_name, _entries_with_changes(*singles[first_name])
+                            second_name, _entries_with_changes(*point_by_change[first_name])
                         ),
                     }
                 )
-        return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
+        return _CaseChanges(
+            self.case, technology, (self.before, {}), point_by_change, point_by_pair, self.rank
+        )
 
     def _changed_values(self, name: str, entries: Mapping[str, DescribedValue]) -> dict[str, Node]:
         """Return the values that a change sets; its factors multiply the current values of the
@@ -780,14 +787,14 @@ def _entries_with_changes(
     case: Evaluator, values: Mapping[str, float]
 ) -> Mapping[str, DescribedValue]:
     """Return the descriptions of the quantities with the values of a changed point."""
-    described = case.built.entries
+    entry_by_path = case.built.entries
     given_values = {
-        path: replace(described[path].given, value=value) for path, value in values.items()
+        path: replace(entry_by_path[path].given, value=value) for path, value in values.items()
     }
     return {
-        **described,
+        **entry_by_path,
         **{
-            path: replace(described[path], given=given_value)
+            path: replace(entry_by_path[path], given=given_value)
             for path, given_value in given_values.items()
         },
     }
@@ -898,36 +905,37 @@ def _reason_undecided(ranking: Ranking) -> str:
 
 def _undecided_order(ranking: Ranking) -> str:
     """Return which adjacent rows of a ranking of estimates may be in the wrong order."""
-    pairs = [
+    pairs_in_words = [
         f"{code(str(upper_row.point['parameter']))} and {code(str(lower_row.point['parameter']))}"
         for upper_row, lower_row in pairwise(ranking.rows)
         if do_overlap(upper_row.values["time_saved"].ends, lower_row.values["time_saved"].ends)
     ]
     return (
-        f"Undecided{_reason_undecided(ranking)}: the order of {', of '.join(pairs)}."
-        if pairs
+        f"Undecided{_reason_undecided(ranking)}: the order of {', of '.join(pairs_in_words)}."
+        if pairs_in_words
         else ""
     )
 
 
 def _best_quantity_sentence(ranking: Ranking) -> str:
     """Return the change of one quantity that saves most, as solved with that change."""
-    size = percent(ranking.change)
-    best, *further_rows = ranking.rows or (None,)
-    if best is None:
+    change_text = percent(ranking.change)
+    best_row, *further_rows = ranking.rows or (None,)
+    if best_row is None:
         return "no quantity changes the time"
-    saved = best.values["time_saved"]
-    if saved.value is None:
+    time_saved = best_row.values["time_saved"]
+    if time_saved.value is None:
         return (
-            f"no quantity that changes the time has an answer with {size} less or more of it;"
+            f"no quantity that changes the time has an answer with {change_text} less or more"
+            " of it;"
             " a smaller change may have one"
         )
-    if saved.value <= 0.0:
-        return f"no change of a single quantity by {size} shortens the time"
+    if time_saved.value <= 0.0:
+        return f"no change of a single quantity by {change_text} shortens the time"
     rivals = [
         f"{row.point['change']} of {row.point['parameter']}"
         for row in further_rows
-        if do_overlap(saved.ends, row.values["time_saved"].ends)
+        if do_overlap(time_saved.ends, row.values["time_saved"].ends)
     ]
     undecided_text = (
         f", undecided against {', '.join(rivals[:MOST_FURTHER_CASES])}"
@@ -935,11 +943,12 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
         if rivals
         else ""
     )
-    if saved.low is not None and saved.low <= 0.0:
+    if time_saved.low is not None and time_saved.low <= 0.0:
         undecided_text += ", and whether it saves any is undecided"
     return (
-        f"among single quantities, {best.point['change']} of {best.point['parameter']} helps most:"
-        f" it saves {percent(saved.value, ends=saved.ends)} of"
+        f"among single quantities, {best_row.point['change']} of {best_row.point['parameter']}"
+        " helps most:"
+        f" it saves {percent(time_saved.value, ends=time_saved.ends)} of"
         f" {ranking.time_in_words}{undecided_text}"
     )
 
@@ -949,8 +958,8 @@ _MOST_COLUMNS = 3
 
 def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
     """Return the time that changes of single quantities save, with a column for each case."""
-    first = rankings[0]
-    ranking_columns = [ranking for ranking in rankings if ranking.under == first.under][
+    first_ranking = rankings[0]
+    ranking_columns = [ranking for ranking in rankings if ranking.under == first_ranking.under][
         :_MOST_COLUMNS
     ]
     time_saved_by_row = [
@@ -964,14 +973,14 @@ def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | N
         [
             words.change(str(row.point["change"]), str(row.point["parameter"])),
             *(
-                percent(column[place].value, ends=column[place].ends)
-                if place in column
+                percent(column[change_and_parameter].value, ends=column[change_and_parameter].ends)
+                if change_and_parameter in column
                 else NOTHING
                 for column in time_saved_by_row
-                for place in [(row.point["change"], row.point["parameter"])]
+                for change_and_parameter in [(row.point["change"], row.point["parameter"])]
             ),
         ]
-        for row in first.rows[:_MOST_CHOICES]
+        for row in first_ranking.rows[:_MOST_CHOICES]
         if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
     ]
     head = ["change", "time saved"]
@@ -984,8 +993,8 @@ def _is_load(path: str) -> bool:
     """Return whether a quantity counts the served load, such as customers, processors or arrivals.
     Fewer of them are no improvement.
     """
-    first, _, path_inside = path.partition(".")
-    return first == "population" or path_inside.endswith(
+    first_key, _, path_inside = path.partition(".")
+    return first_key == "population" or path_inside.endswith(
         (".population", ".arrivals", ".processors")
     )
 
@@ -1001,13 +1010,15 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
     ]
     if not solved_rows:
         return f"{lead}no quantity shortens the time when it is changed by {size}"
-    best, *further_rows = solved_rows
-    saved = best.values["time_saved"]
-    if (saved.value or 0.0) <= 0.0 or (saved.low is not None and saved.low <= 0.0):
-        surely = "surely " if (saved.value or 0.0) > 0.0 else ""
-        return f"{lead}no change of a single quantity by {size} {surely}shortens the time"
-    change = words.change(str(best.point["change"]), str(best.point["parameter"]))
-    rivals = [row for row in further_rows if do_overlap(saved.ends, row.values["time_saved"].ends)]
+    best_row, *further_rows = solved_rows
+    time_saved = best_row.values["time_saved"]
+    if (time_saved.value or 0.0) <= 0.0 or (time_saved.low is not None and time_saved.low <= 0.0):
+        certainty = "surely " if (time_saved.value or 0.0) > 0.0 else ""
+        return f"{lead}no change of a single quantity by {size} {certainty}shortens the time"
+    change = words.change(str(best_row.point["change"]), str(best_row.point["parameter"]))
+    rivals = [
+        row for row in further_rows if do_overlap(time_saved.ends, row.values["time_saved"].ends)
+    ]
     next_best = rivals[:1] or further_rows[:1]
     next_text = ""
     for row in next_best:
@@ -1017,51 +1028,53 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
         order = f"undecided{range_in_words} is whether more than" if rivals else "next comes"
         next_text = f"; {order} {second_words} ({amount})"
     return (
-        f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of"
+        f"{lead}{change} saves most: {percent(time_saved.value, ends=time_saved.ends)} of"
         f" {ranking.time_in_words}{next_text}"
     )
 
 
-def _may_be_more(effect: Answer, best: Answer) -> bool:
+def _may_be_more(effect: Answer, best_effect: Answer) -> bool:
     """Return whether a change may reduce the overhead more than the best one; common draws decide
     where settings are uncertain.
     """
     name = "overhead_reduction"
-    if name in best.draws and name in effect.draws:
-        return bool(np.mean(effect.draws[name] > best.draws[name]) > LOW_PROBABILITY)
-    return do_overlap(_overhead_reduction(best).ends, _overhead_reduction(effect).ends)
+    if name in best_effect.draws and name in effect.draws:
+        return bool(np.mean(effect.draws[name] > best_effect.draws[name]) > LOW_PROBABILITY)
+    return do_overlap(_overhead_reduction(best_effect).ends, _overhead_reduction(effect).ends)
 
 
 def _change_headline(change_ranking: ChangeRanking, words: Words) -> str:
     """Return the change that reduces the overhead most, in a reader's words."""
-    best = _best_change(change_ranking)
+    best_effect = _best_change(change_ranking)
     overhead_before = change_ranking.before.values["overhead"]
     overhead = quantity(overhead_before.value, "s", ends=overhead_before.ends)
-    gain = _overhead_reduction(best)
+    gain = _overhead_reduction(best_effect)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
     gain_words = percent(gain.value, ends=gain.ends)
     rivals = [
         as_words(str(effect.point["change"]))
         for effect in change_ranking.effects
-        if effect is not best and _may_be_more(effect, best)
+        if effect is not best_effect and _may_be_more(effect, best_effect)
     ]
-    range_in_words = " within the ranges" if best.draws else ""
+    range_in_words = " within the ranges" if best_effect.draws else ""
     undecided_text = (
         f" (undecided{range_in_words} against {join_phrases(rivals[:MOST_FURTHER_CASES])})"
         if rivals
         else ""
     )
-    words_of_best = as_words(str(best.point["change"]))
+    words_of_best = as_words(str(best_effect.point["change"]))
     head = (
         f"of single changes, {words_of_best} removes most overhead{undecided_text}: {gain_words}"
         f" of {overhead}"
     )
-    pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
-    if pair is None:
+    best_pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
+    if best_pair is None:
         return head
-    pair_text = join_phrases([as_words(name) for name in str(pair.point["change"]).split(" + ")])
-    gain = _overhead_reduction(pair)
+    pair_text = join_phrases(
+        [as_words(name) for name in str(best_pair.point["change"]).split(" + ")]
+    )
+    gain = _overhead_reduction(best_pair)
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
@@ -1076,11 +1089,11 @@ def _headline_of_counts(technology: str, best_changes: Sequence[Answer]) -> str:
             _overhead_reduction(effect).value or 0.0
         )
     most_frequent = sorted(reductions_by_change.items(), key=lambda entry: -len(entry[1]))
-    (first_change, reductions_of_first), *further = most_frequent[:MOST_FURTHER_CASES]
+    (first_change, reductions_of_first), *further_changes = most_frequent[:MOST_FURTHER_CASES]
     technology_text = f'with "{as_words(technology)}", ' if technology else ""
     further_texts = [
         f'"{as_words(change)}" in {len(reductions)} ({_range_of_percent(reductions)})'
-        for change, reductions in further
+        for change, reductions in further_changes
     ]
     text_of_first = (
         f'"{as_words(first_change)}" removes most overhead in {len(reductions_of_first)} of'
@@ -1137,8 +1150,8 @@ def _change_text(change: str) -> str:
     >>> _change_text("50 % less"), _change_text("50 % more"), _change_text("")
     ('-50 %', '+50 %', '-')
     """
-    size, _, word = change.rpartition(" ")
-    return f"{'-' if word == 'less' else '+'}{size}" if change else NOTHING
+    size, _, direction = change.rpartition(" ")
+    return f"{'-' if direction == 'less' else '+'}{size}" if change else NOTHING
 
 
 def _changes_table(change_ranking: ChangeRanking) -> ResultTable:
@@ -1165,37 +1178,39 @@ def _changes_table(change_ranking: ChangeRanking) -> ResultTable:
                 name, values, unit, title=name.replace("_", " "), written=writer
             )
         )
-    failed = {row: effect.failed for row, effect in enumerate(effects) if effect.failed}
+    reason_by_row = {row: effect.failed for row, effect in enumerate(effects) if effect.failed}
     title = f"### Changes of {escape(_case_in_words(change_ranking))}"
     return ResultTable(
         "changes",
         columns,
         Provenance.of(effects),
-        failed,
+        reason_by_row,
         title,
         range(len(change_ranking.effects)),
     )
 
 
 def _pairs_table(change_ranking: ChangeRanking) -> str | ResultTable:
-    pairs = change_ranking.pairs[:_MOST_PAIRS]
-    if not pairs:
+    pairs_shown = change_ranking.pairs[:_MOST_PAIRS]
+    if not pairs_shown:
         return ""
     interaction_effects = [
         round((_overhead_reduction(pair).value or 0.0) - (pair["apart"] or 0.0), 12)
-        for pair in pairs
+        for pair in pairs_shown
     ]
     columns = [
-        ResultColumn("pair", [pair.point["change"] for pair in pairs], place=True),
-        ResultColumn("cost", [pair.point.get("cost") for pair in pairs], written=as_number),
+        ResultColumn("pair", [pair.point["change"] for pair in pairs_shown], place=True),
+        ResultColumn("cost", [pair.point.get("cost") for pair in pairs_shown], written=as_number),
         ResultColumn(
             "within the budget",
-            ["yes" if change_ranking.is_affordable(pair) else "no" for pair in pairs],
+            ["yes" if change_ranking.is_affordable(pair) else "no" for pair in pairs_shown],
         ),
         ResultColumn.from_values(
-            "overhead reduction", map(_overhead_reduction, pairs), "1", written=as_percent
+            "overhead reduction", map(_overhead_reduction, pairs_shown), "1", written=as_percent
         ),
-        ResultColumn("sum of the two", [pair["apart"] for pair in pairs], "1", written=as_percent),
+        ResultColumn(
+            "sum of the two", [pair["apart"] for pair in pairs_shown], "1", written=as_percent
+        ),
         ResultColumn(
             "difference",
             interaction_effects,
@@ -1203,7 +1218,7 @@ def _pairs_table(change_ranking: ChangeRanking) -> str | ResultTable:
             written=lambda value, *_: percent(value, signed=True),
         ),
     ]
-    return ResultTable("", columns, Provenance.of(pairs))
+    return ResultTable("", columns, Provenance.of(pairs_shown))
 
 
 def _overhead_reduction(answer: Answer) -> Value:
@@ -1217,42 +1232,42 @@ def _best_change_sentence(change_ranking: ChangeRanking) -> str:
         quantity(values_before[name].value, "s", ends=values_before[name].ends)
         for name in ("overhead", "time")
     )
-    best = _best_change(change_ranking)
-    gain = _overhead_reduction(best)
+    best_effect = _best_change(change_ranking)
+    gain = _overhead_reduction(best_effect)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
     words = (
-        f"among single changes, {best.point['change']} removes the most overhead:"
+        f"among single changes, {best_effect.point['change']} removes the most overhead:"
         f" {percent(gain.value, ends=gain.ends)} of {overhead}, in a time of {time}"
     )
     rivals = [
         effect
         for effect in change_ranking.effects
-        if effect is not best and _may_be_more(effect, best)
+        if effect is not best_effect and _may_be_more(effect, best_effect)
     ]
     if rivals:
         names = ", ".join(str(rival.point["change"]) for rival in rivals)
         words += (
             f", undecided within the ranges against {names}"
-            if best.draws
+            if best_effect.draws
             else f", undecided against {names}, because their intervals overlap"
         )
-    pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
+    best_pair = next(filter(change_ranking.is_affordable, change_ranking.pairs), None)
     budget = (
         "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
     )
-    if pair is None:
+    if best_pair is None:
         return words + (
             f"; no pair costs less than {change_ranking.budget:g}"
             if change_ranking.budget is not None
             else ""
         )
-    gain = _overhead_reduction(pair)
+    gain = _overhead_reduction(best_pair)
     pair_in_words = (
         f"{percent(gain.value, ends=gain.ends)}"
-        f" ({_joint_effect_text(gain.value or 0.0, pair['apart'] or 0.0)})"
+        f" ({_joint_effect_text(gain.value or 0.0, best_pair['apart'] or 0.0)})"
     )
-    return f"{words}; the best pair{budget} is {pair.point['change']}: {pair_in_words}"
+    return f"{words}; the best pair{budget} is {best_pair.point['change']}: {pair_in_words}"
 
 
 def _best_change(change_ranking: ChangeRanking) -> Answer:
@@ -1303,11 +1318,13 @@ def _draw_groups(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[
     for index, name in enumerate(names):
         effects = [_overhead_reduction(ranking.effects[index]) for ranking in rankings]
         heights, low, high = (
-            100 * np.array([getattr(effect, end) for effect in effects], float)
-            for end in ("value", "low", "high")
+            100 * np.array([getattr(effect, value_or_end) for effect in effects], float)
+            for value_or_end in ("value", "low", "high")
         )
         heights = np.nan_to_num(heights)
-        places: Array = np.arange(float(len(rankings))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
-        axes.bar(places, heights, width, label=as_words(name), **fill_style(fills[name]))
-        draw_intervals(axes, places, heights, low, high)
+        bar_centres: Array = (
+            np.arange(float(len(rankings))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
+        )
+        axes.bar(bar_centres, heights, width, label=as_words(name), **fill_style(fills[name]))
+        draw_intervals(axes, bar_centres, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)

@@ -63,12 +63,14 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
     curves_listed = list(curves.values())
-    first = curves_listed[0]
+    first_curves = curves_listed[0]
     is_single = len(curves_listed) == 1
     limits = _limits(curves)
     low, high = _height(curves_listed, limits)
-    unit, factor = choose_unit([low, high], Dimension.of(first.dimension))
-    across_unit, across_factor = choose_unit(first.places.tolist(), Dimension.of(first.unit))
+    unit, factor = choose_unit([low, high], Dimension.of(first_curves.dimension))
+    across_unit, across_factor = choose_unit(
+        first_curves.places.tolist(), Dimension.of(first_curves.unit)
+    )
     figure = sheet(6.6 if is_single else 8.6, 4.2)
     axes = figure.subplots()
     for index, (case, curve) in enumerate(curves.items()):
@@ -78,16 +80,16 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
         draw_intervals(axes, x, y, low_end, high_end, line_style["color"])
         if not limits:
             axes.plot(x, curve.right[0] / factor, **{**line_style, "linewidth": 0.8})
-    _scale_across(axes, first, across_factor)
-    axes.set_ylabel(textwrap.fill(axis_title(_subject(first, words), unit), _LONGEST_TITLE))
-    subject = "year" if first.path == YEAR else words.quantity(first.path)
+    _scale_across(axes, first_curves, across_factor)
+    axes.set_ylabel(textwrap.fill(axis_title(_subject(first_curves, words), unit), _LONGEST_TITLE))
+    subject = "year" if first_curves.path == YEAR else words.quantity(first_curves.path)
     axes.set_xlabel(textwrap.fill(axis_title(subject, across_unit), 2 * _LONGEST_TITLE))
     axes.set_ylim(low / factor, high / factor)
     lines_drawn = [*axes.lines]
     for limit, case in limits.items():
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
         owner = f" of {words.case(case)}" if len(limits) > 1 else ""
-        text = f"limit{owner} {quantity(limit, first.dimension)}"
+        text = f"limit{owner} {quantity(limit, first_curves.dimension)}"
         write_limit(axes, limit / factor, text, lines_drawn)
     handles, labels = axes.get_legend_handles_labels()
     return titled(figure, title, *(() if is_single else ("case", handles, labels)))
@@ -110,8 +112,8 @@ def _height(curves: Sequence[SearchCurves], limits: Collection[float]) -> tuple[
     """Return the ends of the vertical axis: from 0, or below the values, to not far above the
     highest limit.
     """
-    sides = [side[0] for curve in curves for side in (curve.left, curve.right)]
-    values = np.concatenate(sides)
+    side_values = [column[0] for curve in curves for column in (curve.left, curve.right)]
+    values = np.concatenate(side_values)
     values = values[np.isfinite(values)]
     low = float(values.min(initial=0.0))
     high = float(values.max(initial=0.0))

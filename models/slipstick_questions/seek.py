@@ -156,7 +156,9 @@ class ConditionSearch:
         answer, or was not searched.
         """
         has_no_answer = any(stretch.first <= place <= stretch.last for stretch in self.unanswered)
-        is_open = any(first <= place <= last for first, last in self.undecided)
+        is_open = any(
+            first_place <= place <= last_place for first_place, last_place in self.undecided
+        )
         if has_no_answer or is_open or not self.first <= place <= self.last:
             return None
         holds = self.holds_first
@@ -211,15 +213,15 @@ class SeekResult(QuestionResult):
         """
         sentences = []
         for name in dict.fromkeys(search.name for search in self.searches):
-            first, *further_searches = cases = [
+            first_search, *further_searches = cases = [
                 search for search in self.searches if search.name == name
             ]
             if not further_searches:
-                sentences.append(search_text(first))
+                sentences.append(search_text(first_search))
                 continue
             sentences.append(
-                f"{name}{_trend_clause(first)}: {first.condition}, searched over"
-                f" {_range_text(first)}{_doubts_clause(first)}"
+                f"{name}{_trend_clause(first_search)}: {first_search.condition}, searched over"
+                f" {_range_text(first_search)}{_doubts_clause(first_search)}"
             )
             for search in cases:
                 words = (
@@ -258,20 +260,23 @@ class SeekResult(QuestionResult):
         )
         if len(cases_by_width) < 2 or not _first_is_widest(cases_by_width):
             return None
-        first = cases_by_width[0]
-        return first.case, f"{_condition_clause(first, words)} {_where_text(first, words, True)}"
+        widest_case = cases_by_width[0]
+        return (
+            widest_case.case,
+            f"{_condition_clause(widest_case, words)} {_where_text(widest_case, words, True)}",
+        )
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the first condition holds at the value that each case has as given."""
         truths = dict[str, bool | None]()
         given_texts = list[str]()
         for search in self.searches:
-            entry = (
+            verdict_phrase = (
                 answers[search.case].described.get(search.of) if search.case in answers else None
             )
-            if search.name != self.searches[0].name or entry is None:
+            if search.name != self.searches[0].name or verdict_phrase is None:
                 continue
-            given_value = entry.given.value
+            given_value = verdict_phrase.given.value
             if search.first <= given_value <= search.last:
                 truths[words.case(search.case)] = search.holds_at(given_value)
                 given_texts.append(setting_phrase(search.of, given_value, search.unit, words))
@@ -413,12 +418,12 @@ class _CaseSearch:
         spec = self.spec
         is_estimated = self.case.form.estimated
         if self.is_whole:
-            ends = (places[0], places[-1])
+            first_and_last = (places[0], places[-1])
             count = spec.points or (FEW_PLACES if is_estimated else MANY_PLACES)
             candidates = (
-                np.geomspace(*ends, count)
+                np.geomspace(*first_and_last, count)
                 if spec.spacing == "geometric"
-                else np.linspace(*ends, count)
+                else np.linspace(*first_and_last, count)
             )
             return np.unique(np.round(candidates))
         if is_estimated and spec.points is None and not self.has_only_places:
@@ -437,8 +442,8 @@ class _CaseSearch:
             .point_table({}, self.condition.wanted)
             for place in places
         )
-        pieces = ((np.array([row]), table) for row, table in enumerate(tables))
-        return PointTable.join(len(places), pieces)
+        rows_and_tables = ((np.array([row]), table) for row, table in enumerate(tables))
+        return PointTable.join(len(places), rows_and_tables)
 
     def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
         """Return the columns of `solved` alone."""
@@ -481,13 +486,13 @@ def _picture(name: str, spec: SeekSpec) -> SearchPictureSpec:
 
 def _search_of_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
-    trended = read_trend(spec.trend, (*place, "trend"), study)
+    trend_spec = read_trend(spec.trend, (*place, "trend"), study)
     base_year = year_of(case, spec.base_year, (*place, "base_year"), study)
-    track = trended_case(case, trended, base_year, (*place, "base_year"), study)
-    numbers = numbers_of(axis_nodes(_axis_spec(spec), study.node_of(place), place))
-    if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
+    track = trended_case(case, trend_spec, base_year, (*place, "base_year"), study)
+    axis_numbers = numbers_of(axis_nodes(_axis_spec(spec), study.node_of(place), place))
+    if axis_numbers is None or not 1900 <= min(axis_numbers) <= max(axis_numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
-    places = _checked_rising(numbers, study, place)
+    places = _checked_rising(axis_numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
     rates_outside = rates_outside_periods(track.trend, base_year, places)
     doubtful = doubts(track, places, condition.read)
@@ -557,12 +562,12 @@ def _takes_only_whole_numbers(
     """Return whether the path accepts only whole numbers; the test is the first value plus one
     half.
     """
-    first = study.node_of((*place, "from"))
-    if not isinstance(first, Scalar) or not isinstance(first.value, int):
+    start_node = study.node_of((*place, "from"))
+    if not isinstance(start_node, Scalar) or not isinstance(start_node.value, int):
         return False
     try:
         inputs.with_value(
-            spec.of, quantity_node(first.value + 0.5, "1", first.mark)
+            spec.of, quantity_node(start_node.value + 0.5, "1", start_node.mark)
         ).given_quantity(spec.of)
     except SpecError:
         return True
@@ -605,7 +610,10 @@ def _axis_spec(spec: SeekSpec) -> AxisSpec:
 
 
 def _checked_rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
-    if not (len(places) > 1 and all(earlier < later for earlier, later in pairwise(places))):
+    if not (
+        len(places) > 1
+        and all(place_before < place_after for place_before, place_after in pairwise(places))
+    ):
         raise study.refusal((*place, "to"), "a search goes upwards: to must be more than from")
     return places
 
@@ -627,16 +635,16 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
     differ.
     """
     condition = case_search.condition
-    searched = _searched_places(case_search)
-    places, columns = searched.places, searched.columns
+    searched_places = _searched_places(case_search)
+    places, columns = searched_places.places, searched_places.columns
     margins, holds = condition.look(columns)
-    changes, undecided = _changes_and_undecided(case_search, searched)
+    changes, undecided_stretches = _changes_and_undecided(case_search, searched_places)
     has_answers = np.isfinite(margins[0])
     nearest = None
-    ends = [0, len(places) - 1]
+    answered_ends = [0, len(places) - 1]
     if has_answers.any():
         nearest = int(np.nanargmin(np.abs(np.where(has_answers, margins[0], np.nan))))
-        ends = np.flatnonzero(has_answers)[[0, -1]].tolist()
+        answered_ends = np.flatnonzero(has_answers)[[0, -1]].tolist()
     return ConditionSearch(
         name=case_search.name,
         case=case_search.case.case,
@@ -650,17 +658,17 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         holds_last=bool(holds[-1]) if has_answers[-1] else None,
         places=len(places),
         crossings=tuple(changes),
-        sides=tuple(_smallest_sides(condition, columns, [*ends, nearest or 0])),
+        sides=tuple(_smallest_sides(condition, columns, [*answered_ends, nearest or 0])),
         nearest=None if nearest is None else float(places[nearest]),
         margin=None if nearest is None else float(abs(margins[0, nearest])),
         beyond=case_search.beyond,
         doubts=case_search.doubts,
-        undecided=tuple(undecided),
+        undecided=tuple(undecided_stretches),
         unanswered=tuple(_unanswered_stretches(places, has_answers, holds)),
-        longer=searched.longest_run,
+        longer=searched_places.longest_run,
         means=case_search.spec.title,
-        first_places=searched.first_places,
-        curves=_curves(case_search, searched, nearest or 0),
+        first_places=searched_places.first_places,
+        curves=_curves(case_search, searched_places, nearest or 0),
     )
 
 
@@ -706,38 +714,42 @@ def _searched_places(case_search: _CaseSearch) -> _SearchedPlaces:
 
 
 def _changes_and_undecided(
-    case_search: _CaseSearch, searched: _SearchedPlaces
+    case_search: _CaseSearch, searched_places: _SearchedPlaces
 ) -> tuple[list[Change], list[tuple[float, float]]]:
-    """Return where a condition begins or ceases to hold, and the stretches where neither is known;
-    where settings are uncertain each change has a band.
+    """Return the changes of a condition, and the stretches in which it is undecided. Where settings
+    are uncertain, each change has a band.
     """
-    changes, undecided = case_search.condition.changes(
-        searched.columns,
-        searched.places,
+    changes, undecided_stretches = case_search.condition.changes(
+        searched_places.columns,
+        searched_places.places,
         None if case_search.has_only_places else case_search.columns,
     )
     if not case_search.case.built.uncertain.paths or case_search.model_at is not None:
-        return changes, undecided
-    drawn_margins = _drawn_margins(case_search, searched.places)
+        return changes, undecided_stretches
+    drawn_margins = _drawn_margins(case_search, searched_places.places)
     if not changes:
-        return [], [*undecided, *_open_stretches(drawn_margins, searched.places)]
-    banded_changes = [_with_band(drawn_margins, searched.places, change) for change in changes]
-    return banded_changes, undecided
+        return [], [*undecided_stretches, *_open_stretches(drawn_margins, searched_places.places)]
+    banded_changes = [
+        _with_band(drawn_margins, searched_places.places, change) for change in changes
+    ]
+    return banded_changes, undecided_stretches
 
 
-def _curves(case_search: _CaseSearch, searched: _SearchedPlaces, nearest: int) -> SearchCurves:
+def _curves(
+    case_search: _CaseSearch, searched_places: _SearchedPlaces, nearest: int
+) -> SearchCurves:
     """Return both sides of the part of a condition that is nearest to its limit."""
     condition = case_search.condition
-    sides = condition.sides(searched.columns)
-    part_index = _part_of_smallest_margin(sides, nearest)
+    sides_of_parts = condition.sides(searched_places.columns)
+    part_index = _part_of_smallest_margin(sides_of_parts, nearest)
     return SearchCurves(
         case_search.path,
         case_search.unit,
         condition.left_sides[part_index],
         str(condition.parts[part_index].left.dimension),
-        searched.places,
-        sides[part_index].left,
-        sides[part_index].right,
+        searched_places.places,
+        sides_of_parts[part_index].left,
+        sides_of_parts[part_index].right,
         is_logarithmic=case_search.spec.spacing == "geometric",
     )
 
@@ -760,16 +772,16 @@ def _open_stretches(drawn_margins: Array, places: Array) -> Iterator[tuple[float
     """Yield the stretches of places where the condition holds in part of the draws of the uncertain
     settings, and in less than their middle nine tenths.
     """
-    part = (drawn_margins >= 0).mean(axis=0)
-    is_open = (part > LOW_PROBABILITY) & (part < HIGH_PROBABILITY)
+    share_of_draws = (drawn_margins >= 0).mean(axis=0)
+    is_open = (share_of_draws > LOW_PROBABILITY) & (share_of_draws < HIGH_PROBABILITY)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]]).astype(int)))
-    for first, end_index in edges.reshape(-1, 2).tolist():
-        yield float(places[first]), float(places[end_index - 1])
+    for first_index, end_index in edges.reshape(-1, 2).tolist():
+        yield float(places[first_index]), float(places[end_index - 1])
 
 
 def _with_band(drawn_margins: Array, places: Array, change: Change) -> Change:
-    """Return a change with its band: the middle nine tenths of the changes over draws of the
-    uncertain settings.
+    """Return a change of a condition with its band. The band holds the middle nine tenths of the
+    values at which the condition changes, over draws of the uncertain settings.
 
     Parameters
     ----------
@@ -804,12 +816,12 @@ def _unanswered_stretches(
     """
     start_indices = np.flatnonzero(~has_answer & np.append(True, has_answer[:-1]))
     end_indices = np.flatnonzero(~has_answer & np.append(has_answer[1:], True))
-    for first, last in zip(start_indices.tolist(), end_indices.tolist(), strict=True):
-        index_before = first - 1 if first else None
-        index_after = last + 1 if last + 1 < len(places) else None
+    for first_index, last_index in zip(start_indices.tolist(), end_indices.tolist(), strict=True):
+        index_before = first_index - 1 if first_index else None
+        index_after = last_index + 1 if last_index + 1 < len(places) else None
         yield Unanswered(
-            first=float(places[first]),
-            last=float(places[last]),
+            first=float(places[first_index]),
+            last=float(places[last_index]),
             before=None if index_before is None else float(places[index_before]),
             after=None if index_after is None else float(places[index_after]),
             holds_before=index_before is not None and bool(holds[index_before]),
@@ -952,20 +964,23 @@ def _smallest_sides(
     condition: Condition, columns: Mapping[str, Array], indices: list[int]
 ) -> Iterator[tuple[Value, Value]]:
     """Yield the two sides of the part of a condition with the smallest margin, at each index."""
-    sides = condition.sides(columns)
+    sides_of_parts = condition.sides(columns)
     for index in indices:
-        part_index = _part_of_smallest_margin(sides, index)
+        part_index = _part_of_smallest_margin(sides_of_parts, index)
         unit = str(condition.parts[part_index].left.dimension)
-        left_side, right = (
-            Value(float(side[0, index]), unit, *map(float, side[1:, index]))
-            for side in (sides[part_index].left, sides[part_index].right)
+        left_side, right_side = (
+            Value(float(side_columns[0, index]), unit, *map(float, side_columns[1:, index]))
+            for side_columns in (sides_of_parts[part_index].left, sides_of_parts[part_index].right)
         )
-        yield left_side, right
+        yield left_side, right_side
 
 
-def _part_of_smallest_margin(sides: Sequence[ConditionSides], index: int) -> int:
+def _part_of_smallest_margin(sides_of_parts: Sequence[ConditionSides], index: int) -> int:
     """Return the index of the part of a condition that has the smallest margin at a place."""
-    return min(range(len(sides)), key=lambda part_index: float(sides[part_index].margin[0, index]))
+    return min(
+        range(len(sides_of_parts)),
+        key=lambda part_index: float(sides_of_parts[part_index].margin[0, index]),
+    )
 
 
 def _condition_clause(search: ConditionSearch, words: Words) -> str:
@@ -975,10 +990,12 @@ def _condition_clause(search: ConditionSearch, words: Words) -> str:
 
 def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
     """Return one sentence that states, case by case, for which values a condition holds."""
-    first, *further_searches = _cases_by_width(cases)
-    trend_in_words = f" along the trend {as_words(first.trend)}" if first.trend else ""
-    lead = f"{capital(_condition_clause(first, words))}{trend_in_words}"
-    place_of_first = _where_text(first, words, True)
+    first_search, *further_searches = _cases_by_width(cases)
+    trend_in_words = (
+        f" along the trend {as_words(first_search.trend)}" if first_search.trend else ""
+    )
+    lead = f"{capital(_condition_clause(first_search, words))}{trend_in_words}"
+    place_of_first = _where_text(first_search, words, True)
     if not further_searches:
         return f"{lead}{'' if place_of_first.startswith(_PHRASES) else ':'} {place_of_first}"
     further_shown = further_searches[:MOST_FURTHER_CASES]
@@ -990,13 +1007,13 @@ def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
         for place in (place_of_first, *further_places)
     ):
         relation = next((words for words in _RELATIONS if f" {words} " in place_of_first), "")
-        phrases = [f"{place_of_first} for {words.case(first.case)}"]
+        phrases = [f"{place_of_first} for {words.case(first_search.case)}"]
         phrases += [
             f"{place.removeprefix(relation).strip()} for {words.case(search.case)}"
             for search, place in zip(further_shown, further_places, strict=True)
         ]
         return f"{lead} {join_phrases(phrases)}{unshown}"
-    clauses = _clauses_by_outcome([first, *further_shown], words)
+    clauses = _clauses_by_outcome([first_search, *further_shown], words)
     colon = "" if clauses[0].startswith(_PHRASES) else ":"
     return f"{lead}{colon} {'; '.join(clauses)}{unshown}"
 
@@ -1048,11 +1065,11 @@ def _first_is_widest(ranked: Sequence[ConditionSearch]) -> bool:
     """Return whether the first of the ranked cases certainly has the widest range."""
     if not all(len(search.crossings) == 1 and search.is_decided for search in ranked):
         return False
-    first, second = (search.crossings[0] for search in ranked[:2])
-    if first.starts != second.starts or first.value == second.value:
+    first_change, second_change = (search.crossings[0] for search in ranked[:2])
+    if first_change.starts != second_change.starts or first_change.value == second_change.value:
         return False
-    ends = [(change.low, change.high) for change in (first, second)]
-    return not do_overlap(*ends)
+    intervals = [(change.low, change.high) for change in (first_change, second_change)]
+    return not do_overlap(*intervals)
 
 
 def _where_text(search: ConditionSearch, words: Words, with_title: bool) -> str:
@@ -1111,11 +1128,11 @@ def _nearest_sentence(search: ConditionSearch) -> str:
     """Return how near a value comes to the limit that it never keeps; nothing for conditions on
     several values.
     """
-    limited = LIMIT.match(search.condition)
-    if limited is None or " and " in search.condition or not search.sides:
+    limit_match = LIMIT.match(search.condition)
+    if limit_match is None or " and " in search.condition or not search.sides:
         return ""
     value, _ = search.sides[-1]
-    amount = value_amount(limited[1], value.value, value.unit, value.ends)
+    amount = value_amount(limit_match[1], value.value, value.unit, value.ends)
     return f"at best {amount}"
 
 
@@ -1145,12 +1162,12 @@ def _change_bound_text(
 def search_text(search: ConditionSearch) -> str:
     """Describe in one line where a condition starts or stops holding, or why it changes nowhere."""
     subject = f"{search.name}, {search.case}{_trend_clause(search)}: {search.condition}"
-    ends = _range_text(search)
+    range_text = _range_text(search)
     gaps = _stretches_sentence(search)
     what_holds = (
-        f"{_values_in_words(search)} (searched over {ends}{gaps})"
+        f"{_values_in_words(search)} (searched over {range_text}{gaps})"
         if search.changes
-        else f"{_no_change_sentence(search, ends)}{gaps}"
+        else f"{_no_change_sentence(search, range_text)}{gaps}"
     )
     return f"{subject} {what_holds}{_longer_runs_clause(search)}{_doubts_clause(search)}"
 
@@ -1168,14 +1185,14 @@ def _trend_clause(search: ConditionSearch) -> str:
 
 
 def _range_text(search: ConditionSearch) -> str:
-    first, last = (_value_text(search, value) for value in (search.first, search.last))
-    return f"{search.of} from {first} to {last}"
+    first_text, last_text = (_value_text(search, value) for value in (search.first, search.last))
+    return f"{search.of} from {first_text} to {last_text}"
 
 
 def _doubts_clause(search: ConditionSearch) -> str:
-    outside = "; rates used beyond the years of their data: "
-    listed = [f"{outside}{', '.join(search.beyond)}"] if search.beyond else []
-    return "".join([*listed, *(f"; {doubt}" for doubt in search.doubts)])
+    outside_lead = "; rates used beyond the years of their data: "
+    outside_clauses = [f"{outside_lead}{', '.join(search.beyond)}"] if search.beyond else []
+    return "".join([*outside_clauses, *(f"; {doubt}" for doubt in search.doubts)])
 
 
 _MOST_CHANGES = 8
@@ -1213,12 +1230,12 @@ def _undecided_sentence(search: ConditionSearch) -> Iterator[str]:
 def _crossing_sentence(search: ConditionSearch, change: Change) -> str:
     if change.before is not None:
         return _single_value_change(search, change)
-    ends = (change.low, change.high)
+    interval_ends = (change.low, change.high)
     lead = "" if search.of == YEAR else f"{search.of} = "
     place = (
-        bracketed(year(change.value), *map(year, ends))
+        bracketed(year(change.value), *map(year, interval_ends))
         if search.of == YEAR
-        else quantity(change.value, search.unit, 6, ends)
+        else quantity(change.value, search.unit, 6, interval_ends)
     )
     jump = ", by a jump" if change.jump else ""
     if change.part is not None and change.part < HIGH_PROBABILITY:
@@ -1257,27 +1274,30 @@ def _single_value_change(search: ConditionSearch, change: Change) -> str:
     )
 
 
-def _no_change_sentence(search: ConditionSearch, ends: str) -> str:
+def _no_change_sentence(search: ConditionSearch, range_text: str) -> str:
     """Describe that a condition changes nowhere: its sides at both ends, and where it comes closest
     to a change.
     """
     if search.nearest is None or search.margin is None:
-        return f"has no answer anywhere for {ends}"
+        return f"has no answer anywhere for {range_text}"
     # Without a change, and without an end of the answers where it holds, it does the same
     # everywhere.
     holds = "holds throughout" if search.holds_first else "holds nowhere"
     if search.undecided:
         holds = f"is {', '.join(_undecided_sentence(search))} and changes nowhere else"
-    sides = (
+    side_amounts = (
         [quantity(side.value, side.unit, ends=side.ends) for side in pair] for pair in search.sides
     )
-    first, last, nearest_sides = map(" against ".join, sides)
+    first_sides, last_sides, nearest_sides = map(" against ".join, side_amounts)
     nearest_value = _value_text(search, search.nearest)
     approach = (
         f"it comes nearest to changing at {nearest_value}, with {nearest_sides},"
         f" {percent(search.margin)} apart"
     )
-    return f"{holds} for {ends}: {first} at one end and {last} at the other; {approach}"
+    return (
+        f"{holds} for {range_text}: {first_sides} at one end and {last_sides} at the other;"
+        f" {approach}"
+    )
 
 
 def _value_text(search: ConditionSearch, value: float | None) -> str:
@@ -1290,15 +1310,21 @@ def _stretches_sentence(search: ConditionSearch) -> str:
         return ""
     stretches = []
     for stretch in search.unanswered:
-        first = _value_text(search, stretch.first)
-        last = _value_text(search, stretch.last)
+        first_text = _value_text(search, stretch.first)
+        last_text = _value_text(search, stretch.last)
         if stretch.before is None:
-            stretches.append(f"up to {last}" if stretch.first < stretch.last else f"at {first}")
+            stretches.append(
+                f"up to {last_text}" if stretch.first < stretch.last else f"at {first_text}"
+            )
         elif stretch.after is None:
-            stretches.append(f"from {first} on" if stretch.first < stretch.last else f"at {first}")
+            stretches.append(
+                f"from {first_text} on" if stretch.first < stretch.last else f"at {first_text}"
+            )
         else:
             stretches.append(
-                f"from {first} to {last}" if stretch.first < stretch.last else f"at {first}"
+                f"from {first_text} to {last_text}"
+                if stretch.first < stretch.last
+                else f"at {first_text}"
             )
     left_out = len(stretches) - _MOST_CHANGES
     further_in_words = f" and {left_out:,} further stretches" if left_out > 0 else ""

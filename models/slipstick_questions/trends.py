@@ -189,7 +189,7 @@ def read_trend(name: str, place: Place, study: StudyContext, as_of: float | None
 
 def trended_case(
     case: str,
-    trended: Trended,
+    trend_spec: Trended,
     base_year: float,
     place: Place,
     study: StudyContext,
@@ -200,7 +200,7 @@ def trended_case(
     Parameters
     ----------
     case : its name
-    trended, base_year : the trend, and the year of the case's own values
+    trend_spec, base_year : the trend, and the year of the case's own values
     place : where the base year stands
     study : the study
     further_series : series of other trends of the question, which parameters may name
@@ -221,7 +221,7 @@ def trended_case(
             " activity, or write in a parameter the technology that it follows"
         )
         raise study.refusal(place, message)
-    series = list(dict.fromkeys([*trended.spec.series, *further_series]))
+    series = list(dict.fromkeys([*trend_spec.spec.series, *further_series]))
     for path, stated_quantity in stated_followers.items():
         _check_stated_technology(path, stated_quantity, series, inputs.tree)
     names = {stated_quantity.technology for stated_quantity in stated_followers.values()} - {
@@ -231,14 +231,14 @@ def trended_case(
     kind = node_at(inputs.tree, [*_PROCESSORS, "kind"])
     kind_name = str(kind.value) if isinstance(kind, Scalar) else CORE
     # In the order of the trend's file: draws and tables follow it.
-    series_named = [name for name in trended.spec.series if name in names]
-    trend = trended.trend(kind_name, series_named)
+    series_named = [name for name in trend_spec.spec.series if name in names]
+    trend = trend_spec.trend(kind_name, series_named)
     classes = [name for name in trend.rates if name not in names] if has_classes else []
     trend = trend.of(
         {*classes, *(stated_quantity.technology for stated_quantity in stated_followers.values())}
     )
     added_nodes = {
-        path: node for path, node in trended.nodes.items() if node_at(inputs.tree, path) is None
+        path: node for path, node in trend_spec.nodes.items() if node_at(inputs.tree, path) is None
     }
     added_nodes |= {
         path: _ONE
@@ -248,7 +248,7 @@ def trended_case(
     case_evaluator = evaluator(case, {**settings, **(added_nodes if has_classes else {})}, library)
     followers = _list_followers(classes, stated_followers, trend, case_evaluator)
     if not followers:
-        raise study.refusal(place, _reason_without_followers(case, trend, trended.as_of))
+        raise study.refusal(place, _reason_without_followers(case, trend, trend_spec.as_of))
     _check_followers(followers, trend, case_evaluator)
     followers_without_rate = tuple(
         (path, stated_quantity.technology)
@@ -402,7 +402,11 @@ def last_years_of_data(
         for name, rate in track.trend.rates.items()
         if name not in rates_without_effect
     }
-    return {what: last for what, last in last_years.items() if last < track.base_year}
+    return {
+        data_title: last_year
+        for data_title, last_year in last_years.items()
+        if last_year < track.base_year
+    }
 
 
 def ended_data_text(base: float, last_years: Mapping[str, float]) -> str:
@@ -412,16 +416,22 @@ def ended_data_text(base: float, last_years: Mapping[str, float]) -> str:
     >>> ended_data_text(2026, {"one thread": 2021, "the wire": 2024})
     'data end before the base year 2026: one thread (2021) and the wire (2024)'
     """
-    before = f"before the base year {year(base)}"
+    before_base_year = f"before the base year {year(base)}"
     sorted_years = sorted(last_years.items(), key=lambda item: item[1])
-    what, last = sorted_years[0]
+    data_title, last_year = sorted_years[0]
     if len(sorted_years) > _FEW_ENDED:
         return (
-            f"the data of {len(sorted_years)} rates end {before}, the first in {year(last)}"
-            f" ({uncapitalized(what)})"
+            f"the data of {len(sorted_years)} rates end {before_base_year}, the first in"
+            f" {year(last_year)}"
+            f" ({uncapitalized(data_title)})"
         )
-    listed = join_phrases([f"{uncapitalized(what)} ({year(last)})" for what, last in sorted_years])
-    return f"data end {before}: {listed}"
+    data_with_years = join_phrases(
+        [
+            f"{uncapitalized(data_title)} ({year(last_year)})"
+            for data_title, last_year in sorted_years
+        ]
+    )
+    return f"data end {before_base_year}: {data_with_years}"
 
 
 def rates_outside_periods(
@@ -430,12 +440,12 @@ def rates_outside_periods(
     """List the rates of a trend that are used outside their periods, between the base year and the
     given years.
     """
-    first = float(min(base_year, *years))
-    last = float(max(base_year, *years))
+    first_year = float(min(base_year, *years))
+    last_year = float(max(base_year, *years))
     return tuple(
         f"{name} ({period.start:g} to {period.end:g})"
         for name, rate in trend.rates.items()
-        for period, _, _ in periods_outside(rate, first, last)
+        for period, _, _ in periods_outside(rate, first_year, last_year)
     )
 
 
@@ -450,18 +460,18 @@ def doubts(
         *track.rates_without_effect,
         *(() if has_amounts else track.rates_of_amounts_alone),
     }
-    first = float(min(track.base_year, *years))
+    first_year = float(min(track.base_year, *years))
     last = float(max(track.base_year, *years))
     names: dict[str, list[str]] = {}
     for name, rate in track.trend.rates.items():
-        doubt = doubt_of(rate, first, last)
+        doubt = doubt_of(rate, first_year, last)
         if doubt and name not in rates_without_effect:
             title = rate.fit.series.title if isinstance(rate, SeriesRate) else as_words(name)
             names.setdefault(doubt, []).append(title)
     plurals = {"guess": "guesses"}
     ended_years = {
-        as_words(what): last
-        for what, last in last_years_of_data(track, rates_without_effect).items()
+        as_words(data_title): last
+        for data_title, last in last_years_of_data(track, rates_without_effect).items()
     }
     return (
         *(
@@ -479,15 +489,15 @@ def machine_year(case: str, study: StudyContext) -> float | None:
     return float(node.value or 0) if isinstance(node, Scalar) and is_number else None
 
 
-def year_of(case: str, given: float | None, place: Place, study: StudyContext) -> float:
+def year_of(case: str, given_year: float | None, place: Place, study: StudyContext) -> float:
     """Return the base year of a case: the given one, or that of its machine.
 
     Raises
     ------
     SpecError : neither tells it
     """
-    if given is not None:
-        return given
+    if given_year is not None:
+        return given_year
     own_year = machine_year(case, study)
     if own_year is not None:
         return own_year

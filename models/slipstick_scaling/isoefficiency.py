@@ -117,15 +117,15 @@ def run_in_symbols(
         parameter.name: sympy.Symbol(parameter.name, positive=True)
         for parameter in parameters(time, useful)
     }
-    numbers = {parameter.name: parameter.value for parameter in parameters(time, useful)} | dict(
-        values or {}
-    )
+    value_by_name = {
+        parameter.name: parameter.value for parameter in parameters(time, useful)
+    } | dict(values or {})
     factor = (
         symbols[next(iter(powers))] if len(powers) == 1 else sympy.Symbol("growth", positive=True)
     )
     if len(powers) > 1:
         symbols |= {
-            name: _exact_number(numbers[name]) * factor ** _exact_number(power)
+            name: _exact_number(value_by_name[name]) * factor ** _exact_number(power)
             for name, power in powers.items()
         }
     n = symbols[processors]
@@ -141,9 +141,9 @@ def run_in_symbols(
             " instead"
         )
     known_values = {
-        symbol: float(number)
+        symbol: float(value)
         for name, symbol in symbols.items()
-        if name not in powers and name != processors and (number := numbers[name]) is not None
+        if name not in powers and name != processors and (value := value_by_name[name]) is not None
     }
     nodes = (node for expression in (time, useful) for node in walk(expression))
     is_rounded = any(isinstance(node, Operation) and node.operator in _ROUNDED for node in nodes)
@@ -165,9 +165,11 @@ def _time_and_useful_time(model: Model | Law, against: str) -> tuple[Expr, Expr]
         )
     form = ClosedForm(model)
     labels = Labels.from_model(model)
-    booked = dict.fromkeys(node.label for node in walk(form.account) if isinstance(node, Booked))
+    booked_labels = dict.fromkeys(
+        node.label for node in walk(form.account) if isinstance(node, Booked)
+    )
     useful = keep_booked(
-        form.account, [name for name in booked if labels.component(name) in model.useful]
+        form.account, [name for name in booked_labels if labels.component(name) in model.useful]
     )
     return form.time, useful
 
@@ -394,8 +396,8 @@ def _growth_sign(powers: tuple[Any, Any]) -> int:
     """Return 1 for growth, -1 for decay and 0 for neither, from the powers of a variable and of its
     logarithm.
     """
-    first = next((power for power in powers if power != 0), 0)
-    return bool(first > 0) - bool(first < 0)
+    largest_power = next((power for power in powers if power != 0), 0)
+    return bool(largest_power > 0) - bool(largest_power < 0)
 
 
 _ROUGH = 1e-3
@@ -440,35 +442,35 @@ def nearest_root(
     low = np.full(count, np.nan)
     high = np.full(count, np.nan)
     low[margins == 0.0] = high[margins == 0.0] = 0.0
-    for side in (1.0, -1.0):
-        _bracket(function, points, margins, low, high, side, furthest, tolerance)
+    for direction in (1.0, -1.0):
+        _bracket(function, points, margins, low, high, direction, furthest, tolerance)
     if tolerance <= _EXACT:
         _bracket_between(function, points, margins, low, high, furthest)
     return _refined_root(function, points, low, high, tolerance)
 
 
-def largest_root(function: Function, *points: Array, places: Array) -> Array:
-    """Return the largest root at which a function falls through 0, between the given places.
+def largest_root(function: Function, *points: Array, candidates: Array) -> Array:
+    """Return the largest root at which a function falls through 0, between neighbouring candidates.
 
     Parameters
     ----------
     function, points : as for `nearest_root`
-    places : where to look, in rising order
+    candidates : values of x in rising order; a root between two neighbours is refined
 
     Returns
     -------
-    x at each point; not a number where it falls through 0 between no two places
+    x at each point; NaN where it falls through 0 between no two candidates
 
     >>> largest_root(
-    ...     lambda x, top: (x - 1) * (top - x), np.array([4.5]), places=np.arange(10.0)
+    ...     lambda x, top: (x - 1) * (top - x), np.array([4.5]), candidates=np.arange(10.0)
     ... ).round(9)
     array([4.5])
     """
     count = len(points[0])
     low = np.full(count, np.nan)
     high = np.full(count, np.nan)
-    value_before = np.asarray(function(np.full(count, places[0]), *points), dtype=float)
-    for lower_place, right in pairwise(places):
+    value_before = np.asarray(function(np.full(count, candidates[0]), *points), dtype=float)
+    for lower_place, right in pairwise(candidates):
         value_after = np.asarray(function(np.full(count, right), *points), dtype=float)
         falls = (value_before > 0) & (value_after <= 0)
         low[falls], high[falls] = lower_place, right
@@ -482,15 +484,15 @@ def _refined_root(
     from scipy.optimize.elementwise import find_root
 
     roots = np.where(low == high, low, np.nan)
-    unsolved = np.flatnonzero(np.isfinite(low) & (low != high))
-    if len(unsolved):
+    open_points = np.flatnonzero(np.isfinite(low) & (low != high))
+    if len(open_points):
         result = find_root(
             function,
-            (low[unsolved], high[unsolved]),
-            args=tuple(point[unsolved] for point in points),
+            (low[open_points], high[open_points]),
+            args=tuple(point[open_points] for point in points),
             tolerances={"xatol": tolerance, "xrtol": tolerance, "fatol": 0.0, "frtol": 0.0},
         )
-        roots[unsolved] = np.where(result.success, result.x, np.nan)
+        roots[open_points] = np.where(result.success, result.x, np.nan)
     return roots
 
 
@@ -551,31 +553,31 @@ def _bracket_between(
     """
     from scipy.optimize.elementwise import find_minimum
 
-    places = np.arange(-furthest, furthest + 0.25, 0.5)
+    candidates = np.arange(-furthest, furthest + 0.25, 0.5)
     for row in np.flatnonzero(np.isnan(low) & np.isfinite(margins)):
         sign = np.sign(margins[row])
-        point_values = tuple(np.full(len(places), coordinates[row]) for coordinates in points)
-        signed_values = sign * np.asarray(function(places, *point_values), dtype=float)
+        point_values = tuple(np.full(len(candidates), coordinates[row]) for coordinates in points)
+        signed_values = sign * np.asarray(function(candidates, *point_values), dtype=float)
         signed_values = np.where(np.isfinite(signed_values), signed_values, np.inf)
         nearest = int(np.argmin(signed_values))
         if signed_values[nearest] <= 0:
             crossed_places = np.flatnonzero(signed_values <= 0)
-            nearest = int(crossed_places[np.argmin(abs(places[crossed_places]))])
-            place = places[nearest]
+            nearest = int(crossed_places[np.argmin(abs(candidates[crossed_places]))])
+            root = candidates[nearest]
         elif (
-            0 < nearest < len(places) - 1
+            0 < nearest < len(candidates) - 1
             and np.isfinite(signed_values[nearest - 1 : nearest + 2]).all()
         ):
-            least = find_minimum(
+            minimum_found = find_minimum(
                 lambda x, *point, sign=sign: sign * function(x, *point),
-                tuple(places[nearest + step : nearest + step + 1] for step in (-1, 0, 1)),
+                tuple(candidates[nearest + step : nearest + step + 1] for step in (-1, 0, 1)),
                 args=tuple(coordinates[row : row + 1] for coordinates in points),
             )
-            place = least.x[0] if least.f_x[0] <= 0 else np.nan
+            root = minimum_found.x[0] if minimum_found.f_x[0] <= 0 else np.nan
         else:
             continue
-        inward = places[nearest - int(np.sign(places[nearest]))]
-        low[row], high[row] = sorted((place, inward)) if np.isfinite(place) else (np.nan, np.nan)
+        inward = candidates[nearest - int(np.sign(candidates[nearest]))]
+        low[row], high[row] = sorted((root, inward)) if np.isfinite(root) else (np.nan, np.nan)
 
 
 MOST_PROCESSORS = 2.0**40
@@ -717,7 +719,7 @@ class Isoefficiency:
                 largest_root(
                     relative_shortfall,
                     np.asarray(processors, dtype=float),
-                    places=np.arange(*_LOG_SIZES),
+                    candidates=np.arange(*_LOG_SIZES),
                 )
             )
         )
@@ -750,8 +752,8 @@ class Isoefficiency:
         """
         if self.limit or not self.needs:
             return ()
-        numbers = np.geomspace(2.0, MOST_PROCESSORS, 400)
-        log_works = np.stack([self._log_work(need, numbers) for need in self.needs])
+        processor_counts = np.geomspace(2.0, MOST_PROCESSORS, 400)
+        log_works = np.stack([self._log_work(need, processor_counts) for need in self.needs])
         if np.isinf(log_works).all():
             return ()
         dominant_indices = np.argmax(log_works, axis=0)
@@ -759,19 +761,19 @@ class Isoefficiency:
         return tuple(
             DominantTerm(
                 self.needs[dominant_indices[index]].term.expression,
-                self._since(dominant_indices, int(index), numbers),
+                self._since(dominant_indices, int(index), processor_counts),
             )
             for index in changes
         )
 
-    def _since(self, dominant_indices: Array, index: int, places: Array) -> float:
+    def _since(self, dominant_indices: Array, index: int, processor_counts: Array) -> float:
         """Return the number of processors at which one need overtakes another, by bisection."""
         if index == 0:
-            return float(places[0])
+            return float(processor_counts[0])
         need_before = self.needs[int(dominant_indices[index - 1])]
         need_after = self.needs[int(dominant_indices[index])]
-        low = float(places[index - 1])
-        high = float(places[index])
+        low = float(processor_counts[index - 1])
+        high = float(processor_counts[index])
         for _ in range(60):
             middle = np.array([(low * high) ** 0.5])
             has_overtaken = (
@@ -924,13 +926,13 @@ def _largest_efficient_processors(isoefficiency_found: Isoefficiency, work: Term
         log_shares = [np.log(share) + p * np.exp(x) + q * x for share, p, q in shares]
         return np.asarray(np.logaddexp.reduce(log_shares))
 
-    places = np.log(np.log1p(np.geomspace(1e-9, 1e300, 4000)))
-    margins = log_excess(places)
+    log_candidates = np.log(np.log1p(np.geomspace(1e-9, 1e300, 4000)))
+    margins = log_excess(log_candidates)
     if margins[0] > 0 or not margins[-1] > 0:
         return ""
     index = int(np.argmax(margins > 0))
     root = _refined_root(
-        log_excess, (), places[index - 1 : index], places[index : index + 1], _EXACT
+        log_excess, (), log_candidates[index - 1 : index], log_candidates[index : index + 1], _EXACT
     )
     return (
         f": no size reaches {isoefficiency_found.efficiency:g} on more than"
@@ -955,10 +957,13 @@ def _terms_of_sum(expression: Any, run: Run) -> list[Term]:
 def _root_of_linear_plus_log(a: float, b: float, y: Array) -> Array:
     """Solve a x + b log x = y for the larger x."""
     # For b < 0 the left side is least at x = -b / a; the larger root lies beyond it.
-    start = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0
+    start_value = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0
     return np.asarray(
         np.exp(
-            start + nearest_root(lambda s, goal: a * np.exp(start + s) + b * (start + s) - goal, y)
+            start_value
+            + nearest_root(
+                lambda s, goal: a * np.exp(start_value + s) + b * (start_value + s) - goal, y
+            )
         )
     )
 
@@ -970,8 +975,10 @@ def _with_rounded_numbers(expression: Any) -> Any:
     }
     return expression.xreplace(
         {
-            old: sympy.Integer(int(new)) if new.is_integer() else sympy.Float(new, 4)
-            for old, new in rounded_by_number.items()
+            number_node: sympy.Integer(int(rounded_node))
+            if rounded_node.is_integer()
+            else sympy.Float(rounded_node, 4)
+            for number_node, rounded_node in rounded_by_number.items()
         }
     )
 
@@ -1043,18 +1050,20 @@ class Runs:
 
     def solved(self, factor: Array, count: Array) -> PointTable:
         """Return the columns and how each point was computed."""
-        columns, pieces = self._answers_at(factor, count)
-        rows_and_provenances = ((rows, points.provenance(len(rows))) for rows, points in pieces)
+        columns, points_and_answers = self._answers_at(factor, count)
+        rows_and_provenances = (
+            (rows, points.provenance(len(rows))) for rows, points in points_and_answers
+        )
         return PointTable(columns, Provenance.join(len(count), rows_and_provenances))
 
     def _answers_at(
         self, factor: Array, count: Array
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
-        columns_found, pieces = self._solve_points(factor, count)
-        first = self.forms[0][0].quantity
-        sides = (
+        columns_found, points_and_answers = self._solve_points(factor, count)
+        quantity_name = self.forms[0][0].quantity
+        end_pairs = (
             [("", ""), ("low", "high"), ("high", "low")]
-            if f"low[{first}]" in columns_found
+            if f"low[{quantity_name}]" in columns_found
             else [("", "")]
         )
         one_processor = (
@@ -1062,27 +1071,29 @@ class Runs:
             if self.against == ONE_PROCESSOR
             else {}
         )
-        for end, other_end in sides:
-            columns_found[_end_column(end, "time")] = columns_found[_end_column(end, first)]
+        for end, other_end in end_pairs:
+            columns_found[_end_column(end, "time")] = columns_found[_end_column(end, quantity_name)]
             if self.against == ONE_PROCESSOR:
                 # Divided by the other end: the widest that the interval of the ratio can be.
                 with np.errstate(all="ignore"):
-                    column_alone = one_processor.get(_end_column(end, first), one_processor[first])
+                    column_alone = one_processor.get(
+                        _end_column(end, quantity_name), one_processor[quantity_name]
+                    )
                     columns_found[_end_column(end, "efficiency")] = column_alone / (
-                        count * columns_found[_end_column(other_end, first)]
+                        count * columns_found[_end_column(other_end, quantity_name)]
                     )
         columns_found.setdefault("efficiency", np.full(len(count), np.nan))
-        return columns_found, pieces
+        return columns_found, points_and_answers
 
     def _solve_points(
         self, factor: Array, count: Array
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
-        pieces: list[tuple[NDArray[np.intp], Answers]] = []
-        for form, numbers in self.forms:
+        points_and_answers: list[tuple[NDArray[np.intp], Answers]] = []
+        for form, processor_counts in self.forms:
             rows = (
                 np.arange(len(count))
                 if self.varies_processors
-                else np.flatnonzero(np.isin(count, numbers))
+                else np.flatnonzero(np.isin(count, processor_counts))
             )
             values = {
                 path: array
@@ -1093,15 +1104,15 @@ class Runs:
                 values[self.processors] = count[rows]
             for cut in form.blocks(values, len(rows)):
                 values_of_rows = {path: array[cut] for path, array in values.items()}
-                pieces.append((rows[cut], form.points(values_of_rows)))
-        blocks = [(rows, points.columns()) for rows, points in pieces]
+                points_and_answers.append((rows[cut], form.points(values_of_rows)))
+        blocks = [(rows, points.columns()) for rows, points in points_and_answers]
         columns_found = {
             name: np.full(len(count), np.nan) for _, columns in blocks for name in columns
         }
         for rows, columns in blocks:
             for name, column in columns.items():
                 columns_found[name][rows] = column
-        return columns_found, pieces
+        return columns_found, points_and_answers
 
 
 def _end_column(end: str, name: str) -> str:

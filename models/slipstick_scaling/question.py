@@ -163,19 +163,21 @@ class BestProcessors:
         it.
         """
         missing_in_words = f", but not on {_numbers_text(self.missing)}" if self.missing else ""
-        undecided = f"; undecided against {_numbers_text(self.undecided)}" if self.undecided else ""
-        return missing_in_words + undecided
+        undecided_text = (
+            f"; undecided against {_numbers_text(self.undecided)}" if self.undecided else ""
+        )
+        return missing_in_words + undecided_text
 
 
 _MOST_NUMBERS = 8
 
 
-def _numbers_text(numbers: Sequence[float]) -> str:
+def _numbers_text(processor_counts: Sequence[float]) -> str:
     """Return numbers of processors as text; of many only the first, or the ends of a range."""
-    further_count = len(numbers) - _MOST_NUMBERS
-    if further_count > 0 and all(np.diff(numbers) == 1):
-        return f"{numbers[0]:g} to {numbers[-1]:g}"
-    listed_numbers = ", ".join(f"{number:g}" for number in numbers[:_MOST_NUMBERS])
+    further_count = len(processor_counts) - _MOST_NUMBERS
+    if further_count > 0 and all(np.diff(processor_counts) == 1):
+        return f"{processor_counts[0]:g} to {processor_counts[-1]:g}"
+    listed_numbers = ", ".join(f"{number:g}" for number in processor_counts[:_MOST_NUMBERS])
     return f"{listed_numbers} and {further_count} more" if further_count > 0 else listed_numbers
 
 
@@ -304,8 +306,12 @@ class ScaleResult(QuestionResult):
             ]
             sentences += [] if scaling.growth is None else [_growth_sentence(scaling.growth)]
             lines += [f"{scaling.case}: {line}" for line in sentences]
-        first = next((scaling for scaling in self.scalings if scaling.printed), None)
-        return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
+        first_printed = next((scaling for scaling in self.scalings if scaling.printed), None)
+        return (
+            [*lines, f"{first_printed.case}: {summary(_statements(first_printed))}"]
+            if first_printed
+            else lines
+        )
 
     @property
     def has_further_answers(self) -> bool:
@@ -317,15 +323,17 @@ class ScaleResult(QuestionResult):
         work.
         """
         words = self._with_counted_members(words)
-        first = self.scalings[: 1 + MOST_FURTHER_CASES]
+        scalings_shown = self.scalings[: 1 + MOST_FURTHER_CASES]
         growing_scalings = [
-            scaling for scaling in first if scaling.growth is not None and not scaling.growth.limit
+            scaling
+            for scaling in scalings_shown
+            if scaling.growth is not None and not scaling.growth.limit
         ]
-        other_scalings = [scaling for scaling in first if scaling not in growing_scalings]
+        other_scalings = [scaling for scaling in scalings_shown if scaling not in growing_scalings]
         heads = []
         if other_scalings:
-            range_texts = [_efficient_range_headline(scaling, words) for scaling in first]
-            heads.append(_sentence_of_cases(first, range_texts, words))
+            range_texts = [_efficient_range_headline(scaling, words) for scaling in scalings_shown]
+            heads.append(_sentence_of_cases(scalings_shown, range_texts, words))
         if growing_scalings:
             keep = percent(
                 growing_scalings[0].growth.efficiency if growing_scalings[0].growth else None
@@ -339,13 +347,15 @@ class ScaleResult(QuestionResult):
                 lead,
             )
             heads.append(head.replace("must grow not at all", _STAYS))
-        fastest = [_fastest_headline(scaling, words) for scaling in first]
+        fastest = [_fastest_headline(scaling, words) for scaling in scalings_shown]
         lead = "fastest at a fixed size "
-        if len({scaling.fastest.among for scaling in first}) == 1:  # stated once for all cases
-            numbers_examined = first[0].fastest.among
+        if (
+            len({scaling.fastest.among for scaling in scalings_shown}) == 1
+        ):  # stated once for all cases
+            numbers_examined = scalings_shown[0].fastest.among
             fastest = [text.replace(numbers_examined, "") for text in fastest]
             lead = f"fastest at a fixed size{numbers_examined} "
-        return [*heads, _sentence_of_cases(first, fastest, words, lead=lead)]
+        return [*heads, _sentence_of_cases(scalings_shown, fastest, words, lead=lead)]
 
     def decision(self, words: Words) -> Decision | None:
         """Return for each case the fastest and the largest efficient number of processors."""
@@ -371,8 +381,12 @@ class ScaleResult(QuestionResult):
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Return published cells as statements, once, beside the first case that has them."""
-        first = next((scaling for scaling in self.scalings if scaling.printed), None)
-        rows = [statement._asdict() for statement in _statements(first)] if first else []
+        first_printed = next((scaling for scaling in self.scalings if scaling.printed), None)
+        rows = (
+            [statement._asdict() for statement in _statements(first_printed)]
+            if first_printed
+            else []
+        )
         return {"statements-of-scaling.csv": rows} if rows else {}
 
     def named_answers(self) -> dict[str, Answer]:
@@ -494,9 +508,9 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
     cases = [_read_case(case, scale_spec, study) for case in scale_spec.cases]
     values = {_cell_value(way): "1" for way in scale_spec.ways if way != FIXED_SIZE}
     names = [
-        cell_name(case.case, *pair)
+        cell_name(case.case, *processor_pair)
         for case in cases
-        for pair in combinations(map(float, case.axis.values), 2)
+        for processor_pair in combinations(map(float, case.axis.values), 2)
     ]
 
     def answer(_: object) -> ScaleResult:
@@ -525,15 +539,15 @@ def _cell_value(way: str) -> str:
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
     own_case = evaluator(case, study.cases[case], study.library)
     sweep = study.axes_in(("scale", "processors"), spec.processors, case)
-    (axis,), (first, *_) = check_sweep(sweep, case, study)
+    (axis,), (first_model, *_) = check_sweep(sweep, case, study)
     if axis.has_names:
         raise study.refusal(
             ("scale", "processors"), f"give numbers of processors, got {axis.values[0]}"
         )
     if not all(low < high for low, high in pairwise(map(float, axis.values))):
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
-    sizes = _size_parameters(own_case, spec, study, first.built.free_paths)
-    _check_case(case, spec, study, first.built, axis)
+    sizes = _size_parameters(own_case, spec, study, first_model.built.free_paths)
+    _check_case(case, spec, study, first_model.built, axis)
     plan = partial(plan_sweep, sweep, study.cases, study.library)
     return _ScaledCase(
         case,
@@ -578,10 +592,14 @@ def _size_parameters(
 
 
 def _check_case(
-    case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis
+    case: str, spec: ScaleSpec, study: StudyContext, first_model: BuiltModel, axis: Axis
 ) -> None:
-    model = first.sample.model
-    if spec.against != "useful" and axis.path not in first.free_paths and 1.0 not in axis.values:
+    model = first_model.sample.model
+    if (
+        spec.against != "useful"
+        and axis.path not in first_model.free_paths
+        and 1.0 not in axis.values
+    ):
         message = (
             f"{case} is built anew for each number of processors, so list 1 as well, with which"
             " the others are compared"
@@ -644,32 +662,32 @@ def _scaling_of_case(scaled_case: _ScaledCase) -> Scaling:
     spec = scaled_case.spec
     runs = scaled_case.runs
     listed_numbers = scaled_case.numbers
-    ways: dict[str, Sweep] = {way: _scaled_runs(scaled_case, way) for way in spec.ways}
-    numbers, columns = _runs_at_fixed_size(runs, listed_numbers)
+    sweep_by_way: dict[str, Sweep] = {way: _scaled_runs(scaled_case, way) for way in spec.ways}
+    processor_counts, columns = _runs_at_fixed_size(runs, listed_numbers)
     growth, reason = _growth_in_symbols(scaled_case)
     matrix = {
         way: scalability(sweep.columns["time"], sweep.columns["efficiency"])
-        for way, sweep in ways.items()
+        for way, sweep in sweep_by_way.items()
         if way != FIXED_SIZE
     }
     return Scaling(
         case=scaled_case.case,
         path=runs.processors,
         useful=scaled_case.built.model.useful if isinstance(scaled_case.built.model, Model) else (),
-        ways=ways,
+        ways=sweep_by_way,
         goals={way: goal for way in spec.ways if (goal := scaled_case.kept_value(way)) is not None},
         matrix=matrix,
-        fastest=_fastest(numbers, columns),
+        fastest=_fastest(processor_counts, columns),
         threshold=spec.threshold.value,
-        largest=_largest(numbers, columns, spec.threshold.value),
+        largest=_largest(processor_counts, columns, spec.threshold.value),
         growth=growth,
         no_growth=reason,
-        printed=tuple(_published_cells(scaled_case, ways, matrix)),
+        printed=tuple(_published_cells(scaled_case, sweep_by_way, matrix)),
     )
 
 
 def _published_cells(
-    scaled_case: _ScaledCase, ways: Mapping[str, Sweep], matrix: Mapping[str, Array]
+    scaled_case: _ScaledCase, sweep_by_way: Mapping[str, Sweep], matrix: Mapping[str, Array]
 ) -> Iterator[PublishedScalability]:
     """Yield published cells beside computed ones; the method is that of the larger number of
     processors.
@@ -677,19 +695,21 @@ def _published_cells(
     index_by_number = {float(number): index for index, number in enumerate(scaled_case.numbers)}
     for cell in scaled_case.spec.printed:
         for way, value in cell.scalability.items():
-            computed = float(matrix[way][index_by_number[cell.fewer], index_by_number[cell.more]])
-            provenance = ways[way].provenance
-            published = (cell.fewer, cell.more, way, value, computed, cell.source)
+            computed_value = float(
+                matrix[way][index_by_number[cell.fewer], index_by_number[cell.more]]
+            )
+            provenance = sweep_by_way[way].provenance
+            cell_values = (cell.fewer, cell.more, way, value, computed_value, cell.source)
             lacks = cell.lacks.get(way, "")
             yield PublishedScalability(
-                *published, **provenance.answer_fields(index_by_number[cell.more]), lacks=lacks
+                *cell_values, **provenance.answer_fields(index_by_number[cell.more]), lacks=lacks
             )
 
 
 def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     """Solve for the sizes that a way of scaling requires, and run the model at them."""
     runs = scaled_case.runs
-    numbers = scaled_case.numbers
+    processor_counts = scaled_case.numbers
     factor, table = _solved_sizes(scaled_case, runs.without_check(), way)
     look_verdicts = [verdict.word for verdict in table.provenance.checks.values()]
     # A short simulation that checks each trial size costs more than the answers, and agrees in most
@@ -717,9 +737,9 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     sizes = {path: str(scaled_case.built.parameters[path].dimension) for path in runs.size}
     return Sweep(
         name=f"scale/{way}",
-        axes=(Axis(runs.processors, "1", tuple(numbers.tolist())),),
-        cases=[scaled_case.case] * len(numbers),
-        points={runs.processors: numbers},
+        axes=(Axis(runs.processors, "1", tuple(processor_counts.tolist())),),
+        cases=[scaled_case.case] * len(processor_counts),
+        points={runs.processors: processor_counts},
         columns={**runs.sizes(factor), **columns},
         units={
             **sizes,
@@ -727,7 +747,7 @@ def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
         },
         limits={},
         failed={
-            int(index): _reason_without_size(scaled_case, way, float(numbers[index]))
+            int(index): _reason_without_size(scaled_case, way, float(processor_counts[index]))
             for index in np.flatnonzero(~has_size)
         },
         provenance=provenance,
@@ -738,11 +758,13 @@ def _solved_sizes(scaled_case: _ScaledCase, trials: Runs, way: str) -> tuple[Arr
     """Return the factors on the sizes that a way of scaling requires, solved with `trials`, and the
     answers at these sizes.
     """
-    numbers = scaled_case.numbers
+    processor_counts = scaled_case.numbers
     goal = scaled_case.kept_value(way)
     target = goal.value or 0.0 if goal else 0.0
-    factor = factors(trials, way, numbers, target, scaled_case.memory_function())
-    return factor, scaled_case.runs.solved(np.where(np.isfinite(factor), factor, 1.0), numbers)
+    factor = factors(trials, way, processor_counts, target, scaled_case.memory_function())
+    return factor, scaled_case.runs.solved(
+        np.where(np.isfinite(factor), factor, 1.0), processor_counts
+    )
 
 
 def _value_of_end(name: str) -> str:
@@ -761,13 +783,13 @@ def _account_by_component(sweep: Sweep) -> dict[str, Array]:
 def _reason_without_size(scaled_case: _ScaledCase, way: str, count: float) -> str:
     """Return why no size was found, with the value at the case's own size."""
     factors = np.ones(1)
-    numbers = np.array([count])
+    processor_count = np.array([count])
     memory_used = scaled_case.memory_function()
     if way == "memory-bound" and memory_used is not None:
-        own_value = float(memory_used(factors, numbers)[0])
+        own_value = float(memory_used(factors, processor_count)[0])
     else:
         own_value = float(
-            scaled_case.runs.columns(factors, numbers)[
+            scaled_case.runs.columns(factors, processor_count)[
                 "time" if way == TIME_BOUND else "efficiency"
             ][0]
         )
@@ -783,18 +805,18 @@ def _runs_at_fixed_size(runs: Runs, listed_numbers: Array) -> tuple[Array, dict[
     """Solve the fixed size on every whole number of processors if that is cheap, else on the listed
     ones.
     """
-    numbers = listed_numbers
+    processor_counts = listed_numbers
     solves_all_numbers = (
         runs.varies_processors
         and runs.forms[0][0].block_size > 1
         and float(listed_numbers[-1] - listed_numbers[0]) < _MOST_SCANNED_NUMBERS
     )
     if solves_all_numbers:
-        numbers = np.arange(np.ceil(listed_numbers[0]), np.floor(listed_numbers[-1]) + 1.0)
-    return numbers, runs.columns(np.ones(len(numbers)), numbers)
+        processor_counts = np.arange(np.ceil(listed_numbers[0]), np.floor(listed_numbers[-1]) + 1.0)
+    return processor_counts, runs.columns(np.ones(len(processor_counts)), processor_counts)
 
 
-def _fastest(numbers: Array, columns: Mapping[str, Array]) -> BestProcessors:
+def _fastest(processor_counts: Array, columns: Mapping[str, Array]) -> BestProcessors:
     """Return the number of processors with the least time; it is undecided against those whose
     intervals overlap.
     """
@@ -802,7 +824,7 @@ def _fastest(numbers: Array, columns: Mapping[str, Array]) -> BestProcessors:
     is_best = np.isfinite(time) & (time == np.nanmin(time, initial=np.inf))
     index = int(np.argmax(is_best))
     return _distinguished_number(
-        numbers,
+        processor_counts,
         columns,
         "time",
         index if is_best.any() else None,
@@ -810,18 +832,30 @@ def _fastest(numbers: Array, columns: Mapping[str, Array]) -> BestProcessors:
     )
 
 
-def _largest(numbers: Array, columns: Mapping[str, Array], threshold: float) -> BestProcessors:
+def _largest(
+    processor_counts: Array, columns: Mapping[str, Array], threshold: float
+) -> BestProcessors:
     """Return the largest number of processors whose efficiency is above a threshold; undecided
     where the threshold lies in an interval.
     """
     efficiency, low, high = _column_with_ends(columns, "efficiency")
     efficient_rows = np.flatnonzero(efficiency >= threshold)
     index = int(efficient_rows[-1]) if len(efficient_rows) else None
-    undecided = (low < threshold) & (threshold < high)
-    best = _distinguished_number(numbers, columns, "efficiency", index, undecided)
-    is_missing = ~(efficiency >= threshold) & ~undecided & (np.arange(len(numbers)) < (index or 0))
+    is_undecided = (low < threshold) & (threshold < high)
+    largest_processors = _distinguished_number(
+        processor_counts, columns, "efficiency", index, is_undecided
+    )
+    is_missing = (
+        ~(efficiency >= threshold)
+        & ~is_undecided
+        & (np.arange(len(processor_counts)) < (index or 0))
+    )
     has_no_values = not np.isfinite(efficiency).any()
-    return replace(best, missing=tuple(map(float, numbers[is_missing])), unknown=has_no_values)
+    return replace(
+        largest_processors,
+        missing=tuple(map(float, processor_counts[is_missing])),
+        unknown=has_no_values,
+    )
 
 
 def _column_with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
@@ -836,29 +870,37 @@ def _column_with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, A
 
 
 def _distinguished_number(
-    numbers: Array,
+    processor_counts: Array,
     columns: Mapping[str, Array],
     name: str,
-    place: int | None,
-    undecided: NDArray[np.bool_],
+    row: int | None,
+    is_undecided: NDArray[np.bool_],
 ) -> BestProcessors:
     unit = "s" if name == "time" else "1"
-    rivals = tuple(float(numbers[index]) for index in np.flatnonzero(undecided) if index != place)
-    has_gaps = bool(np.any(np.diff(numbers) > 1))
-    examined = tuple(map(float, numbers)) if has_gaps or numbers[0] > 1 else ()
-    if place is None:
+    rivals = tuple(
+        float(processor_counts[index]) for index in np.flatnonzero(is_undecided) if index != row
+    )
+    has_gaps = bool(np.any(np.diff(processor_counts) > 1))
+    processors_examined = (
+        tuple(map(float, processor_counts)) if has_gaps or processor_counts[0] > 1 else ()
+    )
+    if row is None:
         return BestProcessors(
-            None, Value(None, unit), at_the_end=False, undecided=rivals, examined=examined
+            None,
+            Value(None, unit),
+            at_the_end=False,
+            undecided=rivals,
+            examined=processors_examined,
         )
-    value, low, high = (float(bound[place]) for bound in _column_with_ends(columns, name))
-    ends = (None, None) if low == high else (finite_or_none(low), finite_or_none(high))
+    value, low, high = (float(bound[row]) for bound in _column_with_ends(columns, name))
+    interval_ends = (None, None) if low == high else (finite_or_none(low), finite_or_none(high))
     return BestProcessors(
-        float(numbers[place]),
-        Value(value, unit, *ends),
-        place == len(numbers) - 1,
+        float(processor_counts[row]),
+        Value(value, unit, *interval_ends),
+        row == len(processor_counts) - 1,
         rivals,
-        at_the_start=name == "time" and place == 0 and float(numbers[0]) > 1,
-        examined=examined if has_gaps else (),
+        at_the_start=name == "time" and row == 0 and float(processor_counts[0]) > 1,
+        examined=processors_examined if has_gaps else (),
     )
 
 
@@ -882,7 +924,7 @@ def _growth_in_symbols(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula |
     if not scaled_case.runs.varies_processors:
         return None, "the model is built anew for each number of processors"
     powers = {path: power for path, (_, power) in scaled_case.runs.size.items()}
-    numbers = {
+    value_by_name = {
         path: parameter.value
         for path, parameter in scaled_case.built.parameters.items()
         if parameter.value is not None
@@ -890,7 +932,7 @@ def _growth_in_symbols(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula |
     size = next(iter(powers)) if len(powers) == 1 else powers
     try:
         run = run_in_symbols(
-            model, size, scaled_case.runs.processors, against=spec.against, values=numbers
+            model, size, scaled_case.runs.processors, against=spec.against, values=value_by_name
         )
         formula = isoefficiency(run, spec.efficiency.value)
     except ModelError as error:
@@ -933,11 +975,13 @@ def _short_symbols(run: Run, ratio: Any) -> dict[Any, Any]:
     paths = [str(symbol) for symbol in (run.size, run.processors, *run.values)]
     last_keys = [path.rpartition(".")[2] for path in paths]
     short_by_path = {
-        path: end for path, end in zip(paths, last_keys, strict=True) if last_keys.count(end) == 1
+        path: short_name
+        for path, short_name in zip(paths, last_keys, strict=True)
+        if last_keys.count(short_name) == 1
     }
     symbols = {
-        sympy.Symbol(path, positive=True): sympy.Symbol(end, positive=True)
-        for path, end in short_by_path.items()
+        sympy.Symbol(path, positive=True): sympy.Symbol(short_name, positive=True)
+        for path, short_name in short_by_path.items()
     }
     return {**symbols, ratio: sympy.Symbol("K", positive=True)}
 
@@ -984,13 +1028,16 @@ def _order_text(scaling: Scaling) -> str:
 
 def _fastest_headline(scaling: Scaling, words: Words) -> str:
     """Return on how many processors a case is fastest at a fixed size."""
-    best = scaling.fastest
-    if best.processors is None:
+    best_processors = scaling.fastest
+    if best_processors.processors is None:
         return f"on no number of {words.members}, because none has an answer"
-    least = quantity(best.value.value, "s", ends=best.value.ends)
-    end = ", the most examined" if best.at_the_end else ""
-    end = ", the fewest examined" if best.at_the_start else end
-    return f"on {words.member_count(best.processors)}{end}{best.among}, in {least}{best.doubt}"
+    least_time = quantity(best_processors.value.value, "s", ends=best_processors.value.ends)
+    end_clause = ", the most examined" if best_processors.at_the_end else ""
+    end_clause = ", the fewest examined" if best_processors.at_the_start else end_clause
+    return (
+        f"on {words.member_count(best_processors.processors)}{end_clause}{best_processors.among},"
+        f" in {least_time}{best_processors.doubt}"
+    )
 
 
 def _no_efficiency(scaling: Scaling, words: Words) -> str:
@@ -1006,46 +1053,53 @@ def _efficient_range_headline(scaling: Scaling, words: Words) -> str:
     """
     if scaling.growth is not None and scaling.growth.limit:
         return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
-    best = scaling.largest
+    best_processors = scaling.largest
     goal = percent(scaling.threshold)
-    if best.unknown:
+    if best_processors.unknown:
         return _no_efficiency(scaling, words)
-    if best.processors is None:
-        return f"no number of {words.members}{best.among} is {goal} efficient{best.doubt}"
-    end = ", the most examined" if best.at_the_end else ""
+    if best_processors.processors is None:
+        return (
+            f"no number of {words.members}{best_processors.among} is {goal}"
+            f" efficient{best_processors.doubt}"
+        )
+    end_clause = ", the most examined" if best_processors.at_the_end else ""
     return (
-        f"at least {goal} efficient on up to {words.member_count(best.processors)}{end}{best.among}"
-        f"{best.doubt}"
+        f"at least {goal} efficient on up to"
+        f" {words.member_count(best_processors.processors)}{end_clause}{best_processors.among}"
+        f"{best_processors.doubt}"
     )
 
 
-def _fastest_sentence(best: BestProcessors, words: Words) -> str:
-    if best.processors is None:
+def _fastest_sentence(best_processors: BestProcessors, words: Words) -> str:
+    if best_processors.processors is None:
         return f"At a fixed size no number of {words.members} has an answer"
-    end = ", the largest number examined" if best.at_the_end else ""
-    end = ", the smallest number examined" if best.at_the_start else end
-    least = quantity(best.value.value, "s", ends=best.value.ends)
+    end_clause = ", the largest number examined" if best_processors.at_the_end else ""
+    end_clause = ", the smallest number examined" if best_processors.at_the_start else end_clause
+    least_time = quantity(best_processors.value.value, "s", ends=best_processors.value.ends)
     return (
-        f"At a fixed size it is fastest on {words.member_count(best.processors)}{end}{best.among}:"
-        f" {least}{best.doubt}"
+        "At a fixed size it is fastest on"
+        f" {words.member_count(best_processors.processors)}{end_clause}{best_processors.among}:"
+        f" {least_time}{best_processors.doubt}"
     )
 
 
 def _largest_sentence(scaling: Scaling, words: Words) -> str:
-    best = scaling.largest
+    best_processors = scaling.largest
     goal_in_words = f"an efficiency of at least {percent(scaling.threshold)}"
-    if best.unknown:
+    if best_processors.unknown:
         return f"At a fixed size {_no_efficiency(scaling, words)}"
-    if best.processors is None:
+    if best_processors.processors is None:
         return (
-            f"At a fixed size no number of {words.members}{best.among} has {goal_in_words}"
-            f"{best.doubt}"
+            f"At a fixed size no number of {words.members}{best_processors.among} has"
+            f" {goal_in_words}"
+            f"{best_processors.doubt}"
         )
-    end = ", the largest number examined" if best.at_the_end else ""
-    efficiency_in_words = percent(best.value.value, ends=best.value.ends)
+    end_clause = ", the largest number examined" if best_processors.at_the_end else ""
+    efficiency_in_words = percent(best_processors.value.value, ends=best_processors.value.ends)
     return (
-        f"At a fixed size it has {goal_in_words} on up to {words.member_count(best.processors)}"
-        f"{end}{best.among}: {efficiency_in_words}{best.doubt}"
+        f"At a fixed size it has {goal_in_words} on up to"
+        f" {words.member_count(best_processors.processors)}"
+        f"{end_clause}{best_processors.among}: {efficiency_in_words}{best_processors.doubt}"
     )
 
 
@@ -1055,7 +1109,7 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
     """
     sweep = scaling.ways[way]
     goal = scaling.goals.get(way)
-    numbers = scaling.ways[way].points[scaling.path]
+    processor_counts = scaling.ways[way].points[scaling.path]
     account = _account_by_component(sweep)
     causes = [
         name
@@ -1071,7 +1125,7 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
 
     columns = [
         ResultColumn("case", sweep.cases, place=True, on_page=False),
-        ResultColumn(scaling.path, numbers, "1", title="N", written=as_number, place=True),
+        ResultColumn(scaling.path, processor_counts, "1", title="N", written=as_number, place=True),
         *(column(path, on_page=goal is not None) for path in sizes),
         *(column("time"), column("efficiency", written=as_percent), column("latency")),
         *(
@@ -1081,10 +1135,12 @@ def _runs_table(scaling: Scaling, way: str) -> ResultTable:
     ]
     # A row of the matrix is from one number of processors; here it is a column.
     if way in scaling.matrix:
-        rows = zip(numbers[:-1], scaling.matrix[way], *scaling.matrix_ends(way), strict=False)
+        rows = zip(
+            processor_counts[:-1], scaling.matrix[way], *scaling.matrix_ends(way), strict=False
+        )
         columns += [
-            ResultColumn(f"scalability[{number:g}]", row, "1", (low, high), on_page=False)
-            for number, row, low, high in rows
+            ResultColumn(f"scalability[{processor_count:g}]", row, "1", (low, high), on_page=False)
+            for processor_count, row, low, high in rows
         ]
     goal_text = goal and (
         percent(goal.value) if goal.unit == "1" else quantity(goal.value, goal.unit)
@@ -1101,16 +1157,18 @@ def _matrix_table(scaling: Scaling, way: str) -> ResultTable:
     """Build the upper triangle of the scalability matrix of one way (Scale-Graph, IEEE TSE 1997,
     Figure 14).
     """
-    numbers = scaling.ways[way].points[scaling.path]
+    processor_counts = scaling.ways[way].points[scaling.path]
     provenance = scaling.ways[way].provenance
-    rows = range(len(numbers) - 1)
-    columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
+    rows = range(len(processor_counts) - 1)
+    columns = [ResultColumn("N \\ N'", processor_counts[:-1], written=as_number, place=True)]
     low, high = scaling.matrix_ends(way)
-    for column in range(1, len(numbers)):
-        ends = (low[:-1, column], high[:-1, column])
-        title = f"{numbers[column]:g}"
+    for column in range(1, len(processor_counts)):
+        interval_columns = (low[:-1, column], high[:-1, column])
+        title = f"{processor_counts[column]:g}"
         columns.append(
-            ResultColumn(title, scaling.matrix[way][:-1, column], "1", ends, written=as_ratio)
+            ResultColumn(
+                title, scaling.matrix[way][:-1, column], "1", interval_columns, written=as_ratio
+            )
         )
     violations_by_row = {row: words for row, words in provenance.outside.items() if row in rows}
     errors = {row: words for row, words in provenance.errors.items() if row in rows}
@@ -1157,19 +1215,19 @@ def _statements(scaling: Scaling) -> list[StatementRow]:
             f"the scalability from {fewer:g} to {more:g} processors, {cell.way}, is"
             f" {cell.printed:.2f}"
         )
-        computed = (
+        computed_text = (
             f"{scaling.case} {quantity(cell.computed, '1')}{'' if cell.agrees else ' (miss)'}"
         )
-        numbers = (
+        cell_texts = (
             f"{cell.printed:.2f}, within 0.005",
-            computed,
+            computed_text,
             cell.method,
             "yes" if cell.exact else "no",
         )
         name = f"{scaling.case}-{fewer:g}-to-{more:g}-{cell.way}"
         lacks = "" if cell.agrees else cell.lacks
         row = StatementRow(
-            name, verdict, cell.source, sentence, *numbers, missed=cause, lacks=lacks
+            name, verdict, cell.source, sentence, *cell_texts, missed=cause, lacks=lacks
         )
         rows.append(row)
     return rows
@@ -1246,24 +1304,30 @@ def _draw_bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> 
     sweep = scaling.ways[spec.way]
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
-    numbers = np.asarray(sweep.points[scaling.path], dtype=float)
-    band_bottom = np.zeros(len(numbers))
+    processor_counts = np.asarray(sweep.points[scaling.path], dtype=float)
+    band_bottom = np.zeros(len(processor_counts))
     fills = {**fills_of(bands), **order}
     for label, heights in bands.items():
         band_top = band_bottom + heights
         axes.fill_between(
-            numbers, band_bottom, band_top, label=part_label(label), **fill_style(fills[label])
+            processor_counts,
+            band_bottom,
+            band_top,
+            label=part_label(label),
+            **fill_style(fills[label]),
         )
         low, high = (
-            band_bottom + numbers * end / sweep.columns["time"]
+            band_bottom + processor_counts * end / sweep.columns["time"]
             for end in sweep.ends(f"account[{label}]")
         )
-        draw_intervals(axes, numbers, band_top, low, high)
+        draw_intervals(axes, processor_counts, band_top, low, high)
         band_bottom = band_top
-    axes.plot(numbers, numbers, color="black", linewidth=1.2, label="all processors")
-    axes.set_xlim(numbers[0], numbers[-1])
-    axes.set_ylim(0, numbers[-1])
-    plain_ticks(axes.xaxis, numbers)
+    axes.plot(
+        processor_counts, processor_counts, color="black", linewidth=1.2, label="all processors"
+    )
+    axes.set_xlim(processor_counts[0], processor_counts[-1])
+    axes.set_ylim(0, processor_counts[-1])
+    plain_ticks(axes.xaxis, processor_counts)
     axes.set_xlabel(axis_title(scaling.path, "1"))
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()
@@ -1296,10 +1360,10 @@ def _draw_growth(scalings: Sequence[Scaling], spec: GrowthPictureSpec, words: Wo
     for index, (scaling, work) in enumerate(zip(scalings, works, strict=True)):
         label = words.case(scaling.case)
         axes.plot(scaling.ways[spec.way][scaling.path], work, label=label, **stroke(index))
-    first = min(work_values)
+    smallest_work = min(work_values)
     axes.plot(
-        [first, max(work_values)],
-        [1.0, max(work_values) / first],
+        [smallest_work, max(work_values)],
+        [1.0, max(work_values) / smallest_work],
         color="#999999",
         linewidth=0.8,
         label=f"in proportion to the {words.members}",
@@ -1317,14 +1381,14 @@ _LIGHT = -1.5  # shade of a scalability that would be black, so that all cells c
 def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words) -> Figure:
     """Draw a cell for each pair of numbers of processors, with the scalability of each way."""
     points = next(iter(scaling.ways.values())).points[scaling.path]
-    numbers = [f"{number:g}" for number in np.asarray(points)]
-    rows = len(numbers) - 1
+    labels = [f"{number:g}" for number in np.asarray(points)]
+    rows = len(labels) - 1
     ways = scaling.matrix
     figure = sheet(max(5.0, 1.5 + 1.15 * rows), 1.6 + 0.3 * len(ways) + 0.24 * rows * len(ways))
     axes = figure.subplots()
     axes.grid(visible=False)
     least_values = np.full((rows, rows), np.nan)
-    for row, column in combinations(range(len(numbers)), 2):
+    for row, column in combinations(range(len(labels)), 2):
         cells = [matrix[row, column] for matrix in ways.values()]
         least_values[row, column - 1] = min(1.0, np.nanmin([*cells, 1.0]))
         cell_lines = [
@@ -1333,8 +1397,8 @@ def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words)
         ]
         axes.text(column - 1, row, "\n".join(cell_lines), ha="center", va="center")
     axes.imshow(least_values, cmap="Greys_r", vmin=_LIGHT, vmax=1.0, aspect="auto")
-    axes.set_xticks(range(rows), numbers[1:])
-    axes.set_yticks(range(rows), numbers[:-1])
+    axes.set_xticks(range(rows), labels[1:])
+    axes.set_yticks(range(rows), labels[:-1])
     meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
     axes.set_xlabel(f"to this number of {words.members}\n{', '.join(meanings)}")
     axes.set_ylabel("from this number")
