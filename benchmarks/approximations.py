@@ -139,15 +139,15 @@ def main() -> None:
     arguments.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = arguments.parse_args()
-    if asked.short:
-        asked.networks = asked.chains = 1
+    options = arguments.parse_args()
+    if options.short:
+        options.networks = options.chains = 1
     # Measured although it is refused: the figures are the reason.
     approximate._refuse_breakdowns = lambda network: None
     print("relative errors in percent: median / 95th percentile / worst")
     print(f"{'construct':30} {'method':12} {'throughput':>24} {'response time':>24}")
     for name, draw, product_form in CONSTRUCTS:
-        count = asked.networks if product_form else asked.chains
+        count = options.networks if product_form else options.chains
         for method in (schweitzer, linearizer):
             truth = (
                 (lambda given: exact(given).throughput[0])

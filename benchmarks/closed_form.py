@@ -120,12 +120,13 @@ def main() -> None:
     arguments.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = arguments.parse_args()
-    if asked.short:
-        asked.points, asked.rounds = 100, 1
-    form, points = ClosedForm(diff_request()), _points(asked.points)
+    options = arguments.parse_args()
+    if options.short:
+        options.points, options.rounds = 100, 1
+    form, points = ClosedForm(diff_request()), _points(options.points)
     print(
-        f"{asked.points:,} points; one thread; medians of {asked.rounds} rounds; ratios are rival /"
+        f"{options.points:,} points; one thread; medians of {options.rounds} rounds; ratios"
+        " are rival /"
         " slipstick"
     )
     print(
@@ -148,7 +149,7 @@ def main() -> None:
             partial(named_parts, **hand),
         ]
         worst = max(float(np.max(np.abs(calls[0]() / rival() - 1))) for rival in calls[1:])
-        (ours, one, named), (_, ratio_one, ratio_named) = ratios(list(calls), asked.rounds)
+        (ours, one, named), (_, ratio_one, ratio_named) = ratios(list(calls), options.rounds)
         names = ", ".join(name.rpartition(".")[2] for name in varied)
         print(
             f"{names:32} {ours * 1e3:7.1f} ms {one * 1e3:8.1f} ms {ratio_one:5.2f} x"

@@ -391,22 +391,23 @@ def main() -> None:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = parser.parse_args()
-    if asked.short:
-        asked.sets, asked.outside, asked.only = 1, 0.2, "serial part"
+    options = parser.parse_args()
+    if options.short:
+        options.sets, options.outside, options.only = 1, 0.2, "serial part"
     methods: dict[str, Sure] = {"profile": lambda fitted, _: profile(fitted)}
-    if asked.draws:
-        methods["bootstrap"] = lambda fitted, seed: resample(fitted, seed, asked.draws)
-    error = math.sqrt(LEVEL * (1 - LEVEL) / asked.sets)
+    if options.draws:
+        methods["bootstrap"] = lambda fitted, seed: resample(fitted, seed, options.draws)
+    error = math.sqrt(LEVEL * (1 - LEVEL) / options.sets)
     print(
-        f"{asked.sets} sets of each truth; {LEVEL:.0%} intervals, so {LEVEL:.0%} +- {2 * error:.0%}"
+        f"{options.sets} sets of each truth; {LEVEL:.0%} intervals, so {LEVEL:.0%} +-"
+        f" {2 * error:.0%}"
         " is to be expected"
     )
     for name, truth in TRUTHS.items():
-        if asked.only not in (None, name):
+        if options.only not in (None, name):
             continue
         begin = time.perf_counter()
-        left, worst, ahead_of_all = compared(truth, max(1, asked.sets // 5))
+        left, worst, ahead_of_all = compared(truth, max(1, options.sets // 5))
         words = [
             (
                 f"{name:<22} {truth.family:<14} left in {left:4.0%}, off at 128 by at most"
@@ -414,14 +415,14 @@ def main() -> None:
             )
         ]
         for method, sure in methods.items():
-            parameters, ahead = covered(truth, asked.sets, sure)
+            parameters, ahead = covered(truth, options.sets, sure)
             words.append(f"{method}: parameters {parameters:4.0%}, time on 64 if so {ahead:4.0%}")
         print("; ".join(words), f"({time.perf_counter() - begin:.0f} s)", flush=True)
-    if asked.outside:
-        foretold(range(asked.first, asked.first + round(11 * asked.outside)), outside)
-        foretold(range(asked.first, asked.first + round(4 * asked.outside)), turning)
-        under_load(range(asked.first, asked.first + round(6 * asked.outside)))
-        machines_left_out(range(asked.first, asked.first + round(6 * asked.outside)))
+    if options.outside:
+        foretold(range(options.first, options.first + round(11 * options.outside)), outside)
+        foretold(range(options.first, options.first + round(4 * options.outside)), turning)
+        under_load(range(options.first, options.first + round(6 * options.outside)))
+        machines_left_out(range(options.first, options.first + round(6 * options.outside)))
 
 
 if __name__ == "__main__":

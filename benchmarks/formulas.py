@@ -104,10 +104,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = parser.parse_args()
-    if asked.short:
-        asked.mutated = asked.generated = 100
-    return asked
+    options = parser.parse_args()
+    if options.short:
+        options.mutated = options.generated = 100
+    return options
 
 
 def ring(number: int, frame: FrameType | None) -> None:

@@ -915,10 +915,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = parser.parse_args()
-    if asked.short:
-        asked.inputs, asked.jobs = 24, 0
-    return asked
+    options = parser.parse_args()
+    if options.short:
+        options.inputs, options.jobs = 24, 0
+    return options
 
 
 if __name__ == "__main__":

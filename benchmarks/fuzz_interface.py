@@ -214,29 +214,40 @@ class Drawn:
 LAST = slipstick.delay(0.1, name="last")
 
 
-def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any]]]]:
-    """Return what draws the arguments of each public name that is called."""
-    time, name, act = drawn.time, drawn.name, drawn.activity
+Arguments = tuple[list[Any], dict[str, Any]]
+"""Positional arguments and keywords of a call."""
+
+LABELS = {"component": "busy", "technology": "software", "scv": 0.5}
+
+
+def calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+    """Return the function that draws the arguments of each public name that is called."""
+    return {
+        **_entry_calls(drawn),
+        **_step_calls(drawn),
+        **_network_calls(drawn),
+        **_resource_calls(drawn),
+        **_model_calls(drawn),
+    }
+
+
+def _entry_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+    """Return what `calls` does, for the functions that read, solve and write models."""
     pick = drawn.chance.choice
-    labels = {"component": "busy", "technology": "software", "scv": 0.5}
-    trees = ((2, 0, 0),)
 
-    def models() -> dict[str, Any]:
-        return {"name": "m", "resources": drawn.resources(), "useful": ("busy",)}
-
-    def solved() -> tuple[list[Any], dict[str, Any]]:
+    def solve_arguments() -> Arguments:
         model = drawn.anything_solvable()
         keywords = {"method": drawn.method(model), "simulation": drawn.simulation()}
-        program = model == "dvsm/diff-request"
-        if program:
+        is_program = model == "dvsm/diff-request"
+        if is_program:
             keywords["machine"] = "rs6000-43p-fast-ethernet"
-        values = {"reply": "4120 B"} if program else drawn.values(model)
+        values = {"reply": "4120 B"} if is_program else drawn.values(model)
         return [model, values], {**keywords, "limits": dict(LIMITS)}
 
     study = {"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1]}}
     return {
         "load": lambda: ([pick(("lock-and-bus", "central-server", "machine/rs6000-43p-atm"))], {}),
-        "solve": solved,
+        "solve": solve_arguments,
         "run": lambda: ([study], {"limits": dict(LIMITS)}),
         "dump": lambda: ([pick((drawn.model, drawn.network))()], {}),
         "sweep": lambda: ([{"population.processors": [1, 2]}], {}),
@@ -253,10 +264,18 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
                 ([drawn.model(), "cpu", 2], {"limit": 500.0}),
             )
         ),
+    }
+
+
+def _step_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+    """Return what `calls` does, for the steps of activities."""
+    time, name, act = drawn.time, drawn.name, drawn.activity
+    pick = drawn.chance.choice
+    return {
         "ask": lambda: (["pool"], {}),
         "barrier": lambda: (["meet", pick((None, 2))], {}),
         "choose": lambda: ([(0.25, act(1)), (0.75, act(1))], {}),
-        "delay": lambda: ([time()], {"name": name(), **labels}),
+        "delay": lambda: ([time()], {"name": name(), **LABELS}),
         "attempt": lambda: (
             [act(1)],
             {
@@ -281,11 +300,18 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "reply": lambda: ([pick(("server", "door"))], {}),
         "service": lambda: (
             [name(), time()],
-            {"name": name(), "weight": pick((1, 2.5, 0)), **labels},
+            {"name": name(), "weight": pick((1, 2.5, 0)), **LABELS},
         ),
         "signal": lambda: (["units.full"], {}),
         "wait": lambda: (["units.full"], {}),
         "then": lambda: ([act(1), act(1)], {}),
+    }
+
+
+def _network_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+    """Return what `calls` does, for queueing networks and their parts."""
+    time, pick = drawn.time, drawn.chance.choice
+    return {
         "chain": lambda: ([["a", "b"], drawn.customers(), ("a", "cpu")], {}),
         "route": lambda: ([("a", "cpu"), pick((None, ("b", "cpu"))), 0.5], {}),
         "guard": lambda: ([["cpu"], slipstick.Breaker(2, time())], {}),
@@ -321,6 +347,13 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
                 "blocking": "loss",
             },
         ),
+    }
+
+
+def _resource_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+    """Return what `calls` does, for the resources of activities."""
+    time = drawn.time
+    return {
         "Barrier": lambda: (["central", time()], {}),
         "Breaker": lambda: ([2, time()], {"trials": 2}),
         "Lock": lambda: (["tas"], {"word": "bus", "access": time(), "home": 0}),
@@ -332,6 +365,18 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "Station": lambda: ([2, "ps"], {}),
         "TaskPool": lambda: ([slipstick.Loop(4, 2), time(), time()], {"queues": 2}),
         "buffer": lambda: ([3, 1], {}),
+    }
+
+
+def _model_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+    """Return what `calls` does, for models of activities, their tasks and their simulation."""
+    act, pick = drawn.activity, drawn.chance.choice
+    trees = ((2, 0, 0),)
+
+    def models() -> dict[str, Any]:
+        return {"name": "m", "resources": drawn.resources(), "useful": ("busy",)}
+
+    return {
         "closed_model": lambda: ([act(), 2], models()),
         "grouped_model": lambda: ([{"a": (2, act(1)), "b": (0, act(1))}], models()),
         "open_model": lambda: ([slipstick.service("cpu", 0.1), 2.0], models()),
@@ -347,7 +392,9 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
 
 
 def lookups(drawn: Drawn) -> dict[str, Callable[[], Call]]:
-    """Return what draws a call of what public names hold: answers, sweeps, laws and programs."""
+    """Return the function that draws a call of a method of an answer, a sweep, a law, a program
+    or an expression, by the name under which it is counted.
+    """
     pick = drawn.chance.choice
     names = ("time", "account[busy]", "efficiency", "nothing", "step[work]", "time[")
 

@@ -164,13 +164,15 @@ def main() -> None:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = parser.parse_args()
-    count, events = (2, 2_000) if asked.short else (asked.replications, asked.events)
+    options = parser.parse_args()
+    count, events = (2, 2_000) if options.short else (options.replications, options.events)
     kernel = "compiled" if events > PLAIN_EVENTS else "plain"
-    settings = Simulation(kernel=kernel, events=events, replications=asked.parts, level=asked.level)
-    seeds = range(asked.first, asked.first + count)
+    settings = Simulation(
+        kernel=kernel, events=events, replications=options.parts, level=options.level
+    )
+    seeds = range(options.first, options.first + count)
     for title, make in MODELS.items():
-        if asked.only in title:
+        if options.only in title:
             coverage(title, make, seeds, settings)
 
 

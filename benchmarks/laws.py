@@ -208,25 +208,26 @@ def main() -> None:
     arguments.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = arguments.parse_args()
-    if asked.short:
-        asked.points, asked.rounds = 1000, 1
+    options = arguments.parse_args()
+    if options.short:
+        options.points, options.rounds = 1000, 1
     rows: list[tuple[float, float, str, float, float, float, float]] = []
-    for law in (each for name, each in LAWS.items() if asked.only in name):
-        values = points(law, asked.points)
+    for law in (each for name, each in LAWS.items() if options.only in name):
+        values = points(law, options.points)
         if not any(np.ndim(value) for value in values.values()):
             continue
         calls = [partial(each, **values) for each in (law, with_checks(law), by_hand(law))]
         with np.errstate(all="ignore"):
             ours, hand = (
-                np.broadcast_to(np.asarray(call(), dtype=float), asked.points)
+                np.broadcast_to(np.asarray(call(), dtype=float), options.points)
                 for call in calls[::2]
             )
-            (mine, checked, bare), (_, careful, careless) = timed(calls, asked.rounds)
+            (mine, checked, bare), (_, careful, careless) = timed(calls, options.rounds)
             worst = float(np.nanmax(np.abs(ours - hand) / np.maximum(np.abs(hand), 1e-300)))
         rows.append((careful, careless, law.name, mine, checked, bare, worst))
     print(
-        f"{asked.points:,} points; one thread; medians of {asked.rounds} rounds; ratios are rival"
+        f"{options.points:,} points; one thread; medians of {options.rounds} rounds; ratios"
+        " are rival"
         " / law"
     )
     print(f"{'law':42} {'law':>10} {'with checks':>18} {'bare':>19}  worst difference")

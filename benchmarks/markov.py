@@ -58,9 +58,9 @@ def main() -> None:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = parser.parse_args()
-    cases = CASES | LARGE if asked.large else CASES
-    if asked.short:
+    options = parser.parse_args()
+    cases = CASES | LARGE if options.large else CASES
+    if options.short:
         cases = {"two queues, open": (CASES["two queues, open"][0], 20)}
     print(
         f"{'chain':28}{'states':>10}{'rates':>10}"
@@ -79,7 +79,7 @@ def main() -> None:
             f"{chain.size / (explored - start):>12,.0f}{chain.size / (solved - explored):>12,.0f}"
             f"{rest:>10.0e}{memory:>8.0f}"
         )
-    by_state(4 if asked.short else 40)
+    by_state(4 if options.short else 40)
 
 
 def by_state(customers: int) -> None:

@@ -675,19 +675,23 @@ def asked_tests(folders: Sequence[str]) -> list[str]:
     ]
 
 
-def drawn(asked: argparse.Namespace) -> tuple[list[Mutant], int]:
+def drawn(options: argparse.Namespace) -> tuple[list[Mutant], int]:
     """Draw mutants; say of how many."""
     roots = (
-        asked.under if asked.under else ["slipstick/queueing/routes.py"] if asked.short else CHANGED
+        options.under
+        if options.under
+        else ["slipstick/queueing/routes.py"]
+        if options.short
+        else CHANGED
     )
     paths = [
         path for root in roots for path in sorted((MODELS / root).rglob("*.py")) or [MODELS / root]
     ]
     every = [each for path in paths for each in mutants(path)]
-    order = random.Random(asked.seed).sample(every, len(every))
+    order = random.Random(options.seed).sample(every, len(every))
     chosen: list[Mutant] = []
     for mutant in order:
-        if len(chosen) < (1 if asked.short else asked.count) and valid(
+        if len(chosen) < (1 if options.short else options.count) and valid(
             mutant, mutant.path.read_text()
         ):
             chosen.append(mutant)
@@ -718,21 +722,23 @@ def main() -> int:
     arguments.add_argument(
         "--short", action="store_true", help="a mutant of one module, by its doctests"
     )
-    asked = arguments.parse_args()
+    options = arguments.parse_args()
     for name in _LIBRARIES.split():
         import_module(name)
-    chosen, existing = drawn(asked)
+    chosen, existing = drawn(options)
     with tempfile.TemporaryDirectory() as place:
         # Of one name for one sample of one text of the sources: what was compiled there is found
         # again.
         sources = sha256("".join(each.text for each in chosen).encode()).hexdigest()[:12]
-        folder = (asked.folder or Path(place)).resolve() / sources
+        folder = (options.folder or Path(place)).resolve() / sources
         folder.mkdir(parents=True, exist_ok=True)
         tests = (
-            ["--pyargs", "slipstick.queueing.routes"] if asked.short else asked_tests(asked.tests)
+            ["--pyargs", "slipstick.queueing.routes"]
+            if options.short
+            else asked_tests(options.tests)
         )
-        trial = Trial(folder, tests, asked.short, chosen, asked.most)
-        trial.read(asked.retry)
+        trial = Trial(folder, tests, options.short, chosen, options.most)
+        trial.read(options.retry)
         trial.measure()
         trial.run()
     by = {

@@ -25,9 +25,10 @@ import io
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -40,12 +41,13 @@ from slipstick.queueing.compiled import compiled_loops
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
 
+Array = np.ndarray[Any, Any]
 Rows = Sequence[Sequence[float]]
 MOVED = 1e-9
 
 
 def one_class(demand: Sequence[float], think: float, count: int) -> float:
-    """Run exact MVA of one class; the throughput."""
+    """Return the throughput of one class by exact MVA [1/s]."""
     queue, flow = [0.0] * len(demand), 0.0
     for n in range(1, count + 1):
         time_there = [d * (1 + q) for d, q in zip(demand, queue, strict=True)]
@@ -55,7 +57,7 @@ def one_class(demand: Sequence[float], think: float, count: int) -> float:
 
 
 def lattice(demand: Rows, think: Sequence[float], counts: Sequence[int]) -> list[float]:
-    """Run exact MVA of several classes over all populations; the throughputs."""
+    """Return the throughputs of several classes by exact MVA over all populations [1/s]."""
     present: dict[tuple[int, ...], list[float]] = {}
     flow = [0.0] * len(counts)
     for vector in product(*(range(n + 1) for n in counts)):
@@ -73,8 +75,9 @@ def lattice(demand: Rows, think: Sequence[float], counts: Sequence[int]) -> list
 def substitution(
     demand: Rows, think: Sequence[float], counts: Sequence[float], change: Any = None
 ) -> tuple[Any, Any]:
-    """Substitute until no queue moves; `change` by [r][k] is what Linearizer adds to what r
-    meets at k.
+    """Return the throughputs and the mean queues of each class by the Bard-Schweitzer recursion,
+    repeated until no queue changes. Linearizer adds `change[r][k]` to the queue that an arrival of
+    class r finds at station k.
     """
     classes, stations = range(len(counts)), range(len(demand[0]))
     queue = [[n / len(demand[0])] * len(demand[0]) for n in counts]
@@ -96,7 +99,7 @@ def substitution(
 
 
 def three_rounds(demand: Rows, think: Sequence[float], counts: Sequence[int]) -> list[float]:
-    """Run Linearizer; the throughputs."""
+    """Return the throughputs by Linearizer in three rounds [1/s]."""
     classes, stations = range(len(counts)), range(len(demand[0]))
     every = [list(counts), *([n - (i == r) for i, n in enumerate(counts)] for r in classes)]
     change: list[Any] = [None] * len(every)
@@ -151,7 +154,9 @@ EXACTLY, APPROXIMATELY = 14, 15
 def pdq(
     library: str, demand: Rows, think: Sequence[float], counts: Sequence[int], method: int
 ) -> Callable[[], list[float]]:
-    """Return a call that solves a closed network through PDQ's C functions; the throughputs."""
+    """Return a function that solves a closed network by PDQ's C functions and returns the
+    throughputs.
+    """
     calls = ctypes.CDLL(library)
     calls.PDQ_GetThruput.restype = ctypes.c_double
     closed_terminals, center, in_order = 11, 3, 8  # TERM, CEN and FCFS of PDQ_Lib.h
@@ -187,27 +192,28 @@ def taken(call: Callable[[], Any]) -> float:
 
 
 def in_turn(
-    mine: Callable[[], Any], rival: Callable[[], Any], seconds: float
+    own_call: Callable[[], Any], rival_call: Callable[[], Any], seconds: float
 ) -> tuple[float, float]:
-    """Time five calls of the first and one of the second in turn, at least three times and so
-    long: the least of each [s].
+    """Return the least time of two calls [s]. Five of the first and one of the second take turns,
+    for at least `seconds` and three times.
     """
-    mine()
-    own, theirs, end = list[float](), list[float](), time.perf_counter() + seconds
-    while len(theirs) < 3 or time.perf_counter() < end:
-        own += [taken(mine) for _ in range(5)]
-        theirs.append(taken(rival))
-    return min(own), min(theirs)
+    own_call()
+    own_times, rival_times = list[float](), list[float]()
+    end = time.perf_counter() + seconds
+    while len(rival_times) < 3 or time.perf_counter() < end:
+        own_times += [taken(own_call) for _ in range(5)]
+        rival_times.append(taken(rival_call))
+    return min(own_times), min(rival_times)
 
 
-def ours(method: Callable[..., Any], within: float = 1e-8, **given: Any) -> np.ndarray[Any, Any]:
-    """Build, solve and check; the throughputs."""
-    built = network_arrays(**given)
-    found: np.ndarray[Any, Any] = checked_solution(built, method(built), within).throughput
-    return found
+def ours(method: Callable[..., Any], tolerance: float = 1e-8, **arguments: Any) -> Array:
+    """Return the throughputs of a network that slipstick builds, solves and checks [1/s]."""
+    network = network_arrays(**arguments)
+    throughput: Array = checked_solution(network, method(network), tolerance).throughput
+    return throughput
 
 
-def central_server() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def central_server() -> tuple[Array, Array]:
     """Return demands (1000, 1, 5) and populations (1000, 1): N from 1 to 100 by ten demands of one
     disk.
     """
@@ -225,88 +231,146 @@ def main() -> None:
     arguments.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = arguments.parse_args()
-    fast = not (asked.plain or asked.short) and find_spec("numba") is not None
+    options = arguments.parse_args()
+    fast = not (options.plain or options.short) and find_spec("numba") is not None
     with compiled_loops() if fast else contextlib.nullcontext():
-        measure(asked, fast)
+        measure(options, fast)
 
 
-def measure(asked: argparse.Namespace, fast: bool) -> None:
-    """Measure and print."""
-    seconds = 0.0 if asked.short else asked.seconds
-    many, some, five = (20, 3, 5) if asked.short else (1000, 20, 100)
+@dataclass
+class Networks:
+    """The networks that are solved.
+
+    Parameters
+    ----------
+    a, b, c, d : demands [classes, stations; s]; of d for each point
+    population_a, population_b, population_c, population_d : customers of each class
+    """
+
+    a: Array
+    b: Array
+    c: Array
+    d: Array
+    population_a: int
+    population_b: list[int]
+    population_c: list[int]
+    population_d: Array
+
+
+def drawn_networks(short: bool) -> Networks:
+    """Return the networks with demands drawn at random; small ones for a short run."""
+    population_a, population_b, population_c = (20, 3, 5) if short else (1000, 20, 100)
     random = np.random.default_rng(1)
     a, b, c = random.random((1, 10)), random.random((3, 6)), random.random((5, 20))
-    d, counts = (each[:: 100 if asked.short else 1] for each in central_server())
-    points = [(row[0], int(n)) for row, (n,) in zip(d.tolist(), counts.tolist(), strict=True)]
-    hundred, fives = [five] * 5, [1.0] * 5
-    cases: list[tuple[str, Callable[[], Any], Callable[[], Any], Callable[[], Any]]] = [
-        (
+    d, population_d = (column[:: 100 if short else 1] for column in central_server())
+    return Networks(a, b, c, d, population_a, [population_b] * 3, [population_c] * 5, population_d)
+
+
+class Comparison(NamedTuple):
+    """A network solved by slipstick, by a loop in CPython, and by line-solver.
+
+    Attributes
+    ----------
+    title : of the network and the method
+    own_call, loop_call, peer_call : solve it
+    """
+
+    title: str
+    own_call: Callable[[], Any]
+    loop_call: Callable[[], Any]
+    peer_call: Callable[[], Any]
+
+
+def comparisons(networks: Networks) -> list[Comparison]:
+    """Return what is compared, in the order of the table."""
+    a, b, c, d = networks.a, networks.b, networks.c, networks.d
+    many = networks.population_a
+    populations_b, populations_c = networks.population_b, networks.population_c
+    points = [
+        (row[0], int(n))
+        for row, (n,) in zip(d.tolist(), networks.population_d.tolist(), strict=True)
+    ]
+    return [
+        Comparison(
             "(a) exact, 10 stations, N = 1000",
             lambda: ours(exact, service=a, population=many, think=1.0),
             lambda: one_class(a[0].tolist(), 1.0, many),
             lambda: line_solver(a.tolist(), [1.0], [many], "exact"),
         ),
-        (
+        Comparison(
             "(b) exact, 6 stations, (20, 20, 20)",
-            lambda: ours(exact, service=b, population=[some] * 3, think=1.0),
-            lambda: lattice(b.tolist(), [1.0] * 3, [some] * 3),
-            lambda: line_solver(b.tolist(), [1.0] * 3, [some] * 3, "exact"),
+            lambda: ours(exact, service=b, population=populations_b, think=1.0),
+            lambda: lattice(b.tolist(), [1.0] * 3, populations_b),
+            lambda: line_solver(b.tolist(), [1.0] * 3, populations_b, "exact"),
         ),
-        (
+        Comparison(
             "(c) Schweitzer, 20 stations, 5 x 100",
-            lambda: ours(schweitzer, service=c, population=hundred, think=1.0),
-            lambda: substitution(c.tolist(), fives, hundred)[0],
-            lambda: line_solver(c.tolist(), fives, hundred, "bs"),
+            lambda: ours(schweitzer, service=c, population=populations_c, think=1.0),
+            lambda: substitution(c.tolist(), [1.0] * 5, populations_c)[0],
+            lambda: line_solver(c.tolist(), [1.0] * 5, populations_c, "bs"),
         ),
-        (
+        Comparison(
             "(c) Linearizer, 20 stations, 5 x 100",
-            lambda: ours(linearizer, service=c, population=hundred, think=1.0),
-            lambda: three_rounds(c.tolist(), fives, hundred),
-            lambda: line_solver(c.tolist(), fives, hundred, "lin"),
+            lambda: ours(linearizer, service=c, population=populations_c, think=1.0),
+            lambda: three_rounds(c.tolist(), [1.0] * 5, populations_c),
+            lambda: line_solver(c.tolist(), [1.0] * 5, populations_c, "lin"),
         ),
-        (
+        Comparison(
             "(d) central server, 1,000 points",
-            lambda: ours(exact, service=d, population=counts, think=1.0),
+            lambda: ours(exact, service=d, population=networks.population_d, think=1.0),
             lambda: [one_class(row, 1.0, n) for row, n in points],
             lambda: [line_solver([row], [1.0], [n], "exact") for row, n in points[::200]],
         ),
     ]
+
+
+def measure(options: argparse.Namespace, fast: bool) -> None:
+    """Measure each network and print the table."""
+    seconds = 0.0 if options.short else options.seconds
+    networks = drawn_networks(options.short)
+    compared = comparisons(networks)
     loops = "compiled loops" if fast else "no compiled loops"
     print(f"one thread; {loops}; least times; ratios are rival / slipstick")
     print(f"{'':38} {'slipstick':>10} {'CPython loop':>22} {'line-solver':>22}  worst difference")
-    for name, mine, loop, peer in cases:
-        own, theirs = in_turn(mine, loop, seconds)
-        worst = float(
-            np.max(np.abs(np.asarray(mine()).reshape(-1) / np.asarray(loop()).reshape(-1) - 1))
-        )
-        scale = 200 if name.startswith("(d)") else 1
-        beside = "not installed" if _absent() else ""
-        if not beside:
-            long = taken(peer) * scale
-            beside = f"{long * 1e3:9.0f} ms {long / own:6.0f} x"
-        print(
-            f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {theirs / own:6.1f} x"
-            f" {beside:>22}  {worst:.0e}"
-        )
-    if asked.pdq:
-        exactly = pdq(asked.pdq, a.tolist(), [1.0], [many], EXACTLY)
-        approximately = pdq(asked.pdq, c.tolist(), fives, hundred, APPROXIMATELY)
-        beside_pdq("(a) beside PDQ, built and solved", cases[0][1], exactly, seconds)
-        beside_pdq("(c) Schweitzer beside PDQ", cases[2][1], approximately, seconds)
-    else:
+    for comparison in compared:
+        print_comparison(comparison, seconds)
+    if not options.pdq:
         print("(a) and (c) beside PDQ: not measured, no --pdq LIBRARY")
+        return
+    a, c = networks.a.tolist(), networks.c.tolist()
+    exactly = pdq(options.pdq, a, [1.0], [networks.population_a], EXACTLY)
+    approximately = pdq(options.pdq, c, [1.0] * 5, networks.population_c, APPROXIMATELY)
+    beside_pdq("(a) beside PDQ, built and solved", compared[0].own_call, exactly, seconds)
+    beside_pdq("(c) Schweitzer beside PDQ", compared[2].own_call, approximately, seconds)
+
+
+def print_comparison(comparison: Comparison, seconds: float) -> None:
+    """Print the times of the three solutions of a network, and how far the first two differ."""
+    title, own_call, loop_call, peer_call = comparison
+    own_time, loop_time = in_turn(own_call, loop_call, seconds)
+    throughput, loop_throughput = (np.asarray(call()).reshape(-1) for call in comparison[1:3])
+    worst_difference = float(np.max(np.abs(throughput / loop_throughput - 1)))
+    peer_text = "not installed"
+    if not _absent():
+        # line-solver solves every 200th point of (d) only.
+        peer_time = taken(peer_call) * (200 if title.startswith("(d)") else 1)
+        peer_text = f"{peer_time * 1e3:9.0f} ms {peer_time / own_time:6.0f} x"
+    print(
+        f"{title:38} {own_time * 1e3:7.2f} ms {loop_time * 1e3:9.2f} ms"
+        f" {loop_time / own_time:6.1f} x {peer_text:>22}  {worst_difference:.0e}"
+    )
 
 
 def beside_pdq(
-    name: str, mine: Callable[[], Any], other: Callable[[], list[float]], seconds: float
+    title: str, own_call: Callable[[], Any], pdq_call: Callable[[], list[float]], seconds: float
 ) -> None:
-    """Print the times of a solution and of PDQ's."""
-    own, theirs = in_turn(mine, other, seconds)
-    worst = float(np.max(np.abs(np.asarray(mine()).reshape(-1) / np.asarray(other()) - 1)))
+    """Print the times of a solution by slipstick and by PDQ, and how far they differ."""
+    own_time, pdq_time = in_turn(own_call, pdq_call, seconds)
+    throughput = np.asarray(own_call()).reshape(-1)
+    worst_difference = float(np.max(np.abs(throughput / np.asarray(pdq_call()) - 1)))
     print(
-        f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms"
-        f" {theirs / own:6.1f} x {'':22}  {worst:.0e}"
+        f"{title:38} {own_time * 1e3:7.2f} ms {pdq_time * 1e3:9.2f} ms"
+        f" {pdq_time / own_time:6.1f} x {'':22}  {worst_difference:.0e}"
     )
 
 

@@ -182,13 +182,13 @@ def main() -> None:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = parser.parse_args()
-    if asked.short:
+    options = parser.parse_args()
+    if options.short:
         small = measured(lambda: sor(rows=34, columns=512, iterations=2), Protocol())
         show_speed("SOR", small)
         show_counts("SOR", small.counts)
         return
-    names = [name for name in TABLE_1 if not (asked.small and name.startswith("Barnes"))]
+    names = [name for name in TABLE_1 if not (options.small and name.startswith("Barnes"))]
     print("counts that ship, derived again")
     show_shipped()
     print("\nTable 1's runs, eight processors, lazy release, several writers a page")
@@ -198,7 +198,7 @@ def main() -> None:
     print("\ntheir counts, start-up left out")
     for name, each in found.items():
         show_counts(name, each.counts)
-    if asked.small:
+    if options.small:
         return
     print("\ngrowth: time for an access as a program goes on, beside its first size")
     for name in ("SOR", "Barnes", "Water"):

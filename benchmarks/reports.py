@@ -37,9 +37,9 @@ def main() -> int:
         "studies", nargs="*", metavar="STUDY", help="names of shipped studies [all]"
     )
     parser.add_argument("--short", action="store_true", help="one quick study, to see that it runs")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     rows = []
-    for study in ["trend-primer"] if asked.short else asked.studies or STUDIES:
+    for study in ["trend-primer"] if options.short else options.studies or STUDIES:
         start = process_time()
         with tempfile.TemporaryDirectory() as folder:
             differing = ", ".join(differences(study, Path(folder), ALL))

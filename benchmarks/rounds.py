@@ -234,22 +234,22 @@ def main() -> None:
         "--wide", type=int, default=0, help="cases of all lengths, places and memory instead"
     )
     parser.add_argument("--closed", type=int, default=0, help="drawn closed populations instead")
-    asked = parser.parse_args()
-    if asked.closed:
-        closed(asked.closed, asked.seed, asked.visits)
+    options = parser.parse_args()
+    if options.closed:
+        closed(options.closed, options.seed, options.visits)
         return
-    if asked.drawn or asked.wide:
+    if options.drawn or options.wide:
         cases: list[dict[str, float | str]] = [
             {**parameters(*case), "machine": gpu}
-            for case, gpu in drawn(asked.drawn, asked.seed, asked.brief)
+            for case, gpu in drawn(options.drawn, options.seed, options.brief)
         ]
-        cases += drawn_wide(asked.wide, asked.seed)
-        streams(cases, asked.seed, asked.visits, asked.runs)
+        cases += drawn_wide(options.wide, options.seed)
+        streams(cases, options.seed, options.visits, options.runs)
         return
-    if asked.short:
+    if options.short:
         listed(LENGTHS[2:3], [0.3], [4], 8, 200)
     else:
-        listed(LENGTHS, LOADS, CLIENTS, 400, asked.visits)
+        listed(LENGTHS, LOADS, CLIENTS, 400, options.visits)
 
 
 def listed(

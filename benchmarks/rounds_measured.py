@@ -94,77 +94,95 @@ def line(*runs: Measured) -> tuple[float, float]:
     return max(float(base), 0.0), max(float(more), 0.0)
 
 
-def commits(clients: int, think: float, delay: float, seconds: float, seed: int) -> Measured:
-    """Run the log.
+class CommitLog:
+    """A log that a thread writes, and clients that commit to it, one thread each.
 
     Parameters
     ----------
-    clients : threads that commit one record after the other
     think : mean of the exponential time between two commits of a client [s]
     delay : time that the log waits for more records before it writes [s]
-    seconds : of the run that are counted
     seed : of the thinking
     """
-    seen, wake = Measured(), threading.Condition()
-    waiting: list[threading.Event] = []
-    stop = threading.Event()
 
-    def client(number: int) -> None:
-        chance = random.Random(f"{seed} {number}")
-        while not stop.is_set():
-            pause = chance.expovariate(1 / think)
-            before = time.perf_counter()
+    def __init__(self, think: float, delay: float, seed: int) -> None:
+        self.think = think
+        self.delay = delay
+        self.seed = seed
+        self.measured = Measured()
+        self.has_work = threading.Condition()
+        self.waiting_records: list[threading.Event] = []
+        self.stop = threading.Event()
+
+    def run(self, clients: int, seconds: float) -> Measured:
+        """Run the threads, and return what was measured of them.
+
+        Parameters
+        ----------
+        clients : threads that commit one record after the other
+        seconds : of the run that are counted
+        """
+        with tempfile.TemporaryFile() as file:
+            threads = [
+                threading.Thread(target=self._commit_records, args=(client,))
+                for client in range(clients)
+            ]
+            writer = threading.Thread(target=self._write_rounds, args=(file.fileno(),))
+            for thread in (writer, *threads):
+                thread.start()
+            time.sleep(min(WARM_UP, seconds) + seconds)
+            self.stop.set()
+            for thread in threads:  # a client that waits is released by the log's last round
+                while thread.is_alive():
+                    with self.has_work:
+                        for written in self.waiting_records:
+                            written.set()
+                    thread.join(0.01)
+            writer.join()
+        return self.measured
+
+    def _commit_records(self, client: int) -> None:
+        """Think and commit in turn, as one client does, until the run stops."""
+        chance = random.Random(f"{self.seed} {client}")
+        while not self.stop.is_set():
+            pause = chance.expovariate(1 / self.think)
+            before_pause = time.perf_counter()
             time.sleep(pause)
-            arrived = time.perf_counter()
+            arrival = time.perf_counter()
             written = threading.Event()
-            with wake:
-                waiting.append(written)
-                wake.notify()
+            with self.has_work:
+                self.waiting_records.append(written)
+                self.has_work.notify()
             written.wait()
-            if stop.is_set():  # it may have been let go without being written
+            if self.stop.is_set():  # it may have been released without being written
                 return
-            ended = time.perf_counter()
-            with wake:
-                seen.paused.append(arrived - before)
-                seen.wanted.append(pause)
-                seen.ends.append(ended)
-                seen.responses.append(ended - arrived)
+            end = time.perf_counter()
+            with self.has_work:
+                self.measured.paused.append(arrival - before_pause)
+                self.measured.wanted.append(pause)
+                self.measured.ends.append(end)
+                self.measured.responses.append(end - arrival)
 
-    def log(file: int) -> None:
-        while not stop.is_set():
-            with wake:
-                while not waiting and not stop.is_set():
-                    wake.wait(0.05)
-            if delay:
-                time.sleep(delay)
-            with wake:
-                batch, waiting[:] = list(waiting), []
+    def _write_rounds(self, file: int) -> None:
+        """Write all records that wait, round after round, until the run stops."""
+        while not self.stop.is_set():
+            with self.has_work:
+                while not self.waiting_records and not self.stop.is_set():
+                    self.has_work.wait(0.05)
+            if self.delay:
+                time.sleep(self.delay)
+            with self.has_work:
+                batch, self.waiting_records[:] = list(self.waiting_records), []
             if not batch:
                 continue
-            begun = time.perf_counter()
+            begin = time.perf_counter()
             for _ in batch:
                 os.write(file, b"record" * 64)
             os.fsync(file)
+            # A slow disk: longer than what other work on the machine delays a thread by.
             time.sleep(0.12 + 0.004 * len(batch))
-            seen.rounds.append((len(batch), time.perf_counter() - begun))
+            self.measured.rounds.append((len(batch), time.perf_counter() - begin))
             for written in batch:
                 written.set()
-
-    with tempfile.TemporaryFile() as file:
-        threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
-        writer = threading.Thread(target=log, args=(file.fileno(),))
-        for thread in (writer, *threads):
-            thread.start()
-        time.sleep(min(WARM_UP, seconds) + seconds)
-        stop.set()
-        for thread in threads:  # a client that waits is written by the log's last round
-            while thread.is_alive():
-                with wake:
-                    for written in waiting:
-                        written.set()
-                thread.join(0.01)
-        writer.join()
-    return seen
 
 
 def batches(rate: float, interval: float, seconds: float, seed: int) -> Measured:
@@ -249,7 +267,7 @@ def beside(title: str, answer: Answer, seen: Mapping[str, float], names: Iterabl
 def group_commit(seconds: float) -> tuple[int, int]:
     """Measure and predict the log; return how many values there are and how many miss."""
     think, number, missed = 0.4, 0, 0
-    inputs = [commits(clients, think, 0.0, seconds, seed=clients) for clients in (2, 40)]
+    inputs = [CommitLog(think, 0.0, seed=clients).run(clients, seconds) for clients in (2, 40)]
     flush, record = line(*inputs)
     longer = float(
         np.mean([run_time for seen in inputs for run_time in seen.paused])
@@ -261,7 +279,7 @@ def group_commit(seconds: float) -> tuple[int, int]:
     )
     cases = ((4, 0.0), (8, 0.0), (24, 0.0), (64, 0.0), (8, 0.15), (24, 0.15))
     for clients, delay in cases[: None if seconds > WARM_UP else 1]:
-        seen = commits(clients, think, delay, seconds, seed=100 + clients)
+        measured = CommitLog(think, delay, seed=100 + clients).run(clients, seconds)
         values: dict[str, float | str] = {
             "parameters.clients": float(clients),
             "parameters.flush": flush,
@@ -272,7 +290,7 @@ def group_commit(seconds: float) -> tuple[int, int]:
         names = ["throughput", "response_time", "served"]
         title = f"{clients} clients" + (f", delay {1e3 * delay:.0f} ms" if delay else "")
         answer = solve("group-commit", values)
-        missed += beside(title, answer, counted(seen, seconds), names)
+        missed += beside(title, answer, counted(measured, seconds), names)
         number += len(names)
     return number, missed
 
@@ -315,10 +333,10 @@ def main() -> None:
     parser.add_argument(
         "--short", action="store_true", help="one run of a third of a second of each"
     )
-    asked = parser.parse_args()
-    seconds = 1 / 3 if asked.short else asked.seconds
+    options = parser.parse_args()
+    seconds = 1 / 3 if options.short else options.seconds
     programs = {"group-commit": group_commit, "micro-batch": micro_batch}
-    for measure in [programs[asked.only]] if asked.only else programs.values():
+    for measure in [programs[options.only]] if options.only else programs.values():
         number, missed = measure(seconds)
         print(f"{number - missed} of {number} values within {AIM:.0%}\n", flush=True)
 

@@ -257,11 +257,11 @@ def main() -> None:
     parser.add_argument("--table", type=Path, default=None, help="write all rows to this file")
     parser.add_argument("--all", action="store_true", help="sets that are not counted as well")
     parser.add_argument("--short", action="store_true", help="every tenth row")
-    asked = parser.parse_args()
-    if asked.data is None:
+    options = parser.parse_args()
+    if options.data is None:
         print("no folder with serving.csv was named: --data DIR")
         return
-    rows = rows_of(asked.data / "serving.csv")[:: 10 if asked.short else 1]
+    rows = rows_of(options.data / "serving.csv")[:: 10 if options.short else 1]
 
     def of(model: str, framework: str, gpu: str) -> list[Row]:
         group = (model, framework, gpu)
@@ -279,7 +279,7 @@ def main() -> None:
     few, many = parted(of("Qwen3-32B", "vllm", "h100_sxm"))
     title = "predicted: Qwen, vLLM, H100, to 64 clients"
     table += report(title, few, simulated(few, constants), "; aim for the first token 15 %")
-    if many and asked.all:
+    if many and options.all:
         title = "not counted: Qwen, vLLM, H100, 128 clients"
         table += report(title, many, simulated(many, constants), "")
     few, many = parted(of("Qwen3-32B", "trtllm", "h100_sxm"))
@@ -293,20 +293,20 @@ def main() -> None:
     title = "no gate: Qwen, TensorRT-LLM, H100, to 64 clients, after 12 own rows"
     table += report(title, rest, simulated(rest, own_constants), "")
     title = "not counted: Qwen, TensorRT-LLM, H100, 128 clients"
-    if many and asked.all:
+    if many and options.all:
         table += report(title, many, simulated(many, own_constants), "")
     for group in (
         ("Llama-3.1-70B", "trtllm", "h200_sxm"),
         ("Llama-3.1-8B-Instruct", "trtllm", "h100_sxm"),
     ):
         others = of(*group)
-        if others and asked.all:
+        if others and options.all:
             title = f"not counted: {', '.join(group)}, constants of Qwen on TensorRT-LLM"
             table += report(title, others, simulated(others, own_constants), "")
-    if asked.table:
+    if options.table:
         head = "model,gpu,framework,precision,tensor,prompt,output,clients,set"
         head += ",first_ms,first_predicted_ms,gap_ms,gap_predicted_ms"
-        asked.table.write_text("\n".join([head, *table]) + "\n")
+        options.table.write_text("\n".join([head, *table]) + "\n")
 
 
 def parted(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:

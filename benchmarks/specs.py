@@ -121,11 +121,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = parser.parse_args()
-    if asked.short:
-        asked.mutated = asked.planted = asked.agreed = 5
-        asked.seconds, asked.jobs = 120, 0
-    return asked
+    options = parser.parse_args()
+    if options.short:
+        options.mutated = options.planted = options.agreed = 5
+        options.seconds, options.jobs = 120, 0
+    return options
 
 
 def tasks(kind: str, count: int, seed: int, seconds: int) -> Iterator[tuple[str, str, int, int]]:

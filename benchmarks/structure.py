@@ -178,16 +178,16 @@ def main() -> int:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    asked = parser.parse_args()
-    checkouts = [each.resolve() for each in asked.checkouts] or [
+    options = parser.parse_args()
+    checkouts = [each.resolve() for each in options.checkouts] or [
         Path(__file__).resolve().parents[1]
     ]
     rows: dict[str, list[object]] = defaultdict(list)
     for checkout in checkouts:
         for name, value in (
-            *sizes(checkout, asked.short),
-            *passed(checkout, asked.short),
-            *start_up(checkout, asked.short),
+            *sizes(checkout, options.short),
+            *passed(checkout, options.short),
+            *start_up(checkout, options.short),
         ):
             rows[name].append(value)
     print(

@@ -346,7 +346,7 @@ def _alone(
     return SiblingPrediction(name, at, last, value, at / high, at / low, 0, 0.0, curve[at])
 
 
-def _print(title: str, predictions: list[SiblingPrediction], asked: int = 0) -> None:
+def _print(title: str, predictions: list[SiblingPrediction], options: int = 0) -> None:
     if not predictions:
         print(f"{title:<36} none predicted")
         return
@@ -360,7 +360,7 @@ def _print(title: str, predictions: list[SiblingPrediction], asked: int = 0) -> 
         for prediction, value in zip(predictions, known, strict=True)
     ]
     print(
-        f"{title:<36} {len(predictions):>3}{f' of {asked}' if asked else ''}: median"
+        f"{title:<36} {len(predictions):>3}{f' of {options}' if options else ''}: median"
         f" {median(errors):5.1%}, worst {max(errors):4.0%}, held {np.mean(held):4.0%}, high / low"
         f" {median(prediction.high / prediction.low for prediction in predictions):.2f}"
     )
@@ -406,27 +406,27 @@ def main() -> None:
     parser.add_argument("--database", type=Path, help="another table of the same columns")
     parser.add_argument("--only", choices=["serving", "database", "study", "ranks", "speed"])
     parser.add_argument("--short", action="store_true", help="a thousand rows of speed alone")
-    asked = parser.parse_args()
-    if asked.short:
+    options = parser.parse_args()
+    if options.short:
         speed(1000)
         return
     tables = {
-        "serving": asked.serving or asked.data / "serving.csv",
-        "database": asked.database or asked.data / "database-threads.csv",
+        "serving": options.serving or options.data / "serving.csv",
+        "database": options.database or options.data / "database-threads.csv",
     }
-    groups = study() if asked.only in (None, "study") else []
-    if asked.only in (None, "ranks"):
+    groups = study() if options.only in (None, "study") else []
+    if options.only in (None, "ranks"):
         groups += left_out_sets(ROOT / "benchmarks" / "ranks.yaml")
     for name, table in tables.items():
-        if asked.only not in (None, name):
+        if options.only not in (None, name):
             continue
         if table.is_file():
-            groups += serving(table, asked.new) if name == "serving" else database(table)
+            groups += serving(table, options.new) if name == "serving" else database(table)
         else:
             print(f"there is no {table}; name the folder by --data")
     if groups:
         pool(groups)
-    if asked.only in (None, "speed"):
+    if options.only in (None, "speed"):
         speed(100_000)
 
 

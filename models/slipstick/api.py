@@ -634,18 +634,18 @@ def _number_of_parameter(path: str, value: Any, parameters: Mapping[str, Paramet
     """Parse one value of a parameter: a number in base units, or text with its unit."""
     if path not in parameters:
         raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(parameters))}")
-    number = (
+    default_number = (
         to_base(value, parameters[path].dimension)
         if isinstance(value, str)
         else _plain_scalar(value)
     )
     # The comparison refuses NaN as well, and whole numbers that have no double.
-    if number is None or not -LARGEST <= number <= LARGEST:
+    if default_number is None or not -LARGEST <= default_number <= LARGEST:
         raise ModelError(
             f"{path} must be a finite number in base units, or text with a unit, got"
             f" {described(value)}"
         )
-    return float(number)
+    return float(default_number)
 
 
 def _plain_scalar(value: Any) -> float | None:

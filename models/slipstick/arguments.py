@@ -95,11 +95,11 @@ def plain_number(value: object) -> float | int | None:
     if isinstance(value, float):
         return float(value)
     # By attributes, so that NumPy is not imported for a check.
-    number: Any = value
-    type_letter = getattr(getattr(number, "dtype", None), "kind", "")
-    if type_letter not in ("i", "u", "f") or getattr(number, "ndim", None) != 0:
+    converted_number: Any = value
+    type_letter = getattr(getattr(converted_number, "dtype", None), "kind", "")
+    if type_letter not in ("i", "u", "f") or getattr(converted_number, "ndim", None) != 0:
         return None
-    return float(number) if type_letter == "f" else int(number)
+    return float(converted_number) if type_letter == "f" else int(converted_number)
 
 
 def _range_in_words(least_allowed: float | None, most_allowed: float | None) -> str:
@@ -422,7 +422,7 @@ def _with_converted_arguments(function: Any, callable_name: str, kinds: Mapping[
 
     # With the names of the function's own module, by which the tests of examples look for
     # functions.
-    checking = FunctionType(
+    checked_function = FunctionType(
         call.__code__, function.__globals__, function.__name__, None, call.__closure__
     )
-    return wraps(function)(checking)
+    return wraps(function)(checked_function)

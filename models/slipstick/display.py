@@ -119,9 +119,9 @@ def _latex_text(cell: object) -> str:
     """Escape a cell for LaTeX; characters that LaTeX treats as commands stand outside of text mode,
     where escapes are the same everywhere.
     """
-    escaped = re.sub(
+    escaped_text = re.sub(
         r"[\\^~_%&#${}]",
         lambda mark: f"}}{_LATEX_MARKS.get(mark[0], chr(92) + mark[0])}\\text{{",
         str(cell),
     )
-    return f"\\text{{{escaped}}}"
+    return f"\\text{{{escaped_text}}}"

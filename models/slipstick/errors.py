@@ -382,9 +382,9 @@ def _quantile_names(name: str, known_names: Collection[str]) -> list[str]:
     percentile = _PERCENTILE.fullmatch(name.strip())
     if percentile is None:
         return []
-    ending = f"{float(percentile[1]) / 100:g}]"
+    quantile_suffix = f"{float(percentile[1]) / 100:g}]"
     quantiles = [_LAST_NUMBER.match(known_name) for known_name in known_names]
-    return list(dict.fromkeys(match[1] + ending for match in quantiles if match))
+    return list(dict.fromkeys(match[1] + quantile_suffix for match in quantiles if match))
 
 
 _PERCENTILE = re.compile(r"[pP]_?([0-9]{2}(?:[.][0-9]{1,3})?)")
@@ -393,12 +393,14 @@ _LAST_NUMBER = re.compile(r"([a-z_]+_quantile\[(?:[^,\]]*,)?)0[.][0-9]+\]")
 
 def _names_with_letters(name: str, known_names: Collection[str]) -> list[str]:
     """Return the known names that contain the letters and digits of a name."""
-    letters = _letters_and_digits(name[:80])
+    comparable_name = _letters_and_digits(name[:80])
     # One or two letters are in most names.
-    if len(letters) < 3 or letters == name:
+    if len(comparable_name) < 3 or comparable_name == name:
         return []
     matching_names = [
-        known_name for known_name in known_names if letters in _letters_and_digits(known_name)
+        known_name
+        for known_name in known_names
+        if comparable_name in _letters_and_digits(known_name)
     ]
     return sorted(matching_names, key=lambda known_name: len(known_name.partition("-")[0]))
 
@@ -413,5 +415,5 @@ def short(text: str) -> str:
     >>> short("ab" * 5000)
     "'abababababababababababababababababababababababababababab..."
     """
-    quoted = repr(text[:60])
-    return quoted if len(quoted) <= 60 else f"{quoted[:57]}..."
+    quoted_text = repr(text[:60])
+    return quoted_text if len(quoted_text) <= 60 else f"{quoted_text[:57]}..."

@@ -280,9 +280,9 @@ class WorkPace:
     >>> pace.check(1, 10, "the simulation may take 10 events")
     """
 
-    def __init__(self, elapsed: bool = False) -> None:
+    def __init__(self, counts_wall_time: bool = False) -> None:
         self._clock, self._unit = (
-            (monotonic, "s") if elapsed else (thread_time, "s of processor time")
+            (monotonic, "s") if counts_wall_time else (thread_time, "s of processor time")
         )
         self._start = self._clock()
         self._first_part = (0.0, 0.0)

@@ -116,13 +116,13 @@ def _coxian_phases(means: Array, onward: Array) -> PhaseType:
     )
 
 
-def _general_phases(start: Array, *generator_rows: Array) -> PhaseType:
+def _general_phases(start_probabilities: Array, *generator_rows: Array) -> PhaseType:
     """Return the phases of a sub-generator, by its rows."""
     generator = np.array(generator_rows)
     rates = -np.diag(generator)
     jump_probabilities = generator / rates[:, None]
     np.fill_diagonal(jump_probabilities, 0.0)
-    return PhaseType(start, rates, jump_probabilities)
+    return PhaseType(start_probabilities, rates, jump_probabilities)
 
 
 _PHASES_BY_KIND: dict[str, Callable[..., PhaseType]] = {

@@ -114,9 +114,9 @@ class _RealInBaseUnits(InBaseUnits, float):
     pass
 
 
-def in_base_units(number: float) -> int | float:
-    """Mark a number as one in base units; whole numbers stay whole."""
-    return _WholeInBaseUnits(number) if isinstance(number, int) else _RealInBaseUnits(number)
+def in_base_units(value: float) -> int | float:
+    """Mark a value as one in base units; whole numbers stay whole."""
+    return _WholeInBaseUnits(value) if isinstance(value, int) else _RealInBaseUnits(value)
 
 
 def parse(text: str) -> tuple[float, Dimension]:
@@ -166,11 +166,11 @@ def to_base(text: str, dimension: Dimension) -> float:
         )
     factor, own_dimension = _factor_and_dimension(text, unit or "1")
     if own_dimension != dimension and not (dimension == _RATE and own_dimension in _COUNTED_RATES):
-        wanted = (
+        wanted_units = (
             f"but {_dimension_in_words(dimension)} is wanted, such as"
             f" {_example_quantity(number_text, dimension)}"
         )
-        raise UnitError(f"{text!r} is {_dimension_in_words(own_dimension)}, {wanted}")
+        raise UnitError(f"{text!r} is {_dimension_in_words(own_dimension)}, {wanted_units}")
     return _value_in_base_units(text, number_text, factor)
 
 
@@ -378,9 +378,11 @@ def show(value: float, dimension: Dimension, digits: int = 4) -> str:
     if not isfinite(value):
         return "not finite"
     unit, factor = _suitable_unit([abs(value)], dimension, digits)
-    number = float(Fraction(value) / factor)
-    number_text = f"{number:.{digits}g}"
-    number_text = f"{number:.0f}" if "e+" in number_text and abs(number) < 1e9 else number_text
+    shown_number = float(Fraction(value) / factor)
+    number_text = f"{shown_number:.{digits}g}"
+    number_text = (
+        f"{shown_number:.0f}" if "e+" in number_text and abs(shown_number) < 1e9 else number_text
+    )
     return f"{number_text} {unit.removeprefix('1')}".rstrip()
 
 

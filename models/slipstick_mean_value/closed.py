@@ -97,7 +97,7 @@ from slipstick_mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes,
 NEWTON_STEPS = 12
 """Steps of Newton's method, which doubles the digits with each."""
 
-FULL = 1 + 1e-12
+FULL_UTILIZATION = 1 + 1e-12
 """Utilization from which on a queue is taken as overloaded; rounding stays below."""
 
 MOST_AT_ONCE = 4096
@@ -1214,7 +1214,7 @@ class _RecursionStep:
         is a wait for that lock or permit.
         """
         excess_by_queue = (
-            np.where(utilization.real > FULL, utilization - 1, 0.0) ** 2
+            np.where(utilization.real > FULL_UTILIZATION, utilization - 1, 0.0) ** 2
             for utilization in utilization_by_queue
         )
         squared_excess = np.stack(np.broadcast_arrays(*excess_by_queue))

@@ -25,10 +25,10 @@ from slipstick.structure.visits import (
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 from slipstick_mean_value.traversal import Traversal, cycle_time
 
-SATURATING = 0.5
+HIGH_UTILIZATION = 0.5
 """Utilization of a station of a stream above which the spread of arrivals matters [1]."""
 
-DEMANDED = 0.25
+LOW_LOAD = 0.25
 """Work of all processors at a station in the time of one cycle alone, above which it is not seldom
 used [1]."""
 
@@ -96,7 +96,7 @@ def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
             queue.name
             for queue in queues
             if len({bool(visit.held) for visit in queue.visits}) > 1
-            and _largest_load(model, queue, trees, value_by_expr) > DEMANDED
+            and _largest_load(model, queue, trees, value_by_expr) > LOW_LOAD
         ),
         tuple(queue.name for queue in queues if _is_held_beside_others(queue, trees)),
         _departing_stations(model, queues, trees, scv_by_station, value_by_expr),
@@ -221,7 +221,7 @@ def _departing_stations(
             for visit in queue.visits
             if visit.step is not None
         )
-        if work / queue.servers > SATURATING and not DISCIPLINES[station.discipline].delay:
+        if work / queue.servers > HIGH_UTILIZATION and not DISCIPLINES[station.discipline].delay:
             busy_queues.append(queue)
     has_unlike_services = any(
         not queue.sharing and abs(scv_by_station[queue.name] - 1) > UNLIKE_ONE

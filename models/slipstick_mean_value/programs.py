@@ -72,7 +72,7 @@ FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
 time, that ends it [1].
 """
 
-SETTLED = 1e-9
+LARGEST_LAST_CHANGE = 1e-9
 """Last change, relative to the time, above which no fixed point was reached [1]."""
 
 OWN, AWAY = "own", "away"
@@ -585,7 +585,7 @@ class _SuperstepSolver:
             relative_change = largest_change / float(np.max(np.abs(longest_time)))
             if relative_change <= FIXED_POINT_TOLERANCE:
                 return waits
-        if relative_change > SETTLED:
+        if relative_change > LARGEST_LAST_CHANGE:
             raise NoAnswerError(
                 f"the waits in the supersteps of {self._name} do not settle: after"
                 f" {FIXED_POINT_STEPS} steps they still change by {relative_change:.1g} of the"

@@ -56,7 +56,7 @@ _DISPLAY_ORDER = (
 _GRID_REACHES = (4.0, 2.0, 1.25)
 """Factors by which a grid extends around the given values; a smaller one if points have no answer.
 """
-_BEYOND = 1.1  # a slider of an open network goes a little beyond saturation
+_FACTOR_BEYOND_SATURATION = 1.1  # a slider of an open network goes a little beyond saturation
 _TRIED = 100
 _METHODS_WITH_GRID = (
     MEAN_VALUE,
@@ -98,9 +98,7 @@ def live_model(
     (answer, *_), built_model = solve_settings(settings, library, [method])
     if answer.failed:
         raise NoAnswerError(answer.failed, answer.other_method)
-    model = _live_model_of(
-        answer, built_model, settings, library, wanted_inputs, wanted_values
-    )
+    model = _live_model_of(answer, built_model, settings, library, wanted_inputs, wanted_values)
     uncertain = built_model.uncertain
     if not uncertain.paths:
         return model
@@ -328,7 +326,7 @@ def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
     for _ in range(_BISECTIONS):
         middle = (low * high) ** 0.5
         low, high = (low, middle) if utilization(middle) >= 1 else (middle, high)
-    return replace(slider, high=min(slider.high, _BEYOND * high))
+    return replace(slider, high=min(slider.high, _FACTOR_BEYOND_SATURATION * high))
 
 
 _BISECTIONS = 40
@@ -361,37 +359,12 @@ def _with_grid(
         if method == SIMULATION:
             reason_fixed += "; with mean value analysis (--with mean-value) most models do"
         return replace(live, fixed=reason_fixed)
-    method_form = form_of(
-        built_model.model, built_model.parameters, method, built_model.options.simulation
-    )
-
-    def compile_with_counts(counts: Mapping[str, int]) -> CompiledModel | None:
-        # Also of costs over the limits, which reading a number may be the last of.
-        with suppress(SlipstickError):
-            texts = {name: read_value(str(count), name) for name, count in counts.items()}
-            other_model = build(resolve({**settings, **texts}, library))
-            return form_of(
-                other_model.model, other_model.parameters, method, other_model.options.simulation
-            )
-        return None
-
-    probabilities = _probability_names(built_model)
-    structures = {
-        name: parameter
-        for name, parameter in structure_counts(built_model).items()
-        if name not in method_form.parameters
-    }
-    known_parameters = {
-        name: built_model.parameters[name]
-        for name in method_form.parameters
-        if name in built_model.parameters and name not in probabilities
-    } | structures
+    form, known_parameters = _grid_form(built_model, method, settings, library)
     values = {
         name: float(parameter.value)
         for name, parameter in known_parameters.items()
         if parameter.value is not None and parameter.value > 0
     }
-    form = GridForm(method_form, structures, compile_with_counts)
     slopes = _slopes_of_grid(live)
     names = _grid_inputs(live, form, known_parameters, values, wanted_inputs)
     if not names:
@@ -427,6 +400,38 @@ def _slopes_of_grid(live: LiveModel) -> Mapping[str, float]:
     """
     gradient = live.answer.gradient
     return gradient.get(live.quantity) or next(iter(gradient.values()), {})
+
+
+def _grid_form(
+    built_model: BuiltModel, method: str, settings: Settings, library: Library
+) -> tuple[GridForm, dict[str, Parameter]]:
+    """Return a model as compiled for a method with any numbers of servers and permits, and its
+    parameters that a grid may vary, by path.
+    """
+
+    def compiled_form(model: BuiltModel) -> CompiledModel:
+        return form_of(model.model, model.parameters, method, model.options.simulation)
+
+    def compile_with_counts(counts: Mapping[str, int]) -> CompiledModel | None:
+        # Also of costs over the limits, which reading a number may be the last of.
+        with suppress(SlipstickError):
+            texts = {name: read_value(str(count), name) for name, count in counts.items()}
+            return compiled_form(build(resolve({**settings, **texts}, library)))
+        return None
+
+    method_form = compiled_form(built_model)
+    probabilities = _probability_names(built_model)
+    structures = {
+        name: parameter
+        for name, parameter in structure_counts(built_model).items()
+        if name not in method_form.parameters
+    }
+    known_parameters = {
+        name: built_model.parameters[name]
+        for name in method_form.parameters
+        if name in built_model.parameters and name not in probabilities
+    } | structures
+    return GridForm(method_form, structures, compile_with_counts), known_parameters
 
 
 def _grid_inputs(

@@ -813,46 +813,15 @@ def _draw_panel(
     is_logarithmic = spec.log in ("y", "both") and bool(np.any(finite_values > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if is_logarithmic else line.y
-        index = labels.index(line.label)
-        line_style = (
-            stroke(index)
-            if not line.method
-            else {**stroke(index), **as_method(line.method, methods)}
-        )
-        # On long lines, markers are spread out and shifted, so that lines that lie on each other
-        # can be told apart.
-        marker_step = -(-len(y) // MOST_MARKERS) or 1
-        axes.plot(
-            x_axis.places(line.x),
-            y / factor,
-            markevery=(index % marker_step, marker_step),
-            **line_style,
-        )
-        draw_intervals(
-            axes,
-            x_axis.places(line.x),
-            y / factor,
-            line.low / factor,
-            line.high / factor,
-            line_style["color"],
-        )
+        _draw_line(axes, x_axis.places(line.x), y / factor, line, factor, labels, methods)
     names = list(dict.fromkeys(line.value for line in lines))
     limits = {name: words.limits[name] for name in names if name in words.limits}
     limits = limits if len(finite_values) else {}
     lines_drawn = [*axes.lines]
     for limit in limits.values():
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
-    kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
-    subject = (
-        kind
-        if len(names) > 2
-        else ", ".join(spec.called.get(name) or _named_value(name, words) for name in names)
-    )
-    title = f"{subject} / first of its line" if spec.relative else subject
-    title = (
-        f"{subject} at first {short_path(spec.against, 30)} / {subject}" if spec.against else title
-    )
-    axes.set_ylabel(textwrap.fill(axis_title(title, unit), _LONGEST_AXIS_TITLE))
+    title = axis_title(_title_of_values(names, spec, words), unit)
+    axes.set_ylabel(textwrap.fill(title, _LONGEST_AXIS_TITLE))
     if not len(finite_values):
         axes.text(
             0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center"
@@ -865,6 +834,49 @@ def _draw_panel(
         axes.set_ylim(bottom=0)
     for limit in limits.values():
         write_limit(axes, limit / factor, f"limit {quantity(limit, lines[0].unit)}", lines_drawn)
+
+
+def _draw_line(
+    axes: Axes,
+    x: Array,
+    y: Array,
+    line: Line,
+    factor: float,
+    labels: Sequence[str],
+    methods: Sequence[str],
+) -> None:
+    """Draw the points of a line, with their intervals.
+
+    Parameters
+    ----------
+    axes : of the panel
+    x, y : places of the points, in units of the axes
+    line : with its label, its method and the ends of its intervals in base units
+    factor : base units in a unit of the axis
+    labels, methods : of all lines of the figure; their order gives colours and strokes
+    """
+    index = labels.index(line.label)
+    line_style = stroke(index)
+    if line.method:
+        line_style = {**line_style, **as_method(line.method, methods)}
+    # On long lines, markers are spread out and shifted, so that lines that lie on each other can
+    # be told apart.
+    marker_step = -(-len(y) // MOST_MARKERS) or 1
+    axes.plot(x, y, markevery=(index % marker_step, marker_step), **line_style)
+    draw_intervals(axes, x, y, line.low / factor, line.high / factor, line_style["color"])
+
+
+def _title_of_values(names: Sequence[str], spec: LinesSpec, words: Words) -> str:
+    """Return the title of a vertical axis along which these values are drawn."""
+    kind = _KINDS.get(split_name(names[0])[0], "value") if names else ""
+    subject = (
+        kind
+        if len(names) > 2
+        else ", ".join(spec.called.get(name) or _named_value(name, words) for name in names)
+    )
+    if spec.against:
+        return f"{subject} at first {short_path(spec.against, 30)} / {subject}"
+    return f"{subject} / first of its line" if spec.relative else subject
 
 
 def _named_value(name: str, words: Words) -> str:

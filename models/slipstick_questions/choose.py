@@ -63,7 +63,7 @@ from slipstick_questions.specs import ChooseQuestionSpec
 if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
-TOGETHER = 32
+POINTS_PER_BATCH = 32
 """The number of points solved at a time where they are not simulated."""
 
 LONGEST = 64.0
@@ -711,7 +711,7 @@ def _chosen_points(choosing: _Choosing) -> ChosenPoints:
     if choosing.spec.monotone and (rows == top).all(axis=1).any():
         solved_rows = {tuple(row.tolist()) for row in enumeration.bound(top)}
         rows = rows[[tuple(row) not in solved_rows for row in rows.tolist()]]
-    batch_size = TOGETHER
+    batch_size = POINTS_PER_BATCH
     points_wanted = 1 + choosing.spec.runners_up
     if choosing.case.form.estimated:
         batch_size = 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from slipstick.expression.formula import Comparison
 from slipstick.late import Array, NDArray, np
 
-_NEARLY = 1e-6
+_LARGEST_MARGIN_AT_ROOT = 1e-6
 """A margin that is larger than this at the root says that the condition jumps there."""
 
 
@@ -98,7 +98,9 @@ def find_changes(
             found_changes.append(Change(high, low, starts))
             continue
         value = _root(margin_at, low, high, float(margin_before), float(margin_after))
-        found_changes.append(Change(value, None, starts, jump=abs(margin_at(value)) > _NEARLY))
+        found_changes.append(
+            Change(value, None, starts, jump=abs(margin_at(value)) > _LARGEST_MARGIN_AT_ROOT)
+        )
     return found_changes
 
 

@@ -134,7 +134,7 @@ RARE = 1e-9
 """Probability of numbers of first phases, and of customers that come in a round, that are left out;
 1e-12 moves these streams by 0.2 % at most."""
 
-MOST_SETTLING, SETTLED = 12, 0.01
+MOST_SETTLING, LARGEST_LAST_CHANGE = 12, 0.01
 """How often numbers and times are computed from each other at most, and the relative change of the
 first phase and of the time between rounds at which they are taken as settled. What has not settled
 is refused: none of 240 drawn streams up to a load of 0.8, and 7 of 80 at 0.9, which go back and
@@ -143,10 +143,10 @@ thousandth move the mean of a first phase by 2 % at most, and its 95 of 100 and 
 round by 4 %.
 """
 
-FULL = 1 - 1e-9
+LARGEST_PLACE_LOAD = 1 - 1e-9
 """Part of the places that is taken from which they are saturated."""
 
-CHUNK = 200_000
+LARGEST_GROUP = 200_000
 """Numbers of points in one array at most, so that the arrays stay in a cache."""
 
 SAME_ARRIVALS = 0.61
@@ -293,7 +293,7 @@ class BatchServerFormula(BatchServerForm):
         rounds = _MeanRounds(points)
         rows = np.flatnonzero(loads < 1)
         streams = _ConvergedStreams(rounds, rows)
-        is_saturated = streams.place_load >= FULL
+        is_saturated = streams.place_load >= LARGEST_PLACE_LOAD
         is_crowded = loads * streams.means * rounds.rate[:, 0] > CROWDED * streams.in_second_phase
         reasons = dict.fromkeys(rows[is_crowded[rows]].tolist(), TOO_SHORT)
         load_above = np.maximum(loads - LOW_LOAD, 0.0)
@@ -415,7 +415,7 @@ def _row_groups(rows: Indices, sizes: Array) -> Iterator[Indices]:
         group_end = group_start + 1
         while (
             group_end < len(rows)
-            and sizes[rows[group_end]] * (group_end + 1 - group_start) <= CHUNK
+            and sizes[rows[group_end]] * (group_end + 1 - group_start) <= LARGEST_GROUP
         ):
             group_end += 1
         yield rows[group_start:group_end]
@@ -897,7 +897,7 @@ def _solve_present(rounds: _MeanRounds, number_behind: Array) -> _PresentNumbers
     holding_weights, holding_weight_beyond, place_load = _weights_with_tail(
         rounds.rate * holding_time, last_number
     )
-    decay = np.minimum(place_load, FULL)
+    decay = np.minimum(place_load, LARGEST_PLACE_LOAD)
     probability_full = (
         holding_weight_beyond
         / decay
@@ -922,7 +922,7 @@ def _weights_with_tail(
     """
     weights = _birth_death(successive_ratios, last_number)
     ratio = np.take_along_axis(successive_ratios, last_number - 1, axis=1)
-    decay = np.minimum(ratio, FULL)
+    decay = np.minimum(ratio, LARGEST_PLACE_LOAD)
     weight_beyond = np.take_along_axis(weights, last_number, axis=1) * decay / (1 - decay)
     return weights, weight_beyond, ratio
 
@@ -1040,7 +1040,7 @@ class _ConvergedStreams:
         for _ in range(MOST_SETTLING):
             if not len(rows):
                 break
-            rows = rows[self._change_of_times(rounds.rows(rows), rows) > SETTLED]
+            rows = rows[self._change_of_times(rounds.rows(rows), rows) > LARGEST_LAST_CHANGE]
         self.unconverged_rows = rows
 
     def _change_of_times(self, rounds: _MeanRounds, rows: Indices) -> Array:

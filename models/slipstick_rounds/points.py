@@ -577,13 +577,13 @@ def _largest_and_least_work(
     )
 
 
-FEW = 16.0
+SMALLEST_SHARED_NUMBER = 16.0
 """Whole numbers below it have no shares: one percent of so few is no possible change, and models
 test whether they are 1; chosen, not fitted."""
 
 
 def _is_small_whole_number(value: float) -> bool:
-    return value < FEW and value == round(value)
+    return value < SMALLEST_SHARED_NUMBER and value == round(value)
 
 
 def _expressions(model: BatchServer) -> dict[str, Expr]:

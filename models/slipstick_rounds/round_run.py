@@ -156,7 +156,7 @@ def open_run(
 
     >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
     >>> run = open_run(server, np.ones((3, 1)), np.array([0.0, 0.5, 0.6]))
-    >>> run.ends[:, 0].tolist(), run.rounds
+    >>> run.end_times[:, 0].tolist(), run.rounds
     ([2.0, 5.0, 5.0], 2)
     """
     return RoundByRound(server, work, arrivals).run(until, events)
@@ -184,7 +184,7 @@ def closed_run(
 
     >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
     >>> run = closed_run(server, np.ones((4, 1)), 2, np.full(4, 0.5))
-    >>> run.ends[:, 0].tolist()
+    >>> run.end_times[:, 0].tolist()
     [3.0, 3.0, 6.5, 6.5]
     """
     first_arrivals = np.zeros(min(customers, len(work)))

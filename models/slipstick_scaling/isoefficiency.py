@@ -37,7 +37,7 @@ ONE_PROCESSOR = "one-processor"
 AGAINST = (USEFUL, ONE_PROCESSOR)
 """What counts as the work: the useful part of the account, or the time that one processor takes."""
 
-_ROUNDED = ("ceil", "floor", "ceil_log")
+_ROUNDING_OPERATORS = ("ceil", "floor", "ceil_log")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,9 @@ def run_in_symbols(
         if name not in powers and name != processors and (value := value_by_name[name]) is not None
     }
     nodes = (node for expression in (time, useful) for node in walk(expression))
-    is_rounded = any(isinstance(node, Operation) and node.operator in _ROUNDED for node in nodes)
+    is_rounded = any(
+        isinstance(node, Operation) and node.operator in _ROUNDING_OPERATORS for node in nodes
+    )
     return Run(time_expression, work, factor, n, known_values, is_rounded)
 
 
@@ -400,10 +402,10 @@ def _growth_sign(powers: tuple[Any, Any]) -> int:
     return bool(largest_power > 0) - bool(largest_power < 0)
 
 
-_ROUGH = 1e-3
+_TOLERANCE_OF_SIMULATION = 1e-3
 """Tolerance of the logarithm of a factor if each point takes a simulation."""
 
-_EXACT = 1e-12
+_TOLERANCE_OF_ARRAYS = 1e-12
 """Tolerance of the logarithm of a factor if points are computed as arrays, and so are cheap."""
 
 FURTHEST = 64.0
@@ -413,7 +415,10 @@ Function = Callable[..., Array]
 
 
 def nearest_root(
-    function: Function, *points: Array, tolerance: float = _EXACT, furthest: float = FURTHEST
+    function: Function,
+    *points: Array,
+    tolerance: float = _TOLERANCE_OF_ARRAYS,
+    furthest: float = FURTHEST,
 ) -> Array:
     """Return the root of a function that is nearest to 0, to within a factor of two in distance.
 
@@ -444,7 +449,7 @@ def nearest_root(
     low[margins == 0.0] = high[margins == 0.0] = 0.0
     for direction in (1.0, -1.0):
         _bracket(function, points, margins, low, high, direction, furthest, tolerance)
-    if tolerance <= _EXACT:
+    if tolerance <= _TOLERANCE_OF_ARRAYS:
         _bracket_between(function, points, margins, low, high, furthest)
     return _refined_root(function, points, low, high, tolerance)
 
@@ -475,7 +480,7 @@ def largest_root(function: Function, *points: Array, candidates: Array) -> Array
         falls = (value_before > 0) & (value_after <= 0)
         low[falls], high[falls] = lower_place, right
         value_before = value_after
-    return _refined_root(function, points, low, high, _EXACT)
+    return _refined_root(function, points, low, high, _TOLERANCE_OF_ARRAYS)
 
 
 def _refined_root(
@@ -583,7 +588,7 @@ def _bracket_between(
 MOST_PROCESSORS = 2.0**40
 """The largest number of processors for which the term that needs the most work is sought."""
 
-_MANY = 1e24
+_PROCESSORS_TRIED = 1e24
 """Processors on which sizes are tried if a term grows faster with the size than the work, and so
 bounds the size from above, but does not grow with the processors.
 """
@@ -891,7 +896,7 @@ def _reason_without_size(isoefficiency_found: Isoefficiency, work: Term) -> str:
         if (need.term.size, need.term.size_log) == (work.size, work.size_log)
     ]
     faster_needs = [need for need in unpaid_needs if need not in shares]
-    if faster_needs and not isoefficiency_found.reached_on(_MANY):
+    if faster_needs and not isoefficiency_found.reached_on(_PROCESSORS_TRIED):
         return faster_needs[0].never
     total = sum(
         isoefficiency_found._value(need.term.coefficient / work.coefficient) for need in shares
@@ -932,7 +937,11 @@ def _largest_efficient_processors(isoefficiency_found: Isoefficiency, work: Term
         return ""
     index = int(np.argmax(margins > 0))
     root = _refined_root(
-        log_excess, (), log_candidates[index - 1 : index], log_candidates[index : index + 1], _EXACT
+        log_excess,
+        (),
+        log_candidates[index - 1 : index],
+        log_candidates[index : index + 1],
+        _TOLERANCE_OF_ARRAYS,
     )
     return (
         f": no size reaches {isoefficiency_found.efficiency:g} on more than"
@@ -1033,7 +1042,7 @@ class Runs:
     @property
     def tolerance(self) -> float:
         """Return the tolerance to which a factor is solved."""
-        return _EXACT if self.exact else _ROUGH
+        return _TOLERANCE_OF_ARRAYS if self.exact else _TOLERANCE_OF_SIMULATION
 
     def sizes(self, factor: Array) -> dict[str, Array]:
         """Return the value of each size parameter at a factor, in base units."""
@@ -1155,7 +1164,7 @@ def factors(
                 else columns["efficiency"] / goal - 1.0
             )
 
-    tolerance = _EXACT if way == MEMORY_BOUND else runs.tolerance
+    tolerance = _TOLERANCE_OF_ARRAYS if way == MEMORY_BOUND else runs.tolerance
     return np.asarray(
         2.0 ** nearest_root(relative_difference, count, tolerance=tolerance, furthest=_DOUBLINGS)
     )

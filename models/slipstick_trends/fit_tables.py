@@ -36,7 +36,7 @@ AHEAD = 10.0
 """Years ahead of the last point for which a fit tells the rate."""
 
 HORIZONS = ((0.0, 3.0), (3.0, 6.0), (6.0, 10.0), (10.0, 30.0))
-_WORST = 8  # misses that are listed
+_MOST_MISSES = 8  # misses that are listed
 
 
 def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
@@ -317,7 +317,7 @@ def _miss_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
     misses_by_error = sorted(
         misses_by_fit.values(), key=lambda group: -round(abs(_worst_prediction(group).error), 9)
     )
-    for group in misses_by_error[:_WORST]:
+    for group in misses_by_error[:_MOST_MISSES]:
         worst_prediction = _worst_prediction(group)
         yield [
             worst_prediction.series,

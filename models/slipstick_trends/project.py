@@ -22,7 +22,7 @@ from slipstick.report.formatting import (
     with_noun,
 )
 from slipstick.results.question import Decision, QuestionResult, ResultTable
-from slipstick.results.sweep import Axis, Sweep
+from slipstick.results.sweep import Axis, PointTable, Sweep
 from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.quantity import Given
@@ -603,6 +603,9 @@ def _solve_track(
     cases: _ProjectedCases,
     answer: Sequence[str],
 ) -> tuple[ProjectedCase, DrawnCase]:
+    """Solve a case along a trend in each year, as stated and in every draw of the rates. Return
+    what the report shows of it, and the answers in the draws.
+    """
     years = cases.years_of(track)
     case = track.case
     trend_values = track.values(years)
@@ -617,9 +620,9 @@ def _solve_track(
         if name in drawn_columns
     }
     margins = [
-        condition.look(
-            {name: trend_values.reshape(-1) for name, trend_values in drawn_columns.items()}
-        )[0][0].reshape(-1, len(years))
+        condition.look({name: column.reshape(-1) for name, column in drawn_columns.items()})[0][
+            0
+        ].reshape(-1, len(years))
         for condition in conditions
         if drawn_columns
     ]
@@ -627,23 +630,7 @@ def _solve_track(
     close_answers = _with_closer_years(track, stated_columns, years)
     drawn_case = DrawnCase(track, years, stated_columns, drawn_columns, draws, work, *close_answers)
     columns = _columns_with_bands(stated_columns, bands, answer)
-    failed = np.flatnonzero(~np.isfinite(stated_columns[case.form.quantity]))
-    sweep = Sweep(
-        name="project",
-        axes=(Axis(YEAR, "", tuple(years.tolist())),),
-        cases=[case.case] * len(years),
-        points=(
-            {YEAR: years} if cases.factors is None else {"processors": cases.factors, YEAR: years}
-        ),
-        columns=columns,
-        units={name: case.unit(name) for name in columns},
-        limits={},
-        provenance=table.provenance,
-        failed={
-            int(index): case.reason_without_answer(trend_values, int(index)) for index in failed
-        },
-        idle=track.rates_without_effect,
-    )
+    sweep = _sweep_of_track(track, cases, trend_values, table, columns)
     histories = (
         _condition_history(
             track,
@@ -681,6 +668,43 @@ def _solve_track(
         tuple(last_years_of_data(track, rates_without_effect).items()),
     )
     return projected_case, drawn_case
+
+
+def _sweep_of_track(
+    track: TrendedCase,
+    cases: _ProjectedCases,
+    trend_values: Mapping[str, Array],
+    table: PointTable,
+    columns: dict[str, Array],
+) -> Sweep:
+    """Return the answers of a case in each year as a sweep along the years.
+
+    Parameters
+    ----------
+    track : the case along its trend
+    cases : all cases of the projection
+    trend_values : values of the parameters in each year, by path
+    table : the answers at the stated rates
+    columns : the answers that the report shows, with the ends of their bands
+    """
+    case = track.case
+    years = cases.years_of(track)
+    points = {YEAR: years}
+    if cases.factors is not None:
+        points = {"processors": cases.factors, YEAR: years}
+    failed_rows = np.flatnonzero(~np.isfinite(table.columns[case.form.quantity])).tolist()
+    return Sweep(
+        name="project",
+        axes=(Axis(YEAR, "", tuple(years.tolist())),),
+        cases=[case.case] * len(years),
+        points=points,
+        columns=columns,
+        units={name: case.unit(name) for name in columns},
+        limits={},
+        provenance=table.provenance,
+        failed={row: case.reason_without_answer(trend_values, row) for row in failed_rows},
+        idle=track.rates_without_effect,
+    )
 
 
 def _columns_with_bands(

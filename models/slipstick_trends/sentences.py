@@ -38,7 +38,7 @@ from slipstick_trends.projection import (
     UsedRate,
 )
 
-_SAME = 1e-9  # relative difference of values that rounding leaves
+_ROUNDING = 1e-9  # relative difference of values that rounding leaves
 _MOST_HEADS = 4
 
 
@@ -163,7 +163,7 @@ def _ends_head(projection: Projection, words: Words) -> Iterator[str]:
 
 def _direction_verb(first_value: float, last_value: float) -> str:
     """Return the verb for a change from the first to the last value; rounding is no change."""
-    if isclose(first_value, last_value, rel_tol=_SAME):
+    if isclose(first_value, last_value, rel_tol=_ROUNDING):
         return "stays"
     return "falls" if last_value < first_value else "rises"
 
@@ -249,7 +249,7 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
             continue
         is_within_band = not low <= first_value <= high
         verb = "goes" if not is_within_band else "falls" if last_value < first_value else "rises"
-        if isclose(first_value, last_value, rel_tol=_SAME):
+        if isclose(first_value, last_value, rel_tol=_ROUNDING):
             changes.append(f"{words.value(name)} stays {value_amount(name, first_value, unit)}")
             continue
         amounts = [

@@ -55,8 +55,8 @@ from slipstick.program.program import (
 from slipstick.vocabulary import LOCKS
 from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, lock_kind
 
-OTHER = "other_"
-MOST = 2.0**24
+RIVAL_PREFIX = "other_"
+MOST_ELEMENTS = 2.0**24
 """Largest number of elements, stride and offset; the addresses of more would take long to count."""
 
 LONGEST_BLOCK = 2.0**40
@@ -140,7 +140,7 @@ def unit_grain_model(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the model of a test grain among competitors, with that of the grain alone; it counts
     words accessed if all processors access them at random.
     """
-    has_one_grain = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
+    has_one_grain = not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _ATTRIBUTES)
     counts_words = (
         has_one_grain
         and word(inputs, "pattern") == "random"
@@ -184,14 +184,14 @@ def _model_with_competitors(
     competitors = value_of(inputs, "competitors")
     grain_steps = GrainSteps(machine, competitors, others_with_data, *_contention(inputs))
     arrival, barriers = arrival_and_barrier(machine, word(inputs, "barrier"), competitors + 1)
-    if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
+    if not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _ATTRIBUTES):
         cycle = grain_steps.cycle(test, test, processor_0_only=False) >> arrival
         _check_not_empty(cycle)
         resources = {**grain_steps.resources(test.lock), **barriers}
         return closed_model(
             cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL
         )
-    rival = Grain.from_inputs(inputs, OTHER)
+    rival = Grain.from_inputs(inputs, RIVAL_PREFIX)
     own_cycle = grain_steps.cycle(test, rival, processor_0_only=True) >> arrival
     _check_not_empty(own_cycle)
     groups: dict[str, tuple[Like, Activity]] = {
@@ -493,7 +493,7 @@ ELEMENTS = Input(
     "M: elements shared by all; 1 is a hot spot",
     1.0,
     least=1,
-    most=MOST,
+    most=MOST_ELEMENTS,
     whole=True,
 )
 
@@ -513,7 +513,7 @@ _WALK = (
         COUNT,
         "p: distance of the first elements of processors; i begins at element i p mod M",
         0.0,
-        most=MOST,
+        most=MOST_ELEMENTS,
         whole=True,
     ),
     Input(
@@ -521,7 +521,7 @@ _WALK = (
         COUNT,
         "s: from the element of one access to that of the next",
         1.0,
-        most=MOST,
+        most=MOST_ELEMENTS,
         whole=True,
     ),
     Input(
@@ -599,7 +599,7 @@ UNIT = Program(
         *(
             replace(
                 attribute,
-                name=f"{OTHER}{attribute.name}",
+                name=f"{RIVAL_PREFIX}{attribute.name}",
                 default=None,
                 meaning=f"{attribute.meaning}, of the competitors",
             )

@@ -12,7 +12,7 @@ import pytest
 from slipstick import closed_class, network, solve, station
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.approximate import (
-    MEASURED,
+    MEASURED_ERRORS,
     _by_substitution,
     linearizer,
     schweitzer,
@@ -317,7 +317,7 @@ def test_every_answer_names_variant_rule_and_usual_error() -> None:
             "measured with "
         )[2]
     )
-    assert named == set(MEASURED)
+    assert named == set(MEASURED_ERRORS)
 
 
 def test_an_iteration_that_does_not_settle_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

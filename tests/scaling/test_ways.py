@@ -206,7 +206,9 @@ def test_a_root_is_found_just_before_the_function_ends_and_where_it_touches_twic
 
 def test_the_last_root_is_the_one_beyond_which_the_function_stays_below() -> None:
     found = largest_root(
-        lambda x, top: np.sin(x) * (x < top), np.array([17.0, 8.0]), candidates=np.arange(0.1, 30, 0.5)
+        lambda x, top: np.sin(x) * (x < top),
+        np.array([17.0, 8.0]),
+        candidates=np.arange(0.1, 30, 0.5),
     )
     assert found[0] == pytest.approx(5 * np.pi)
     assert found[1] == pytest.approx(8.0, abs=0.5)

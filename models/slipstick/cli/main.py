@@ -243,10 +243,10 @@ def _points_and_differences(
         if not folder or ("/" not in arguments[0] and not arguments[0].endswith(".yaml"))
         else os.path.join(folder, arguments[0])
     )
-    prepared = prepare(study, nodes_of(set_changes))
+    prepared_study = prepare(study, nodes_of(set_changes))
     differences: list[str] = []
     if report:
-        for kind, current_by_name in (("file", prepared.hashes), ("version", versions())):
+        for kind, current_by_name in (("file", prepared_study.hashes), ("version", versions())):
             earlier_by_name = report.get("hashes" if kind == "file" else "versions") or {}
             for name in dict.fromkeys([*earlier_by_name, *current_by_name]):
                 if name not in current_by_name or name not in earlier_by_name:
@@ -255,7 +255,7 @@ def _points_and_differences(
                     )
                 elif str(earlier_by_name[name]) != str(current_by_name[name]):
                     differences.append(f"{kind} {name} has changed")
-    return prepared.points, differences
+    return prepared_study.points, differences
 
 
 def _print_status(
@@ -553,23 +553,23 @@ def run(
     portable_command = _repeat_command(
         _portable_path(study), list(map(_portable_change, changes)), limits
     )
-    prepared = prepare(study, nodes_of(changes))
+    prepared_study = prepare(study, nodes_of(changes))
     # Whatever can be refused is refused before hours of solving.
-    check_folder(folder, certain_file_names(prepared.spec, as_page), force)
+    check_folder(folder, certain_file_names(prepared_study.spec, as_page), force)
     check_writable(folder)
-    for note in prepared.simulated:
+    for note in prepared_study.simulated:
         echo(f"note: {note}", err=True)
     run_description = {
         "command": command,
         "started in": os.getcwd(),
-        "points": str(prepared.points),
+        "points": str(prepared_study.points),
     }
     with (
         closing(Journal(folder, run_description, fresh)) as journal,
-        ProgressBar(prepared.points) as progress,
+        ProgressBar(prepared_study.points) as progress,
     ):
-        engine = engine_of(prepared.spec, jobs, engine_name, limits, journal)
-        results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
+        engine = engine_of(prepared_study.spec, jobs, engine_name, limits, journal)
+        results = run_study(prepared_study, engine=engine, whole=as_json, progress=progress)
         # Only after a whole run is it known which points of earlier runs are no longer asked for.
         journal.close(finished=True)
     if journal.reused_points:
@@ -577,22 +577,22 @@ def run(
         echo(f"note: {reused_in_words} from an earlier run; --fresh solves again", err=True)
     write(
         results,
-        prepared.spec,
+        prepared_study.spec,
         folder,
         portable_command,
         as_page,
-        _live_section(results, prepared) if as_page else None,
+        _live_section(results, prepared_study) if as_page else None,
         force,
     )
     for note in results.notes:
         if isinstance(note, AbsentValue):
             echo(f"note: {note}", err=True)
-    if missing_reason := missing_pictures(prepared.spec):
+    if missing_reason := missing_pictures(prepared_study.spec):
         echo(f"note: {missing_reason}", err=True)
     if as_json:
-        _print_documents(results, folder, prepared.points <= MOST_ANSWERS)
+        _print_documents(results, folder, prepared_study.points <= MOST_ANSWERS)
     else:
-        _print_results(results, prepared.spec.answer, in_full)
+        _print_results(results, prepared_study.spec.answer, in_full)
         paths_text = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
         click.echo(f"\nThe report is in {paths_text}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if _has_failure(results) else DONE
@@ -890,7 +890,7 @@ def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node
     return {"model": text_node(model, "MODEL"), **spec_nodes}
 
 
-def _live_section(results: Results, prepared: PreparedStudy) -> PageSection | None:
+def _live_section(results: Results, prepared_study: PreparedStudy) -> PageSection | None:
     """Return the section of a report's page in which the model can be varied; None where the model
     does not allow it, for the report is complete without it.
     """
@@ -898,7 +898,7 @@ def _live_section(results: Results, prepared: PreparedStudy) -> PageSection | No
 
     for section in PAGE_SECTIONS.values():
         with suppress(SlipstickError):
-            return section(results, prepared.cases, prepared.context.library)
+            return section(results, prepared_study.cases, prepared_study.context.library)
     return None
 
 

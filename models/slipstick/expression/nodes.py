@@ -520,22 +520,22 @@ def walk(*roots: Expr) -> Iterator[Expr]:
     """Yield every distinct node object once, operands before operations; without recursion, so that
     trees may be deep.
     """
-    visited: set[int] = set()
+    visited_ids: set[int] = set()
     # After None on the stack comes an operation of which all operands were yielded.
     stack: list[Expr | None] = [*reversed(roots)]
     while stack:
         node = stack.pop()
         if node is None:
             operation = cast(Expr, stack.pop())
-            if id(operation) not in visited:
-                visited.add(id(operation))
+            if id(operation) not in visited_ids:
+                visited_ids.add(id(operation))
                 yield operation
-        elif id(node) not in visited:
+        elif id(node) not in visited_ids:
             if node_operands := operands(node):
                 stack += [node, None]
                 stack += node_operands[::-1]
             else:
-                visited.add(id(node))
+                visited_ids.add(id(node))
                 yield node
 
 

@@ -241,8 +241,8 @@ def _whole_power(base: Array, exponent: int) -> Array:
     """Raise an array to a whole power by repeated multiplication."""
     base_power = base
     result = np.ones_like(base)
-    for bit in reversed(bin(abs(exponent))[2:]):
-        result = result * base_power if bit == "1" else result
+    for binary_digit in reversed(bin(abs(exponent))[2:]):
+        result = result * base_power if binary_digit == "1" else result
         base_power = base_power * base_power
     return result if exponent >= 0 else 1.0 / result
 

@@ -263,13 +263,13 @@ class Law:
             raise ModelError(f"law {self.name} needs {missing_in_words}")
 
     def _check_conditions(
-        self, sides: Sequence[Array], values: Mapping[str, Array | float]
+        self, side_values: Sequence[Array], values: Mapping[str, Array | float]
     ) -> None:
         for condition, left, right in zip(
             # The tape has the sides of each condition in turn, see `_compiled_tape`.
             self.conditions,
-            sides[::2],
-            sides[1::2],
+            side_values[::2],
+            side_values[1::2],
             strict=True,
         ):
             self._check_condition(condition, condition.holds_everywhere(left, right), values)
@@ -331,7 +331,11 @@ def _compiled_tape(law: Law) -> Tape:
     return Tape(
         [
             law.right,
-            *(side for condition in law.conditions for side in (condition.left, condition.right)),
+            *(
+                condition_side
+                for condition in law.conditions
+                for condition_side in (condition.left, condition.right)
+            ),
         ]
     )
 

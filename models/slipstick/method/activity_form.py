@@ -149,9 +149,9 @@ class ActivityForm(CompiledModel):
     added_constructs: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, model: Model) -> None:
-        known = KNOWN[self.method] | self.added_constructs
+        known_constructs = KNOWN[self.method] | self.added_constructs
         has_stream = bool(model.population.streams)
-        refuse_unknown(model.constructs, self.method, known, has_stream=has_stream)
+        refuse_unknown(model.constructs, self.method, known_constructs, has_stream=has_stream)
         self.model = model
         self._expressions = model.expressions()
         self.tape = Tape(self._expressions)

@@ -346,8 +346,8 @@ class CompiledModel:
         values : of the parameters, by which a method may choose
         count : of points
         """
-        for start in range(0, count, self.block_size):
-            yield np.arange(start, min(start + self.block_size, count))
+        for first_point in range(0, count, self.block_size):
+            yield np.arange(first_point, min(first_point + self.block_size, count))
 
     def brief(self, values: Values) -> Solution:
         """Compute the first quantity alone, where that is faster than all values."""
@@ -426,9 +426,9 @@ def _with_requirements(
 ) -> Solution:
     """Remove the answers of the points at which a requirement of the model does not hold."""
     for requirement in requires:
-        for sides, is_broken in requirement.violations(values, _in_base_units):
+        for violated_sides, is_broken in requirement.violations(values, _in_base_units):
             if np.any(is_broken):
-                reason = requirement.message(sides if np.size(is_broken) == 1 else "")
+                reason = requirement.message(violated_sides if np.size(is_broken) == 1 else "")
                 solution = _without_answers(
                     solution, reason, np.broadcast_to(is_broken, solution.count)
                 )
@@ -748,28 +748,30 @@ TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
 """The parts of a `Solution` that are columns by name."""
 
 
-def join_solutions(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) -> Solution:
+def join_solutions(
+    points_and_solutions: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]],
+) -> Solution:
     """Join the solutions of different points into one; a column is NaN at points whose solution
     lacks it.
 
     Parameters
     ----------
-    pieces : the places of the points, and their solution; together all places from 0 on. A later
-        piece replaces what an earlier one says of the same place
+    points_and_solutions : the indices of some points, with the solution of these points. Together
+        they cover all indices from 0 on; where two cover the same index, the later one counts
     """
     from slipstick.results.sweep import join_columns
 
-    point_count = 1 + max(int(np.max(point_indexes)) for point_indexes, _ in pieces)
-    first_solution = pieces[0][1]
+    point_count = 1 + max(int(np.max(point_indexes)) for point_indexes, _ in points_and_solutions)
+    first_solution = points_and_solutions[0][1]
     # A solution of one point may hold for several.
     solution_by_point = {
         int(point_index): (solution, min(piece_index, solution.count - 1))
-        for point_indexes, solution in pieces
+        for point_indexes, solution in points_and_solutions
         for piece_index, point_index in enumerate(point_indexes)
     }
     methods = np.full(point_count, "", dtype=object)
     is_exact = np.zeros(point_count, dtype=bool)
-    for point_indexes, solution in pieces:
+    for point_indexes, solution in points_and_solutions:
         methods[np.asarray(point_indexes)], is_exact[np.asarray(point_indexes)] = (
             [*(solution.methods or [solution.method] * len(point_indexes))],
             solution.exact,
@@ -777,19 +779,22 @@ def join_solutions(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solu
     columns_by_table: dict[str, Any] = {
         table_name: join_columns(
             point_count,
-            ((point_indexes, getattr(solution, table_name)) for point_indexes, solution in pieces),
+            (
+                (point_indexes, getattr(solution, table_name))
+                for point_indexes, solution in points_and_solutions
+            ),
         )
         for table_name in TABLES
     }
     pipeline_names = dict.fromkeys(
-        pipeline_name for _, solution in pieces for pipeline_name in solution.stages
+        pipeline_name for _, solution in points_and_solutions for pipeline_name in solution.stages
     )
     stages = {
         pipeline_name: join_columns(
             point_count,
             (
                 (point_indexes, solution.stages.get(pipeline_name, {}))
-                for point_indexes, solution in pieces
+                for point_indexes, solution in points_and_solutions
             ),
         )
         for pipeline_name in pipeline_names
@@ -810,7 +815,7 @@ def join_solutions(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solu
         stages=stages,
         # Notes and derivatives stay with the piece that computed them.
         detail=solution_by_point.__getitem__,
-        interrupted=any(solution.interrupted for _, solution in pieces),
+        interrupted=any(solution.interrupted for _, solution in points_and_solutions),
     )
 
 

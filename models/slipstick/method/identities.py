@@ -155,11 +155,13 @@ class Identities:
             checks += self._checks_of_resources(solution, values)
         for is_broken, message_form, left_side, right_side in checks:
             for point_index in np.flatnonzero(np.broadcast_to(is_broken, (solution.count,))):
-                sides = (
+                side_intervals = (
                     np.broadcast_to(side, (solution.count,))[point_index]
                     for side in (left_side, right_side)
                 )
-                contradiction_by_point.setdefault(int(point_index), message_form.format(*sides))
+                contradiction_by_point.setdefault(
+                    int(point_index), message_form.format(*side_intervals)
+                )
         return contradiction_by_point
 
     def _checks_of_products(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
@@ -257,13 +259,13 @@ class Identities:
                 if counts_busy and load.demand is not None
                 else [waiting_check]
             )
-            for message_form, expected, reported in checks:
+            for message_form, expected_value, reported_value in checks:
                 # The absolute part is for numbers that are 0 but for rounding.
                 differs = (
-                    np.abs(expected - reported)
+                    np.abs(expected_value - reported_value)
                     > ROUNDING * np.maximum(number_present, busy_servers) + 1e-12
                 )
-                yield differs & is_computed, message_form, expected, reported
+                yield differs & is_computed, message_form, expected_value, reported_value
 
 
 IdentityCheck = tuple[Flags, str, Array, Array]

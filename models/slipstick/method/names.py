@@ -172,11 +172,11 @@ class AnswerNames(Mapping[str, str]):
             if counted_then and counted_then["station"] in self._filling_resources:
                 return unit_of(value_name)
             return self._unit_of_value(steady_and_time[0])
-        counted = _PROBABILITY.fullmatch(value_name)
-        filling = _TIME_UNTIL.fullmatch(value_name)
-        is_numbered = (counted and counted["station"] in self._counted_stations) or (
-            filling and filling["station"] in self._filling_resources
-        )
+        probability_match = _PROBABILITY.fullmatch(value_name)
+        time_until_match = _TIME_UNTIL.fullmatch(value_name)
+        is_numbered = (
+            probability_match and probability_match["station"] in self._counted_stations
+        ) or (time_until_match and time_until_match["station"] in self._filling_resources)
         return unit_of(value_name) if is_numbered else self._units[value_name]
 
     def __iter__(self) -> Iterator[str]:

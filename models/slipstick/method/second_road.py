@@ -190,17 +190,21 @@ def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verd
     """Return the verdict on a rejected value by the usual simulation, which is longer than the
     rejecting check and has other random streams: a value inside its interval is accepted.
     """
-    rejected = verdict.rejected
-    if rejected is None or rejected.name not in simulated_answer.values or rejected.value is None:
+    rejected_answer = verdict.rejected
+    if (
+        rejected_answer is None
+        or rejected_answer.name not in simulated_answer.values
+        or rejected_answer.value is None
+    ):
         return verdict
     means_and_ends = (simulated_answer.values, simulated_answer.low, simulated_answer.high)
-    if not all(rejected.name in table for table in means_and_ends):
+    if not all(rejected_answer.name in table for table in means_and_ends):
         return verdict
-    mean, low, high = (float(entry_at(table[rejected.name], 0)) for table in means_and_ends)
+    mean, low, high = (float(entry_at(table[rejected_answer.name], 0)) for table in means_and_ends)
     if not mean > 0:
         return verdict
-    percent = 100 * abs(rejected.value / mean - 1)
-    if low <= rejected.value <= high and high - low <= _NARROW_WIDTH * mean:
+    percent = 100 * abs(rejected_answer.value / mean - 1)
+    if low <= rejected_answer.value <= high and high - low <= _NARROW_WIDTH * mean:
         agreement = f"within {max(percent, 0.01):.2g} % of a simulation"
         return Verdict(AGREED, agreement, value=verdict.value, mean=mean)
     return replace(verdict, reason=f"{float(f'{percent:.2g}'):g} % off")

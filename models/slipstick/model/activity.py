@@ -1165,7 +1165,7 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
     body_parts = body.parts if isinstance(body, Then) else (body,)
     own_reply = EarlyReply(resource)
     reply_indices = [
-        index for index, part in enumerate(body_parts) if own_reply in each_once([part])
+        index for index, body_part in enumerate(body_parts) if own_reply in each_once([body_part])
     ]
     if len(reply_indices) != 1 or body_parts[reply_indices[0]] != own_reply:
         return body, None

@@ -116,10 +116,12 @@ def _inexpressible_traits_of_chain(
 ) -> Iterator[str]:
     """Yield each trait of the stations of a chain that a program of its routes cannot express."""
     for name, station in network.stations.items():
-        visited = set(station.visitors()) & set(chain.classes)
-        if visited & {*station.patience, *station.timeout} or (visited and station.capacity):
+        visiting_classes = set(station.visitors()) & set(chain.classes)
+        if visiting_classes & {*station.patience, *station.timeout} or (
+            visiting_classes and station.capacity
+        ):
             yield f"customers of {chain_name} are lost at {name}, and follow routes"
-        if visited and network.region_of(name):
+        if visiting_classes and network.region_of(name):
             yield (
                 f"customers of {chain_name} follow routes through region {network.region_of(name)}"
             )

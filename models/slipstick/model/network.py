@@ -1322,10 +1322,10 @@ class _Inspection:
                 )
 
 
-def _reachable_places(start: Place | None, next_places: NextPlaces) -> set[Place]:
+def _reachable_places(start_place: Place | None, next_places: NextPlaces) -> set[Place]:
     """Return the places that can be reached from a place, itself included."""
-    reached_places = set() if start is None else {start}
-    places_to_visit: list[Place | None] = [start]
+    reached_places = set() if start_place is None else {start_place}
+    places_to_visit: list[Place | None] = [start_place]
     while places_to_visit:
         new_places = [
             place

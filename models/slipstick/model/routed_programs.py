@@ -74,7 +74,9 @@ def _count_ways_through(
     ways: dict[tuple[PlaceOrEnd, PlaceOrEnd], list[Way]], place: PlaceOrEnd
 ) -> int:
     """Count the ways through a place: the ways into it times the ways out of it."""
-    ways_in, ways_out = (sum(bool(ends[side] == place) for ends in ways) for side in (1, 0))
+    ways_in, ways_out = (
+        sum(bool(ends[end_index] == place) for ends in ways) for end_index in (1, 0)
+    )
     return ways_in * ways_out
 
 
@@ -119,9 +121,9 @@ def _refuse_long(activity: Activity) -> None:
         )
 
 
-def _choice_between(ways: list[Way]) -> Activity:
-    """Return a choice between ways, each with its share of their total probability."""
-    if len(ways) == 1:
-        return ways[0].activity
-    total_probability = total([way.probability for way in ways])
-    return Choice(tuple((way.probability / total_probability, way.activity) for way in ways))
+def _choice_between(routes: list[Way]) -> Activity:
+    """Return a choice among routes, each with its share of their total probability."""
+    if len(routes) == 1:
+        return routes[0].activity
+    total_probability = total([way.probability for way in routes])
+    return Choice(tuple((way.probability / total_probability, way.activity) for way in routes))

@@ -337,7 +337,7 @@ class MachineOperations:
         message at the adapters and in the memory, the sum over the distances is that of all
         messages that cross and the part b / (a + b) of those inside.
         """
-        outside = minimum(rounds, maximum(0, ranks - node.processors))
+        outside_ranks = minimum(rounds, maximum(0, ranks - node.processors))
         adapters = minimum(node.processors, node.adapters)
         between_steps = self._with_step_prefix("between")._message_steps(
             size, "network", node.processors / adapters
@@ -350,8 +350,8 @@ class MachineOperations:
         inside_steps = self._with_step_prefix("inside")._message_steps(
             size, "node", messages_inside
         )
-        between_activity = repeat(outside, then(*between_steps))
-        return between_activity >> repeat(rounds - outside, then(*inside_steps))
+        between_activity = repeat(outside_ranks, then(*between_steps))
+        return between_activity >> repeat(rounds - outside_ranks, then(*inside_steps))
 
     def _rounds_inside_and_between(
         self, algorithm: CollectiveAlgorithm, task: Collective, node: Node, order: str
@@ -746,8 +746,12 @@ def _fastest(candidates: list[TimedActivity]) -> TimedActivity:
     # The fastest may change with the parameters of a sweep, so the choice stays an expression.
     choose_options = []
     for index, (activity, time) in enumerate(candidates):
-        beats_earlier = [select(earlier.time, time, 0, 1) for earlier in candidates[:index]]
-        beats_later = [select(time, later.time, 1, 0) for later in candidates[index + 1 :]]
+        beats_earlier = [
+            select(earlier_candidate.time, time, 0, 1) for earlier_candidate in candidates[:index]
+        ]
+        beats_later = [
+            select(time, later_candidate.time, 1, 0) for later_candidate in candidates[index + 1 :]
+        ]
         is_fastest: Expr = Number(1.0)
         for is_better in (*beats_earlier, *beats_later):
             is_fastest = is_fastest * is_better
@@ -757,12 +761,15 @@ def _fastest(candidates: list[TimedActivity]) -> TimedActivity:
     )
 
 
-def _longer_of_two(first: TimedActivity, second: TimedActivity) -> TimedActivity:
+def _longer_of_two(first_activity: TimedActivity, second_activity: TimedActivity) -> TimedActivity:
     """Return the longer of two overlapping activities; the shorter one adds no time."""
-    first_is_shorter = select(first.time, second.time, 1, 0)
+    first_is_shorter = select(first_activity.time, second_activity.time, 1, 0)
     return TimedActivity(
-        choose((first_is_shorter, second.activity), (1 - first_is_shorter, first.activity)),
-        maximum(first.time, second.time),
+        choose(
+            (first_is_shorter, second_activity.activity),
+            (1 - first_is_shorter, first_activity.activity),
+        ),
+        maximum(first_activity.time, second_activity.time),
     )
 
 

@@ -280,24 +280,24 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
         raise ModelError(f"{program_input.name} is a quantity, not a word; got {value!r}")
     if isinstance(value, Expr | tuple):
         return value
-    number = plain_number(value)
-    if number is None or not -LARGEST <= number <= LARGEST:
+    plain_value = plain_number(value)
+    if plain_value is None or not -LARGEST <= plain_value <= LARGEST:
         raise ModelError(
             f"{program_input.name} must be a finite number in base units or an expression, got"
             f" {described(value)}"
         )
     # So written, NaN is refused too.
-    if not number >= program_input.least or (
-        program_input.most is not None and number > program_input.most
+    if not plain_value >= program_input.least or (
+        program_input.most is not None and plain_value > program_input.most
     ):
         upper_limit = "" if program_input.most is None else f" and at most {program_input.most:g}"
         raise ModelError(
             f"{program_input.name} must be at least {program_input.least:g}{upper_limit}"
-            f" [{program_input.dimension}], got {number:g}"
+            f" [{program_input.dimension}], got {plain_value:g}"
         )
-    if program_input.whole and not float(number).is_integer():
-        raise ModelError(f"{program_input.name} must be a whole number, got {number:g}")
-    return Parameter(program_input.name, program_input.dimension, float(number))
+    if program_input.whole and not float(plain_value).is_integer():
+        raise ModelError(f"{program_input.name} must be a whole number, got {plain_value:g}")
+    return Parameter(program_input.name, program_input.dimension, float(plain_value))
 
 
 def _checked_word(program_input: Input, value: InputValue | float) -> str:

@@ -7,7 +7,7 @@ with L_k the sum of the Q_rk, and C the correction of Linearizer, 0 in Bard-Schw
 servers this is a system in the throughputs alone, which Newton's method solves in about ten steps;
 substitution takes hundreds when two stations are near saturation. Other stations are solved by
 substitution (`SeenOnArrival`). Usual errors are those that `benchmarks/approximations.py` measured
-(`MEASURED`).
+(`MEASURED_ERRORS`).
 
 Both iterate residence times, which follow from the mean queues that an arriving customer finds. A
 customer of class r with service time S_r finds A_j others of class j at a station of c servers, B_j
@@ -26,8 +26,8 @@ single server P = B and sharing is the arrival theorem. "In turn" is first come 
 every discipline with the same mean waits (`Discipline.blind`). Assumptions: at several servers the
 A - B waiting customers and the chance P delay by 1/c of a service each; with rates the speed is
 that at the mean number present, where the arrival theorem has a mean over the numbers; both are
-chosen here, exact at one server of constant speed. The errors left are those of `MEASURED`, one for
-each construct.
+chosen here, exact at one server of constant speed. `MEASURED_ERRORS` has the
+remaining errors of each construct.
 
 Sources: Reiser, Performance Evaluation 1(1), 1979 (residual work); Sakasegawa, Ann. Inst. Stat.
 Math. 29, 1977 (P); Bryant, Krzesinski, Lakshmi and Chandy, ACM TOCS 2(4), 1984 (priorities).
@@ -169,8 +169,8 @@ def _product_form_residence(
     if servers > 1:
         busy_servers = arrival_numbers.served(unit_weights, station)
         # Each of those who wait delays by a service over c; those in service delay by one such
-        # part, if all c are busy. At one server both are the arrival theorem. Errors: `MEASURED`,
-        # "several servers".
+        # part, if all c are busy. At one server both are the arrival theorem. Errors: see
+        # "several servers" in `MEASURED_ERRORS`.
         present_others = (
             clamped(present_others - busy_servers)
             + all_busy_by_load(busy_servers, servers, other_customers)
@@ -188,8 +188,8 @@ def _rates_residence(network: NetworkArrays, arrival_numbers: SeenOnArrival, sta
     number_present = 1 + arrival_numbers.waiting(np.ones((1, len(network.classes))), station)
     last_index = rates.shape[1] - 1
     # The speed at the mean number present, between those at the two whole numbers around it: an
-    # assumption, for the arrival theorem takes the mean over all numbers. Errors: `MEASURED`,
-    # "speeds by the number present".
+    # assumption, for the arrival theorem takes the mean over all numbers. See
+    # "speeds by the number present" in `MEASURED_ERRORS`.
     whole_number_below = np.floor(number_present.real).astype(int)
     index_below = np.clip(whole_number_below - 1, 0, max(0, last_index - 1))
     interpolation_fraction = np.where(
@@ -536,7 +536,9 @@ def _by_substitution(
     )
 
 
-MEASURED: dict[str, tuple[tuple[float, float, float, float], tuple[float, float, float, float]]] = {
+MEASURED_ERRORS: dict[
+    str, tuple[tuple[float, float, float, float], tuple[float, float, float, float]]
+] = {
     "single servers": ((1.4, 5.5, 2.4, 16), (0.1, 0.7, 0.2, 2.3)),
     "several servers": ((1.7, 6.4, 2.7, 14), (0.2, 1.2, 0.3, 2.2)),
     "speeds by the number present": ((1.2, 5.9, 2.2, 15), (0.2, 1.2, 0.3, 2.6)),
@@ -568,10 +570,10 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
     servers'
     """
     constructs = {_construct(network, station) for station in range(len(network.stations))}
-    worst_construct = max(constructs, key=list(MEASURED).index, default="single servers")
-    throughput_error, large_throughput_error, response_error, large_response_error = MEASURED[
-        worst_construct
-    ][corrected]
+    worst_construct = max(constructs, key=list(MEASURED_ERRORS).index, default="single servers")
+    throughput_error, large_throughput_error, response_error, large_response_error = (
+        MEASURED_ERRORS[worst_construct][corrected]
+    )
     return (
         f"throughput {throughput_error:g} % (95th percentile {large_throughput_error:g} %),"
         f" response time {response_error:g} % "
@@ -579,7 +581,7 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
     )
 
 
-TRUSTED = 10.0
+LARGEST_ERROR_BY_DEFAULT = 10.0
 """Error of the response time up to which Linearizer is the default, 95 of 100 [%]."""
 
 
@@ -591,8 +593,8 @@ def reason_against_linearizer(network: NetworkArrays) -> str:
     """
     for station, station_name in enumerate(network.stations):
         construct = _construct(network, station)
-        error = MEASURED[construct][True][3]
-        if error > TRUSTED:
+        error = MEASURED_ERRORS[construct][True][3]
+        if error > LARGEST_ERROR_BY_DEFAULT:
             return (
                 f"the approximation of {construct} at {station_name} has errors of the response"
                 f" time of up to {error:g} % (95th percentile)"

@@ -211,9 +211,9 @@ class _SolutionCheck:
         difference_limit = self.tolerance * np.maximum(
             scale, 1e-3 * (scale.max(initial=0.0) if scale.ndim > 2 else scale)
         )
-        differs = np.abs(left_side - right_side) > difference_limit
-        if differs.any():
-            value_index = tuple(np.argwhere(differs)[0])
+        are_different = np.abs(left_side - right_side) > difference_limit
+        if are_different.any():
+            value_index = tuple(np.argwhere(are_different)[0])
             subject = (
                 f" for {self._class_and_station(value_index, chosen_classes)}"
                 if len(value_index) > 1

@@ -447,9 +447,9 @@ def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
         served_series = np.convolve(station_terms[0, :term_count], series[0])[None, :length]
     else:
         served_series = np.zeros(series.shape, dtype=np.result_type(series, station_terms))
-        for number in range(term_count):
-            served_series[:, number:] += (
-                station_terms[:, number, None] * series[:, : length - number]
+        for term_index in range(term_count):
+            served_series[:, term_index:] += (
+                station_terms[:, term_index, None] * series[:, : length - term_index]
             )
     if last_index >= length:
         return served_series

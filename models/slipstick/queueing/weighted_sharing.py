@@ -34,14 +34,14 @@ def weighted_speeds(weights: Array, counts: Array, servers: int) -> Array:
     """
     weights, counts = np.broadcast_arrays(weights, counts)
     has_server = np.zeros(weights.shape, dtype=bool)
-    parts: Array = np.ones(weights.shape, dtype=weights.dtype)
+    server_shares: Array = np.ones(weights.shape, dtype=weights.dtype)
     # Each pass gives servers of their own to all whose part has come to one: never fewer.
     for _ in range(len(weights) + 1):
         servers_left = servers - (counts * has_server).sum(axis=0)
         weight_left = (counts * weights * ~has_server).sum(axis=0)
-        parts = servers_left * weights / np.where(weight_left == 0, 1.0, weight_left)
-        reaches_one = ~has_server & (parts.real >= 1)
+        server_shares = servers_left * weights / np.where(weight_left == 0, 1.0, weight_left)
+        reaches_one = ~has_server & (server_shares.real >= 1)
         if not reaches_one.any():
             break
         has_server |= reaches_one
-    return np.where(has_server, 1.0, parts)
+    return np.where(has_server, 1.0, server_shares)

@@ -440,13 +440,13 @@ def check_sentence(check: Verdict) -> str:
     """
     if check.word == AGREED:
         return f"checked: {check.reason}{_undecided_text(check)}"
-    rejected = check.rejected
+    rejected_answer = check.rejected
     # The answer shown is the simulation's; the value that it replaces is shown beside it, since
     # earlier reports may have it.
-    if check.word == REPLACED and rejected is not None:
-        amount = quantity(rejected.value, rejected.unit)
-        value_name = "" if rejected.name == "time" else f"{rejected.name} "
-        return f"{rejected.method} was rejected ({value_name}{amount}, {check.reason})"
+    if check.word == REPLACED and rejected_answer is not None:
+        amount = quantity(rejected_answer.value, rejected_answer.unit)
+        value_name = "" if rejected_answer.name == "time" else f"{rejected_answer.name} "
+        return f"{rejected_answer.method} was rejected ({value_name}{amount}, {check.reason})"
     return str(check)
 
 
@@ -476,12 +476,18 @@ def _settings_lines(
     return [wrapped(f"{preposition} {', '.join(phrases)}", _INDENT)] if phrases else []
 
 
-def _setting_amount(value: float | str, entry: DescribedValue | None) -> str:
-    middle_text = quantity(entry.given.value, str(entry.given.dimension)) if entry else ""
+def _setting_amount(value: float | str, described_value: DescribedValue | None) -> str:
+    middle_text = (
+        quantity(described_value.given.value, str(described_value.given.dimension))
+        if described_value
+        else ""
+    )
     if isinstance(value, str):
         # The values above are those at the middle of a range, their intervals those of all of it.
-        return f"{value} (middle {middle_text})" if entry else value
-    return quantity(value, str(entry.given.dimension)) if entry else f"{value:g}"
+        return f"{value} (middle {middle_text})" if described_value else value
+    return (
+        quantity(value, str(described_value.given.dimension)) if described_value else f"{value:g}"
+    )
 
 
 _HIDDEN_ROWS = re.compile(r"^and \d+ more(?: notes?)?$", re.MULTILINE)
@@ -552,24 +558,24 @@ def _merge_rows(rows: Iterable[list[str]]) -> list[list[str]]:
     rows_by_key: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for row in rows:
         name_match = _NAME_WITH_NUMBER.fullmatch(row[0])
-        key, number = (
+        key, row_number = (
             ((name_match[1], name_match[3], *row[1:]), name_match[2])
             if name_match
             else ((row[0],), "")
         )
-        rows_by_key.setdefault(key, []).append((number, row))
+        rows_by_key.setdefault(key, []).append((row_number, row))
     folded_rows = []
     for key, numbered_rows in rows_by_key.items():
         if len(numbered_rows) < _FEWEST_FOLDED:
             folded_rows += [row for _, row in numbered_rows]
         else:
             # Networks of many equal stations would fill screens with equal rows.
-            numbers = sorted(int(number) for number, _ in numbered_rows)
-            are_consecutive = numbers == list(range(numbers[0], numbers[-1] + 1))
+            row_numbers = sorted(int(row_number) for row_number, _ in numbered_rows)
+            are_consecutive = row_numbers == list(range(row_numbers[0], row_numbers[-1] + 1))
             numbers_text = (
-                f"{numbers[0]} to {numbers[-1]}"
+                f"{row_numbers[0]} to {row_numbers[-1]}"
                 if are_consecutive
-                else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
+                else f"{row_numbers[0]} to {row_numbers[-1]}, {len(row_numbers)} of them"
             )
             folded_rows.append([f"{key[0]}{numbers_text}{key[1]}, each", *numbered_rows[0][1][1:]])
     return folded_rows
@@ -710,8 +716,8 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
     )
     value_and_meaning = {
         # What follows the first clause says how the key is written.
-        path: [str(entry.given), entry.meaning.partition("; ")[0]]
-        for path, entry in answer.described.items()
+        path: [str(described_value.given), described_value.meaning.partition("; ")[0]]
+        for path, described_value in answer.described.items()
     }
     rows = []
     for path, share in ranked_shares:
@@ -850,7 +856,10 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
     text.
     """
     sources = Notes()
-    rows = [_entry_row(path, entry, sources) for path, entry in catalogue_entry.entries.items()]
+    rows = [
+        _entry_row(path, described_value, sources)
+        for path, described_value in catalogue_entry.entries.items()
+    ]
     blocks = [
         wrapped(
             f"{catalogue_entry.kind}/{catalogue_entry.name}: {catalogue_entry.title}"
@@ -867,12 +876,12 @@ def spec_text(catalogue_entry: CatalogueEntry) -> str:
     )
 
 
-def _entry_row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
-    given_quantity = entry.given
+def _entry_row(path: str, described_value: DescribedValue, sources: Notes) -> list[str]:
+    given_quantity = described_value.given
     value_text = given_quantity.text if given_quantity.text else str(given_quantity)
-    source_mark = f"[{sources.number(entry.source)}]" if entry.source else ""
+    source_mark = f"[{sources.number(described_value.source)}]" if described_value.source else ""
     technology_text = f"follows {given_quantity.technology}" if given_quantity.technology else ""
-    meaning = "; ".join(filter(None, (entry.meaning, technology_text)))
+    meaning = "; ".join(filter(None, (described_value.meaning, technology_text)))
     return [
         path,
         value_text,
@@ -889,13 +898,13 @@ def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
 
     return {
         path: {
-            "value": as_data(entry.given.value),
-            "unit": str(entry.given.dimension),
-            "text": entry.given.text,
-            "meaning": entry.meaning,
-            "source": entry.source,
-            "assumed": entry.given.assumed,
-            "technology": entry.given.technology,
+            "value": as_data(described_value.given.value),
+            "unit": str(described_value.given.dimension),
+            "text": described_value.given.text,
+            "meaning": described_value.meaning,
+            "source": described_value.source,
+            "assumed": described_value.given.assumed,
+            "technology": described_value.given.technology,
         }
-        for path, entry in entries.items()
+        for path, described_value in entries.items()
     }

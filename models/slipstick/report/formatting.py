@@ -123,8 +123,8 @@ _PERCENT_WORDS = ("share", "part", "utilization", "efficiency")
 """First words of what is written in percent."""
 
 
-def _to_four_digits(number: float | None) -> float | None:
-    return None if number is None else float(f"{number:.4g}")
+def _to_four_digits(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
 
 
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
@@ -169,10 +169,10 @@ def _rate_of_class(path: str, amount: str) -> str:
     >>> _rate_of_class("classes.requests.arrivals", "170 /s"), _rate_of_class("x", "170 /s")
     ('170 requests a second', '')
     """
-    number, _, rate_unit = amount.rpartition(" ")
+    number_text, _, rate_unit = amount.rpartition(" ")
     class_match = _ARRIVALS.fullmatch(path)
     return (
-        f"{number} {as_words(class_match[1])} {_TIME_SPANS[rate_unit]}"
+        f"{number_text} {as_words(class_match[1])} {_TIME_SPANS[rate_unit]}"
         if class_match and rate_unit in _TIME_SPANS
         else ""
     )
@@ -357,13 +357,13 @@ def plain_decimal(value: float, digits: int = 4) -> str:
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
-def with_noun(number: int, noun: str, plural: str = "") -> str:
-    """Write a number with its noun in the singular or the plural.
+def with_noun(count: int, noun: str, plural: str = "") -> str:
+    """Write a count with its noun in the singular or the plural.
 
     >>> with_noun(1, "cell"), with_noun(3, "cell"), with_noun(2, "miss", "misses")
     ('1 cell', '3 cells', '2 misses')
     """
-    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
 def do_overlap(first_ends: Ends, second_ends: Ends) -> bool:
@@ -981,14 +981,14 @@ def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
 
 def terminal_blocks(blocks: Iterable[TextBlock], indent: str = "") -> str:
     """Write blocks for the terminal; further lines of what is folded are indented."""
-    texts = []
+    block_texts = []
     for block in blocks:
         if isinstance(block, TextTable):
-            texts.append(plain_table(*block))
+            block_texts.append(plain_table(*block))
             continue
         lines = [block] if isinstance(block, str) else block
-        texts.append("\n".join(wrapped(line, indent) for line in lines))
-    return ascii_only("\n\n".join(filter(None, texts)) + "\n")
+        block_texts.append("\n".join(wrapped(line, indent) for line in lines))
+    return ascii_only("\n\n".join(filter(None, block_texts)) + "\n")
 
 
 class Notes:

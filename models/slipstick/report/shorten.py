@@ -171,24 +171,24 @@ class _ShortenedSection:
         lines_above = sum(
             printed_lines(self.blocks[index_above]) + 1 for index_above in indices_above
         )
-        shortened = _decisive_rows(block, most_lines - lines_above - 1)
+        shortened_block = _decisive_rows(block, most_lines - lines_above - 1)
         if (
-            not shortened
+            not shortened_block
             and indices_above
             and self.blocks[indices_above[-1]].startswith(COMMON_BEGINNING)
         ):
             # The table is worth more than the line above it.
             lines_above -= printed_lines(self.blocks[indices_above.pop()]) + 1
-            shortened = _decisive_rows(block, most_lines - lines_above - 1)
-        line_count = printed_lines(shortened)
-        if not shortened or (line_count and line_count >= self.lines_left - lines_above):
+            shortened_block = _decisive_rows(block, most_lines - lines_above - 1)
+        line_count = printed_lines(shortened_block)
+        if not shortened_block or (line_count and line_count >= self.lines_left - lines_above):
             return
         for index_above in indices_above:
             self.shown_blocks[index_above] = self.blocks[index_above]
-        self.shown_blocks[index] = shortened
+        self.shown_blocks[index] = shortened_block
         self.lines_left -= lines_above + line_count + 1
         self.lines_omitted += (
-            block.count("\n") - shortened.count("\n") + shortened.count("\n| ... ")
+            block.count("\n") - shortened_block.count("\n") + shortened_block.count("\n| ... ")
         )
 
     def _blocks_above(self, index: int) -> list[int]:

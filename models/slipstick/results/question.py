@@ -57,8 +57,8 @@ class ResultColumn:
         and `column_fields` are further fields of the column.
         """
         cells = [value or Value(None, unit) for value in values]
-        ends = [cell.low for cell in cells], [cell.high for cell in cells]
-        return cls(name, [cell.value for cell in cells], unit, ends, **column_fields)
+        low_and_high = [cell.low for cell in cells], [cell.high for cell in cells]
+        return cls(name, [cell.value for cell in cells], unit, low_and_high, **column_fields)
 
     @property
     def head(self) -> str:
@@ -83,10 +83,10 @@ class ResultColumn:
         if not isinstance(self.unit, str):
             yield "unit", self.unit
         # Two columns of empty ends for each value would treble the width of the file.
-        for end, cells in zip(("low", "high"), self.ends or (), strict=False):
+        for end_name, cells in zip(("low", "high"), self.ends or (), strict=False):
             end_cells = [_finite_or_none(cell) for cell in cells]
-            if any(end is not None for end in end_cells):
-                yield f"{end} {self.head}", end_cells
+            if any(end_name is not None for end_name in end_cells):
+                yield f"{end_name} {self.head}", end_cells
 
 
 def _finite_or_none(cell: Cell) -> float | None:
@@ -152,11 +152,13 @@ class ResultTable:
                         point[column.name] = cell if isinstance(cell, str) else float(cell)
                 elif (value := column.value(row)) != Value(None, value.unit):
                     values[column.name] = value
-            failed = self.failed.get(row)
+            failure_reason = self.failed.get(row)
             provenance_fields = self.provenance.answer_fields(row)
             # A row without an answer is not exact, whatever its method would have been.
-            provenance_fields["exact"] &= not failed
-            yield Answer(self.name, values=values, point=point, failed=failed, **provenance_fields)
+            provenance_fields["exact"] &= not failure_reason
+            yield Answer(
+                self.name, values=values, point=point, failed=failure_reason, **provenance_fields
+            )
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:

@@ -124,7 +124,9 @@ class Provenance:
     @classmethod
     def of(cls, answers: Sequence[Computed]) -> Provenance:
         """Build the provenance of answers, one point each."""
-        outside = {index: answer.bound for index, answer in enumerate(answers) if answer.bound}
+        bound_by_index = {
+            index: answer.bound for index, answer in enumerate(answers) if answer.bound
+        }
         errors = {index: answer.error for index, answer in enumerate(answers) if answer.error}
         left_out = {
             index: answer.left_out for index, answer in enumerate(answers) if answer.left_out
@@ -132,7 +134,9 @@ class Provenance:
         verdicts = ((index, getattr(answer, "check", None)) for index, answer in enumerate(answers))
         checks = {index: check for index, check in verdicts if check is not None}
         methods = [answer.method for answer in answers]
-        return cls(methods, [answer.exact for answer in answers], outside, errors, left_out, checks)
+        return cls(
+            methods, [answer.exact for answer in answers], bound_by_index, errors, left_out, checks
+        )
 
     @classmethod
     def join(

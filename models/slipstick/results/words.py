@@ -446,15 +446,15 @@ class Words:
         # A single comparison with a number can be written with its unit or in percent; longer
         # conditions are replaced term by term.
         if comparison := _COMPARISON.fullmatch(text):
-            name, relation, number, unit_text = comparison.groups()
+            name, relation, percent_text, unit_text = comparison.groups()
             value_kind, _, label_end = name.partition("[")
             if self._is_quantile_clause(name) and relation.startswith("<"):
                 quantile_clause = self._quantile_clause(value_kind, label_end.removesuffix("]"))
-                return f"{quantile_clause} within {number} {unit_text or ''}".strip()
+                return f"{quantile_clause} within {percent_text} {unit_text or ''}".strip()
             if value_kind in SHARES and not unit_text:
-                number = f"{100 * float(number):g}"
+                percent_text = f"{100 * float(percent_text):g}"
                 unit_text = "%"
-            amount = " ".join(filter(None, (number, unit_text)))
+            amount = " ".join(filter(None, (percent_text, unit_text)))
             return f"{self.value(name)} {_RELATION_PHRASES[relation]} {amount}"
         clause = _TERM.sub(self._words_of_term, text)
         for relation in ("<=", ">=", "<", ">"):

@@ -358,7 +358,7 @@ def pattern_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a stream with its trace and its profile as files state them."""
     trace, profile = data.get("trace"), data.get("profile")
     written_trace = {"trace": {"gaps": " ".join(map(repr, trace))}} if trace else {}
-    pieces = [
+    piece_data = [
         {"lasts": f"{duration!r} s", "rate": f"{rate!r} /s"} for duration, rate in profile or ()
     ]
-    return {**data, **written_trace, **({"profile": pieces} if pieces else {})}
+    return {**data, **written_trace, **({"profile": piece_data} if piece_data else {})}

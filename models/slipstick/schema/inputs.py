@@ -1090,10 +1090,11 @@ def check_requirements(
         values = {name: parameter.value for name, parameter in built_model.parameters.items()}
         problems = [
             problem(
-                *(case or (inputs.tree, ("requires", require.name, "that"))), require.message(sides)
+                *(case or (inputs.tree, ("requires", require.name, "that"))),
+                require.message(violated_sides),
             )
             for require in model.requires
-            for sides, is_broken in require.violations(values, show)
+            for violated_sides, is_broken in require.violations(values, show)
             if is_broken.any()
         ]
         if problems:
@@ -1194,28 +1195,28 @@ def _described_entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedVa
     """
     if isinstance(spec, Described):  # what it says of itself holds for its parts
         return _described_by_path(inputs, spec, "", "")
-    described: dict[str, DescribedValue] = {}
+    value_by_path: dict[str, DescribedValue] = {}
     for name, field_info in type(spec).model_fields.items():
         section = getattr(spec, name)
         describe_section = partial(
             _described_by_path, inputs, section, name, field_info.description or ""
         )
-        described |= (
+        value_by_path |= (
             inputs.library.compute_once(("entries", name, id(section)), describe_section, section)
             if isinstance(section, BaseModel)
             else describe_section()
         )
-    return described
+    return value_by_path
 
 
 def _described_by_path(
     inputs: Inputs, section: object, path: str, meaning: str
 ) -> dict[str, DescribedValue]:
     """Describe each quantity of a section of the inputs, by its path."""
-    described = with_sources(
+    value_by_path = with_sources(
         described_values(section, path, meaning), inputs.tree, inputs.library.sources
     )
-    named_values = ((_canonical_path(value, inputs.tree), value) for value in described)
+    named_values = ((_canonical_path(value, inputs.tree), value) for value in value_by_path)
     return {
         path: value if path == value.path else replace(value, path=path)
         for path, value in named_values
@@ -1228,12 +1229,12 @@ def _canonical_path(value: DescribedValue, tree: Table) -> str:
 
 
 def _parameters_by_path(
-    inputs: Inputs, described: Mapping[str, DescribedValue]
+    inputs: Inputs, value_by_path: Mapping[str, DescribedValue]
 ) -> dict[str, Parameter]:
     """Build a parameter for each quantity; raise for a path that is too long for a name."""
     problems: list[Problem] = []
     parameter_by_path: dict[str, Parameter] = {}
-    for path, value in described.items():
+    for path, value in value_by_path.items():
         try:
             parameter_by_path |= parameters_of({path: value})
         except ModelError:
@@ -1278,13 +1279,13 @@ def _model_builders(
 
 
 def _default_inputs(
-    inputs: Inputs, described: Mapping[str, DescribedValue]
+    inputs: Inputs, value_by_path: Mapping[str, DescribedValue]
 ) -> dict[str, DescribedValue]:
     if inputs.kind != "program":
         return {}
     from slipstick.schema.programs import default_entries
 
-    return default_entries(inputs, described)
+    return default_entries(inputs, value_by_path)
 
 
 def build_workload(reference: Node, library: Library) -> BuiltModel:

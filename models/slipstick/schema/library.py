@@ -92,8 +92,8 @@ def catalogue_folder() -> Path:
     checkout.
     """
     package = Path(__file__).resolve().parent.parent
-    installed = package / "_specs"
-    return installed if installed.is_dir() else package.parent.parent / "specs"
+    installed_folder = package / "_specs"
+    return installed_folder if installed_folder.is_dir() else package.parent.parent / "specs"
 
 
 def names_of_kind(spec_kind: str) -> list[str]:

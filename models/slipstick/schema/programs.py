@@ -341,7 +341,7 @@ def _unknown_name_problems(
 
 
 def default_entries(
-    inputs: Inputs, described: Mapping[str, DescribedValue]
+    inputs: Inputs, value_by_path: Mapping[str, DescribedValue]
 ) -> dict[str, DescribedValue]:
     """Describe the inputs of a program that were not set but have a default."""
     return {
@@ -353,6 +353,6 @@ def default_entries(
         )
         for program_input in PROGRAMS[inputs.name].inputs
         if isinstance(program_input.default, float)
-        and program_input.name not in described
+        and program_input.name not in value_by_path
         and program_input.name not in inputs.tree.entries
     }

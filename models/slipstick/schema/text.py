@@ -444,8 +444,8 @@ def scalar_value(text: str) -> tuple[str | int | float | bool | None, str]:
         return _TRUTH_VALUES[text], ""
     if text[0] not in "+-.0123456789":
         return text, ""
-    if number := _DECIMAL.fullmatch(text):
-        return _value_of_digits(text, number[1], number[2])
+    if decimal_match := _DECIMAL.fullmatch(text):
+        return _value_of_digits(text, decimal_match[1], decimal_match[2])
     if _RADIX.fullmatch(text):
         value = int(text, 0)
         return value, _too_long_message(text) if value >= 10**MOST_DIGITS else ""
@@ -996,8 +996,8 @@ def _read_up_to(bound: str, file: BinaryIO) -> bytes:
     """Read a file up to slightly more than `bound` bytes, in pieces of 1 MiB, so that the caller
     can recognize one that is too large.
     """
-    pieces = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
-    return b"".join(islice(pieces, int(min(limit(bound), 2**62)) // 2**20 + 1))
+    chunks = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
+    return b"".join(islice(chunks, int(min(limit(bound), 2**62)) // 2**20 + 1))
 
 
 def _decode(file_bytes: bytes, file_start: Mark) -> str:

@@ -165,13 +165,13 @@ def warm_up_length(series: Array) -> int:
     if value_count < 4:
         return 0
     # Centring keeps the difference of squares exact where values are nearly equal.
-    centred = series - series[value_count // 2 :].mean()
-    remaining = np.arange(value_count, 0, -1)
-    remaining_sums = np.cumsum(centred[::-1])[::-1]
-    remaining_squares = np.cumsum((centred**2)[::-1])[::-1]
+    centred_series = series - series[value_count // 2 :].mean()
+    values_left = np.arange(value_count, 0, -1)
+    remaining_sums = np.cumsum(centred_series[::-1])[::-1]
+    remaining_squares = np.cumsum((centred_series**2)[::-1])[::-1]
     squared_error = (
-        np.maximum(remaining_squares - remaining_sums**2 / remaining, 0.0)
-        / remaining.astype(np.float64) ** 2
+        np.maximum(remaining_squares - remaining_sums**2 / values_left, 0.0)
+        / values_left.astype(np.float64) ** 2
     )
     # At most half: a minimum further on only says that few values are left (White, 1997).
     return int(np.argmin(squared_error[: value_count // 2 + 1]))
@@ -296,14 +296,14 @@ def is_correlated(batch_means: Array, negligible_difference: float = 1e-12) -> b
     (True, False)
     """
     overall_mean = batch_means.mean()
-    centred = batch_means - overall_mean
-    squared_sum = float((centred**2).sum())
+    centred_means = batch_means - overall_mean
+    squared_sum = float((centred_means**2).sum())
     # A constant series would be judged by its rounding.
-    if float(np.abs(centred).max()) <= negligible_difference * abs(float(overall_mean)):
+    if float(np.abs(centred_means).max()) <= negligible_difference * abs(float(overall_mean)):
         return False
-    return float((centred[..., 1:] * centred[..., :-1]).sum()) / squared_sum > 1.645 / math.sqrt(
-        batch_means.size
-    )
+    return float(
+        (centred_means[..., 1:] * centred_means[..., :-1]).sum()
+    ) / squared_sum > 1.645 / math.sqrt(batch_means.size)
 
 
 # Neighbouring bins differ by 1 / 500, so that a quantile is known within 0.2 %; from 1e-12 s on,

@@ -343,10 +343,10 @@ def _run_steady(replication: Replication) -> ReplicationResult:
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     last_row = -(-(settings.cycles or 2**60) // cycles_per_row(plan))
     next_look = max(-(-settings.least // cycles_per_row(plan)), 2 * BATCHES)
-    stopped = ""
+    stop_reason = ""
     work_pace = WorkPace()
     try:
-        while not stopped:
+        while not stop_reason:
             # Short stretches at first, so that a run which soon is precise is not simulated far
             # beyond its end.
             has_next_event = kernel.run(min(kernel.events + 64, _EVENTS_AT_A_TIME))
@@ -356,27 +356,27 @@ def _run_steady(replication: Replication) -> ReplicationResult:
                 _refuse_growing_branches(kernel)
             if not has_next_event or (not record.pending and record.row_count == 0):
                 _refuse_deadlock(plan, kernel, has_next_event, settings)
-            while record.pending and not stopped:
+            while record.pending and not stop_reason:
                 # Decisions are made at the same rows, whatever number of events the kernel
                 # simulates at a time.
                 latest_row = record.add(
                     min(next_look, last_row) - record.row_count, settings.events
                 )
                 if record.row_count >= last_row:
-                    stopped = "cycles"
+                    stop_reason = "cycles"
                 elif latest_row[layout.order] >= settings.events:
-                    stopped = "events"
+                    stop_reason = "events"
                 elif record.row_count >= next_look:
                     next_look = int(next_look * _LOOK_SPACING) + 1
                     if (
                         settings.cycles is None
                         and _combined_result(plan, settings, [_without_warm_up(record)]).converged
                     ):
-                        stopped = "precision"
+                        stop_reason = "precision"
     except KeyboardInterrupt:
-        stopped = "interrupted"
+        stop_reason = "interrupted"
     _refuse_growing_branches(kernel)
-    return _without_warm_up(record, settings.replications, stopped)
+    return _without_warm_up(record, settings.replications, stop_reason)
 
 
 def _refuse_growing_branches(kernel: AnyKernel) -> None:
@@ -413,7 +413,9 @@ def _refuse_deadlock(
     raise NoAnswerError(reason)
 
 
-def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
+def _without_warm_up(
+    record: Record, replications: int = 1, stop_reason: str = ""
+) -> ReplicationResult:
     """Return the statistics of a replication after its warm-up, summed by batches."""
     layout = record.layout
     row_sums = record.sums()
@@ -449,7 +451,7 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
     return ReplicationResult(
         batches=sums_by_batch(row_sums[dropped_rows:], batch_count) if is_trusted else row_sums,
         quantiles=record.quantiles,
-        stopped=stopped,
+        stopped=stop_reason,
         trusted=is_trusted,
         dropped=int(cycles_by_row[: len(row_sums) - kept_rows].sum()),
         cycles=cycles_run,
@@ -457,7 +459,7 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
     )
 
 
-STARVED = 0.9
+LARGEST_UNENDED_SHARE = 0.9
 """Part of a closed group's time in cycles that have not ended, above which the run says too little
 of them for any interval [1]: of a group that ended nothing, a run of 15 million events gave 233 s
 +- 0.1 %, and one with other random numbers 351 s."""
@@ -522,7 +524,7 @@ def _combined_result(
     layout = Layout(plan)
     first_result = replication_results[0]
     stop_reasons = {replication_result.stopped for replication_result in replication_results}
-    stopped = next(
+    stop_reason = next(
         (reason for reason in ("interrupted", "events") if reason in stop_reasons),
         first_result.stopped,
     )
@@ -536,7 +538,7 @@ def _combined_result(
         quantiles=first_result.quantiles
         if is_single
         else _pooled_quantiles(plan, replication_results),
-        stopped=stopped,
+        stopped=stop_reason,
         trusted=all(replication_result.trusted for replication_result in replication_results),
         dropped=sum(replication_result.dropped for replication_result in replication_results),
         cycles=sum(replication_result.cycles for replication_result in replication_results),
@@ -560,7 +562,7 @@ def _combined_result(
     negligible_difference = settings.precision * _NEGLIGIBLE
     unended_shares = [result.unended_share(group_index) for group_index in group_indexes]
     is_starved = (
-        max(unended_shares) > STARVED
+        max(unended_shares) > LARGEST_UNENDED_SHARE
         or sum(share > STARVED_TOGETHER for share in unended_shares) > 1
     )
     is_starved = is_starved or _may_bury_customers(plan, result.batches)
@@ -576,7 +578,7 @@ def _combined_result(
         is_precise_enough(result.mean_time(group_index), settings.precision)
         for group_index in group_indexes
     )
-    return replace(result, converged=is_precise and result.trusted and stopped != "interrupted")
+    return replace(result, converged=is_precise and result.trusted and stop_reason != "interrupted")
 
 
 def expected_rare_events(result: Result) -> float:
@@ -623,7 +625,7 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
     least_count = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.is_random else 1)
     next_look = least_count
     events_used = 0
-    stopped = ""
+    stop_reason = ""
     work_pace = WorkPace()
 
     def next_replications() -> Iterator[Replication]:
@@ -635,32 +637,32 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
             )
 
     try:
-        while not stopped:
+        while not stop_reason:
             for replication_result in SPREAD.get()(next_replications()):
                 events_used += replication_result.events
                 work_pace.check(
                     max(events_used, 1), settings.events, _AT_MOST.format(settings.events)
                 )
                 if not len(replication_result.batches) or events_used > settings.events:
-                    stopped = "events"
+                    stop_reason = "events"
                     break
                 final_rows.append(replication_result.batches[-1])
                 for quantiles in quantiles_by_group:
                     quantiles.add(final_rows[-1][[layout.time]])
-                stopped = _stop_reason_of_program(
+                stop_reason = _stop_reason_of_program(
                     plan, settings, final_rows, events_used, next_look, least_count
                 )
-                if stopped:
+                if stop_reason:
                     break
             next_look = int(next_look * _LOOK_SPACING) + 1
     except KeyboardInterrupt:
-        stopped = "interrupted"
+        stop_reason = "interrupted"
     batches = np.array(final_rows) if final_rows else np.zeros((0, layout.width))
     is_trusted = len(final_rows) >= _fewest_replications(plan)
     return Result(
         batches,
         quantiles_by_group,
-        stopped,
+        stop_reason,
         is_trusted,
         0,
         len(final_rows),

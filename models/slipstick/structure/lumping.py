@@ -83,9 +83,9 @@ def lump_alike_resources(activities: Sequence[Activity], model: Model) -> Lumped
     pipelines or barriers, which compare times, are returned unchanged.
     """
     all_nodes = [node for activity in activities for node in steps(activity)]
-    lumping = LumpedActivities(())
+    lumped_activities = LumpedActivities(())
     if any(is_parallel(node) or node.use == MET for node in all_nodes):
-        return replace(lumping, activities=tuple(activities))
+        return replace(lumped_activities, activities=tuple(activities))
     use_counts = Counter(map(requested_resource, all_nodes))
     use_counts_by_names: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
     for node in (node for node in all_nodes if isinstance(node, Choice)):
@@ -130,20 +130,20 @@ def lump_alike_resources(activities: Sequence[Activity], model: Model) -> Lumped
             # the sum of their probabilities, at the first of the resources.
             probability, body = options[0]
             lumped_options.append((probability * len(names_by_option), body))
-            lumping.options_by_probability[probability * len(names_by_option)] = (
+            lumped_activities.options_by_probability[probability * len(names_by_option)] = (
                 probability,
                 len(names_by_option),
             )
-            lumping.copies_by_resource.update(
+            lumped_activities.copies_by_resource.update(
                 zip(names_by_option[0], zip(*names_by_option, strict=True), strict=True)
             )
             labels_by_option = [shape.labels for shape in shapes]
-            lumping.copies_by_label.update(
+            lumped_activities.copies_by_label.update(
                 zip(labels_by_option[0], zip(*labels_by_option, strict=True), strict=True)
             )
         return Choice(tuple(lumped_options))
 
-    return replace(lumping, activities=tuple(map(with_lumped_options, activities)))
+    return replace(lumped_activities, activities=tuple(map(with_lumped_options, activities)))
 
 
 class _Shape:

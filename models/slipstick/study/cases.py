@@ -157,47 +157,50 @@ class _RangeReader:
 
     def values(self) -> Sequence[Node]:
         """Return the values of the range as nodes."""
-        start, unit = self._parse_end(self.spec.first, "from")
-        end, end_unit = self._parse_end(self.spec.to, "to")
+        start_value, unit = self._parse_end(self.spec.first, "from")
+        end_value, end_unit = self._parse_end(self.spec.to, "to")
         if unit != end_unit:
             raise self._error_at_key("to", f"from is a [{unit}], but to is a [{end_unit}]")
         # Both ends are finite, but their difference may be too large for a double.
-        self._check_width(end - start)
-        return _Range(self._range_values(start, end, unit), unit, self.node.mark)
+        self._check_width(end_value - start_value)
+        return _Range(self._range_values(start_value, end_value, unit), unit, self.node.mark)
 
-    def _range_values(self, start: float, end: float, unit: Dimension) -> list[float]:
+    def _range_values(self, start_value: float, end_value: float, unit: Dimension) -> list[float]:
         if self.spec.count is not None:
-            return self._spaced_values(start, end, self.spec.count)
+            return self._spaced_values(start_value, end_value, self.spec.count)
         if self.spec.factor is not None:
             factor = float(self.spec.factor)
             step_count = self._whole_steps(
-                math.log(self._ratio_of_ends(start, end)) / math.log(factor)
+                math.log(self._ratio_of_ends(start_value, end_value)) / math.log(factor)
             )
             # By powers of the factor, not by repeated products, in which rounding would add up.
-            return [start * factor**k for k in range(step_count + 1)]
+            return [start_value * factor**k for k in range(step_count + 1)]
         step, step_unit = self._parse_end(self.spec.step, "step")
         if step_unit != unit:
             raise self._error_at_key("step", f"from is a [{unit}], but the step is a [{step_unit}]")
         if step == 0:
             raise self._error_at_key("step", "a step of 0 never reaches the end; write another")
-        return [start + k * step for k in range(self._whole_steps((end - start) / step) + 1)]
+        return [
+            start_value + k * step
+            for k in range(self._whole_steps((end_value - start_value) / step) + 1)
+        ]
 
-    def _spaced_values(self, start: float, end: float, count: int) -> list[float]:
+    def _spaced_values(self, start_value: float, end_value: float, count: int) -> list[float]:
         if self.spec.spacing == "geometric":
-            ratio = self._ratio_of_ends(start, end)
-            inner_values = [start * ratio ** (k / (count - 1)) for k in range(1, count - 1)]
+            ratio = self._ratio_of_ends(start_value, end_value)
+            inner_values = [start_value * ratio ** (k / (count - 1)) for k in range(1, count - 1)]
         else:
-            step = (end - start) / (count - 1)
-            inner_values = [start + k * step for k in range(1, count - 1)]
+            step = (end_value - start_value) / (count - 1)
+            inner_values = [start_value + k * step for k in range(1, count - 1)]
         # The ends are as written: the last would miss its value by rounding.
-        return [start, *inner_values, end]
+        return [start_value, *inner_values, end_value]
 
-    def _ratio_of_ends(self, start: float, end: float) -> float:
-        if not (start > 0 and end > 0):
+    def _ratio_of_ends(self, start_value: float, end_value: float) -> float:
+        if not (start_value > 0 and end_value > 0):
             raise self._error_at_key("", "a geometric range needs positive ends")
-        self._check_width(end / start)
-        self._check_width(start / end)
-        return end / start
+        self._check_width(end_value / start_value)
+        self._check_width(start_value / end_value)
+        return end_value / start_value
 
     def _check_width(self, width: float) -> None:
         if not math.isfinite(width):
@@ -807,5 +810,5 @@ def _area_picture_problems(
     for index, case in enumerate(picture.cases):
         node = study.cases.get(case, {}).get(picture.along)
         if case in study.cases and (node is None or numbers_of([node]) is None):
-            why = f"case {case} sets no number {picture.along}, along which the areas are drawn"
-            yield study.problem((*picture_path, "cases", index), why)
+            reason = f"case {case} sets no number {picture.along}, along which the areas are drawn"
+            yield study.problem((*picture_path, "cases", index), reason)

@@ -98,8 +98,8 @@ def _is_named(name: str, search: str) -> bool:
     >>> _is_named("mm1-response-time", "M/M/1"), _is_named("mm1k-blocking", "M/M/1")
     (True, False)
     """
-    letters = re.sub(r"[\W_]+", "", search.casefold())
-    return letters in (name.replace("-", ""), name.partition("-")[0])
+    search_letters = re.sub(r"[\W_]+", "", search.casefold())
+    return search_letters in (name.replace("-", ""), name.partition("-")[0])
 
 
 def glossary_entries() -> dict[str, str]:

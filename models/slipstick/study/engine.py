@@ -392,7 +392,7 @@ def _with_pace(progress: Progress, point_count: int) -> Progress:
     solved so far.
     """
     # Time on the clock, since several workers solve at once.
-    pace = WorkPace(elapsed=True)
+    pace = WorkPace(counts_wall_time=True)
     solved_count = 0
 
     def report(new_points: int) -> None:

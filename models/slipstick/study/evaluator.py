@@ -357,22 +357,22 @@ def _with_overhead(answer: Answer, base_overhead: Value | None) -> Answer:
     return replace(answer, values=values)
 
 
-def reduction(after: Value, before: Value) -> Value:
-    """Return the fraction 1 - after / before with its widest interval, whatever the correlation of
-    the two.
+def reduction(value_after: Value, value_before: Value) -> Value:
+    """Return 1 - value_after / value_before with the widest interval that any correlation of the
+    two allows.
 
     >>> reduction(Value(1.0, "s", 0.75, 1.25), Value(2.0, "s", 1.75, 2.5))
     Value(value=0.5, unit='1', low=0.2857142857142857, high=0.7)
     """
-    assert after.value is not None
-    assert before.value
-    reduction_value = float(OVERHEAD_REDUCTION.equation(before.value, after.value))
+    assert value_after.value is not None
+    assert value_before.value
+    reduction_value = float(OVERHEAD_REDUCTION.equation(value_before.value, value_after.value))
     # Without intervals a reduction of rounding size is 0.
-    if {after.low, after.high} | {before.low, before.high} == {None}:
+    if {value_after.low, value_after.high} | {value_before.low, value_before.high} == {None}:
         return Value(zero_if_rounding(reduction_value), "1")
     (after_low, after_high), (before_low, before_high) = (
-        _ends_of_interval(after),
-        _ends_of_interval(before),
+        _ends_of_interval(value_after),
+        _ends_of_interval(value_before),
     )
     return Value(
         reduction_value,

@@ -226,8 +226,8 @@ class SolvedBlock(PointTable):
             if block.result_kind == WHOLE or block.with_answers
             else ()
         )
-        failed = dict.fromkeys(range(block.count), reason)
-        return cls({}, Provenance(methods, [False] * block.count), failed, answers=answers)
+        reason_by_row = dict.fromkeys(range(block.count), reason)
+        return cls({}, Provenance(methods, [False] * block.count), reason_by_row, answers=answers)
 
     @classmethod
     def in_turn(cls, counts_and_blocks: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
@@ -505,9 +505,11 @@ def _type_and_fields(value_type: type) -> tuple[str, tuple[str, ...] | None]:
     )
 
 
-def _hash_of_pieces(type_name: str, *pieces: bytes) -> bytes:
+def _hash_of_pieces(type_name: str, *byte_strings: bytes) -> bytes:
     # The length before each piece keeps ("ab", "c") apart from ("a", "bc").
     lengths_and_pieces = [
-        chunk for piece in pieces for chunk in (len(piece).to_bytes(8, "big"), piece)
+        chunk
+        for byte_string in byte_strings
+        for chunk in (len(byte_string).to_bytes(8, "big"), byte_string)
     ]
     return sha256(b"".join([type_name.encode(), *lengths_and_pieces])).digest()

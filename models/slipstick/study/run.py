@@ -415,7 +415,7 @@ def _misnamed_columns(
             if message:
                 problem = study.problem((key, *path, *keys), message)
                 # The question's own check says more than this one.
-                if problem.place not in {reported.place for reported in problems}:
+                if problem.place not in {known_problem.place for known_problem in problems}:
                     problems.append(problem)
     return problems
 

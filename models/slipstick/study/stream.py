@@ -218,8 +218,10 @@ def _point_number_blocks(
 ) -> Iterator[tuple[StreamedPoints, Array]]:
     """Yield the numbers of the points of each group of rows."""
     for case_points in points_of_cases:
-        for start in range(0, case_points.count, ROWS_PER_GROUP):
-            point_numbers = np.arange(start, min(start + ROWS_PER_GROUP, case_points.count))
+        for first_number in range(0, case_points.count, ROWS_PER_GROUP):
+            point_numbers = np.arange(
+                first_number, min(first_number + ROWS_PER_GROUP, case_points.count)
+            )
             yield (
                 case_points,
                 point_numbers

@@ -195,9 +195,9 @@ def _corrected_values(
                 for name, column in values.items()
             }
 
-    ascending = np.argsort(first_value[:, 0])
-    rows_near_ends = ascending[
-        [int(probability * len(ascending)) for probability in PROBABILITIES_NEAR_ENDS]
+    ascending_order = np.argsort(first_value[:, 0])
+    rows_near_ends = ascending_order[
+        [int(probability * len(ascending_order)) for probability in PROBABILITIES_NEAR_ENDS]
     ]
     log_ratios_at_ends = log_ratios(rows_near_ends)
     if not any(

@@ -55,7 +55,7 @@ from slipstick_workloads.application.operations import (
 from slipstick_workloads.counts import CountedPhase, Counts, ProcessorTally
 from slipstick_workloads.dvsm.operations import software
 
-FEW = 64
+MOST_OPERATIONS_LAID_OUT = 64
 """Operations of a processor in a phase that are laid out one by one; more are drawn at random,
 with the same mean.
 """
@@ -274,7 +274,7 @@ class _Supersteps:
         ]
         if not mix:
             return Then((work, *upkeep_steps))
-        if total <= FEW and all(count == int(count) for count, _ in mix):
+        if total <= MOST_OPERATIONS_LAID_OUT and all(count == int(count) for count, _ in mix):
             return Then((*_operations_between_work(work, mix, name), *upkeep_steps))
         random_operation = choose(*((count / total, operation) for count, operation in mix))
         return Then(

@@ -70,7 +70,7 @@ from slipstick.structure.times import time_of_pass
 from slipstick_workloads.billiards.counts import CollisionCounts, observe
 from slipstick_workloads.shared_memory import NONE, MemoryPort, arrival_and_barrier, lock_kind
 
-SHARING = 2.1
+SHARING_PAIRS = 2.1
 """n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2,
 m(v) = (1 + v^2) / 2.
 """
@@ -375,7 +375,9 @@ def _expected_sizes(
     """Return the sizes expected for very many balls; see `parallel`."""
     balls = value_of(inputs, "balls")
     steps = value_of(inputs, "steps")
-    parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
+    parallelism = total(
+        (exp(-SHARING_PAIRS * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT
+    )
     seed = int(number(inputs, "seed"))
     width = number(inputs, "width")
     runs = [count_collisions(size, SIZES_COLLISIONS, seed, width) for size in SIZES]

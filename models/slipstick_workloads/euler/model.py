@@ -41,7 +41,7 @@ NAME = "euler/adaptive"
 TOLERANCE = 3.753e-3
 """Chosen so that the last tree has the printed 339 nodes."""
 
-WHOLE = 10**6
+ONE_TASK_SIZE = 10**6
 """A `min_size` that keeps every tree in one task."""
 
 
@@ -89,7 +89,7 @@ def _model_of_passes(
     min_size = int(number(inputs, "min_size"))
     small_trees = Trees(shapes, min_size)
     update_trees = Trees(shapes, min_size, updates)
-    whole_trees = Trees(shapes, WHOLE)
+    whole_trees = Trees(shapes, ONE_TASK_SIZE)
     time_inside = value_of(inputs, "inside")
     order = word(inputs, "order")
     queues = int(number(inputs, "queues"))

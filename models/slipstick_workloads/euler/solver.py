@@ -26,7 +26,7 @@ GAMMA = 1.4
 LEFT, RIGHT = (1.0, 0.0, 1.0), (0.125, 0.0, 0.1)
 """Density, speed and pressure on the two sides of the membrane at 1/2."""
 
-END = 0.2
+END_TIME = 0.2
 """When the run ends [1]."""
 
 COURANT = 0.8
@@ -240,8 +240,8 @@ def cells_by_step(tolerance: float, deepest: int) -> tuple[Cells, ...]:
     cells = initial_cells(deepest)
     states = []
     time = 0.0
-    while time < END * (1 - 1e-12):
-        cells, step = advance(cells, END - time)
+    while time < END_TIME * (1 - 1e-12):
+        cells, step = advance(cells, END_TIME - time)
         time += step
         cells = adapt(cells, tolerance, deepest)
         states.append(cells)

@@ -54,7 +54,7 @@ FLOOR = -0.5
 LAMPS = np.array([[4.0, 3.0, 2.0], [1.0, -4.0, 4.0], [-3.0, 1.0, 5.0]])
 EYE = np.array([2.1, 1.3, 1.7])
 VIEW = 45.0
-NEAR = 1e-6
+SMALLEST_DISTANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Balls:
             radius = self.radii[ball]
             half_chord = np.sqrt(np.maximum(radius**2 - squared_distance, 0))
             distance = np.where(
-                (squared_distance < radius**2) & (distance_along - half_chord > NEAR),
+                (squared_distance < radius**2) & (distance_along - half_chord > SMALLEST_DISTANCE),
                 distance_along - half_chord,
                 np.inf,
             )
@@ -156,19 +156,21 @@ class Balls:
         """Return the end points of rays, the surface normals there, and whether each ray ends, at a
         ball or the floor.
         """
-        is_falling = directions[:, 2] < -NEAR
+        is_falling = directions[:, 2] < -SMALLEST_DISTANCE
         floor_distance = np.where(
             is_falling,
             (FLOOR - origins[:, 2]) / np.where(is_falling, directions[:, 2], -1.0),
             np.inf,
         )
-        floor_distance = np.where(floor_distance > NEAR, floor_distance, np.inf)
+        floor_distance = np.where(floor_distance > SMALLEST_DISTANCE, floor_distance, np.inf)
         end_distance = np.minimum(distance, floor_distance)
         is_hit = np.isfinite(end_distance)
         points = origins + np.where(is_hit, end_distance, 0.0)[:, None] * directions
         upright = np.broadcast_to(np.array([0.0, 0.0, 1.0]), points.shape)
         normals = np.where(
-            (distance < floor_distance)[:, None], _unit(points - self.centres[ball] + NEAR), upright
+            (distance < floor_distance)[:, None],
+            _unit(points - self.centres[ball] + SMALLEST_DISTANCE),
+            upright,
         )
         return points, normals, is_hit
 

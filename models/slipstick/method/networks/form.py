@@ -674,10 +674,10 @@ class Measures:
         if isinstance(chain.members, OpenClass):
             loses_customers = self._ended_visits is not None
             arrival_share = np.array([1.0 if self._classes[class_index] == class_name else np.nan])
-            entries = (
+            entry_rates = (
                 arrival_share if loses_customers else self._network_points.entries()[:, class_index]
             )
-            return np.asarray(self._throughput[:, chain_index] * entries)
+            return np.asarray(self._throughput[:, chain_index] * entry_rates)
         place_index = (slice(None), class_index, self._stations.index(station_name))
         return (
             self._ended_visits[place_index]
@@ -773,8 +773,8 @@ class CompiledNetwork(CompiledModel):
     """
 
     def __init__(self, model: QueueingNetwork, method: str) -> None:
-        known = KNOWN_OF_NETWORKS.get(method, ())
-        refuse_unknown(model.constructs, method, known, KNOWN_OF_NETWORKS)
+        known_traits = KNOWN_OF_NETWORKS.get(method, ())
+        refuse_unknown(model.constructs, method, known_traits, KNOWN_OF_NETWORKS)
         self.model = model
         self.method = method
         self.network_layout = NetworkLayout(model)
@@ -858,13 +858,13 @@ class CompiledNetwork(CompiledModel):
         point_count = network_points.network.points
         method_by_point = np.full(point_count, self.method, dtype=object)
         is_exact = np.zeros(point_count, dtype=bool)
-        for piece in solved_pieces:
-            method_by_point[piece.points], is_exact[piece.points] = (
-                piece.solver,
-                piece.solution.exact,
+        for solved_piece in solved_pieces:
+            method_by_point[solved_piece.points], is_exact[solved_piece.points] = (
+                solved_piece.solver,
+                solved_piece.solution.exact,
             )
         # What no solver can solve, such as a saturated station, no simulation can either.
-        refused = (
+        refused_points = (
             frozenset(reason_by_point.keys() - unsolvable(network_points).keys())
             if reason_by_point
             else frozenset()
@@ -874,9 +874,9 @@ class CompiledNetwork(CompiledModel):
         ):
             # A simulation holds still more of each class at each station: 8 GB of 800 stations and
             # 50 classes. The reason of the refusal names the method that takes them.
-            refused = frozenset()
+            refused_points = frozenset()
         solution = Solution(
-            refused=refused,
+            refused=refused_points,
             model=self.model.name,
             method=self.method,
             count=point_count,
@@ -890,7 +890,7 @@ class CompiledNetwork(CompiledModel):
         self,
         values: Values,
         network_points: NetworkPoints,
-        piece: SolvedTogether,
+        solved_piece: SolvedTogether,
         measure_by_name: Mapping[str, float],
         point_index: int,
     ) -> Solution:
@@ -919,8 +919,8 @@ class CompiledNetwork(CompiledModel):
         shown_measures |= distribution_values
         return Solution(
             model=self.model.name,
-            method=piece.solver,
-            exact=np.array([piece.solution.exact]),
+            method=solved_piece.solver,
+            exact=np.array([solved_piece.solution.exact]),
             values=_one_point_columns(shown_measures),
             low=_one_point_columns(
                 {
@@ -938,9 +938,9 @@ class CompiledNetwork(CompiledModel):
                 _time_by_component(network_layout, network_points, shown_measures)
             ),
             remarks=lambda _: Remarks(
-                notes=(*_solution_notes(network_layout, piece.solution), *further_notes)
+                notes=(*_solution_notes(network_layout, solved_piece.solution), *further_notes)
             ),
-            gradient=lambda _: self._gradient(point_values, network, piece.solver),
+            gradient=lambda _: self._gradient(point_values, network, solved_piece.solver),
         )
 
     def _derivative_numbers(self, network: NetworkArrays) -> int:
@@ -1081,12 +1081,16 @@ def _measured_columns(
         )
     columns_of_pieces = [
         (
-            piece.points,
+            solved_piece.points,
             read_columns(
-                Measures(network_layout, network_points.select(piece.points), piece.solution)
+                Measures(
+                    network_layout,
+                    network_points.select(solved_piece.points),
+                    solved_piece.solution,
+                )
             ),
         )
-        for piece in solved_pieces
+        for solved_piece in solved_pieces
     ]
     if not columns_of_pieces:
         # No point has a solution: one of NaN gives the columns their names.

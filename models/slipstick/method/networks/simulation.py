@@ -248,12 +248,14 @@ class _NetworkEstimates:
             if isinstance(chain.members, OpenClass):
                 class_index = self.network_layout.classes.index(class_name)
                 loses_customers = chain_name in self.planned_network.counting_places
-                entries = float(self.planned_network.network_points.entries()[0, class_index].real)
+                entries_per_cycle = float(
+                    self.planned_network.network_points.entries()[0, class_index].real
+                )
                 # How many customers change class is not counted where some are lost on the way.
                 if loses_customers and class_name != chain.reference[0]:
                     continue
                 entry_weights = self.weights_of_served_cycles(chain_name) * (
-                    1.0 if loses_customers else entries
+                    1.0 if loses_customers else entries_per_cycle
                 )
             else:
                 place = class_name, chain.reference[1]

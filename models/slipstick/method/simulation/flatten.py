@@ -309,9 +309,9 @@ class Writer:
     calls `builder`, and `write` for the parts of the step.
     """
 
-    def __init__(self, model: Model, numbers: Numbers) -> None:
+    def __init__(self, model: Model, value_by_expr: Numbers) -> None:
         self.model = model
-        self.numbers = numbers
+        self.numbers = value_by_expr
         self.builder = Builder()
         self.processors = self.other_processors = 0
         self.execution_times: dict[str, float] = {}
@@ -863,9 +863,9 @@ def _whole_number(
 
 def _refuse_saturation(model: Model, values: Mapping[str, float]) -> None:
     """Raise if streams of arrivals bring a resource more work than it can do."""
-    saturated = Saturation(model).reasons(values)
-    if saturated:
-        raise NoAnswerError(saturated[0])
+    saturation_reasons = Saturation(model).reasons(values)
+    if saturation_reasons:
+        raise NoAnswerError(saturation_reasons[0])
 
 
 def timeline(

@@ -113,7 +113,7 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
     if result.converged or not len(result.batches):
         return
     column_sums = result.batches.sum(axis=0)
-    elapsed = float(column_sums[result.layout.time])
+    simulated_time = float(column_sums[result.layout.time])
     for group_index, group in enumerate(result.plan.groups):
         if group.kind != "open" or group.name in lossy_groups:
             continue
@@ -127,7 +127,7 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
         departures = float(column_sums[result.layout.cycles[group_index]])
         # Those of a profile are fewer than at its mean rate by at most those of a period, and as
         # many may be present at the end because it is behind a peak.
-        arrivals = elapsed / arrival_times.mean - 2 * customers_of_period
+        arrivals = simulated_time / arrival_times.mean - 2 * customers_of_period
         variance_factor = max(1.0, float(getattr(arrival_times, "scv", 1.0)))
         variance_factor *= float(getattr(arrival_times, "size", 1.0))
         gap = least_gap(departures, variance_factor)
@@ -136,7 +136,8 @@ def check_departures(result: Result, lossy_groups: Container[str] = ()) -> None:
             raise NoAnswerError(
                 f"{customers} arrive faster than they leave: {1 / arrival_times.mean:.4g} in a"
                 " second, and"
-                f" {departures / elapsed:.4g} leave in the {elapsed:.4g} s that were simulated; a"
+                f" {departures / simulated_time:.4g} leave in the {simulated_time:.4g} s that"
+                " were simulated; a"
                 " resource is asked for more than it can do, or customers stay longer than the run:"
                 " lower the arrivals, or simulate longer"
             )
@@ -196,8 +197,8 @@ def notes_of(result: Result) -> tuple[str, ...]:
 
 def _period_note(result: Result, period: float) -> str:
     """Return how many periods of a profile the batches of a run cover, and what a run needs."""
-    elapsed = float(result.batches[:, result.layout.time].sum())
-    note = f"values are means over {elapsed / period:.3g} periods of the profile of arrivals"
+    simulated_time = float(result.batches[:, result.layout.time].sum())
+    note = f"values are means over {simulated_time / period:.3g} periods of the profile of arrivals"
     if result.trusted:
         return note
     return (

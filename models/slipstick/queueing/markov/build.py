@@ -559,13 +559,13 @@ def _place_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpac
         class_index: sorted(station_order, key=lambda station: station == think_station)
         for class_index, station_order in first_stations.items()
     }
-    interleaved = initial_state(
+    interleaved_state = initial_state(
         space, [class_index for _, class_index in classes_in_turn], stations_thinking_last
     )
     return replace(
         space,
         start=initial_state(space, class_after_class, first_stations),
-        interleaved=interleaved,
+        interleaved=interleaved_state,
     )
 
 

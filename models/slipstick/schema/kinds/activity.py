@@ -649,11 +649,11 @@ class HedgeSpec(ItemSpec):
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         field_values = reader.values.field_values(self, loc, reader.build_list)
         name = reader.numbered("late")
-        hedged = activities.hedge(field_values.pop("hedge"), **field_values, name=name)
-        wait_for_answer = hedged.children[1].children[0]
+        hedge_activity = activities.hedge(field_values.pop("hedge"), **field_values, name=name)
+        wait_for_answer = hedge_activity.children[1].children[0]
         assert isinstance(wait_for_answer, activities.Step)
         reader.add_step(wait_for_answer, loc)
-        return hedged
+        return hedge_activity
 
 
 class ReplySpec(ItemSpec):

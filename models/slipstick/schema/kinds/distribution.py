@@ -76,8 +76,8 @@ class MeanKindSpec(KindSpec):
 
     @classmethod
     def write(cls, distribution: TimeDistribution) -> dict[str, Any]:
-        number = distribution.numbers[0][0]
-        return {cls.key: int(number) if cls.key == "phases" else number}
+        mean_value = distribution.numbers[0][0]
+        return {cls.key: int(mean_value) if cls.key == "phases" else mean_value}
 
 
 class ErlangTimeSpec(MeanKindSpec):

@@ -962,19 +962,19 @@ class QuantityReader:
         expr = self._parse_formula(formula, loc, self._expr_by_name, COUNT)
         if expr is None:
             return 1
-        number = _value_of_expression(expr)
+        value = _value_of_expression(expr)
         # These parameters become numbers: the structure of the model cannot follow them in a sweep.
         self.shaping |= {
             parameter.name: Number(_value_of(parameter), parameter.dimension)
             for parameter in parameters(expr)
         }
-        is_finite = math.isfinite(number)  # a division by 0 is not
-        if is_finite and number == math.floor(number) and formula.least <= number <= formula.most:
-            return int(number)
+        is_finite = math.isfinite(value)  # a division by 0 is not
+        if is_finite and value == math.floor(value) and formula.least <= value <= formula.most:
+            return int(value)
         upper_limit_text = "" if formula.most == math.inf else f" to {formula.most:,.0f}"
         self.report_problem(
             loc,
-            f"{formula.text} is {number:g}; it must be a whole number from"
+            f"{formula.text} is {value:g}; it must be a whole number from"
             f" {formula.least:g}{upper_limit_text or ' on'}",
         )
         return 1
@@ -1337,23 +1337,23 @@ def with_sources(
     tree : where everything is written
     sources : what each file says of itself
     """
-    for described in values:
-        file_name = value_mark(tree, described.path).file
-        if described.given.source:
-            yield described
-        elif node_at(tree, described.path) is None:
-            yield replace(described, source="default of the format")
+    for described_value in values:
+        file_name = value_mark(tree, described_value.path).file
+        if described_value.given.source:
+            yield described_value
+        elif node_at(tree, described_value.path) is None:
+            yield replace(described_value, source="default of the format")
         elif file_name.startswith("--set"):
-            yield replace(described, source="set on the command line")
+            yield replace(described_value, source="set on the command line")
         else:
-            yield replace(described, source=sources.get(file_name, described.source))
+            yield replace(described_value, source=sources.get(file_name, described_value.source))
 
 
 def parameters_of(values: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Build a parameter for each quantity."""
     return {
-        path: Parameter(path, described.given.dimension, described.given.value)
-        for path, described in values.items()
+        path: Parameter(path, described_value.given.dimension, described_value.given.value)
+        for path, described_value in values.items()
     }
 
 

@@ -460,8 +460,8 @@ def _build_route(spec: RouteSpec, quantity_reader: QuantityReader, loc: Loc) -> 
     return networks.Route(source, target, probability)
 
 
-def _class_and_station(pair: list[str]) -> networks.Place:
-    return cast(networks.Place, tuple(pair))
+def _class_and_station(names: list[str]) -> networks.Place:
+    return cast(networks.Place, tuple(names))
 
 
 def unknown_names(data: object) -> list[Fault]:
@@ -501,18 +501,24 @@ def unknown_names(data: object) -> list[Fault]:
         for section in ("regions", "breakers")
         for name_and_part in _as_table(network.get(section)).items()
     ]
-    for section, name, part in named_parts:
-        for index, station in enumerate(_as_list(_as_table(part).get("stations"))):
+    for section, name, section_part in named_parts:
+        for index, station in enumerate(_as_list(_as_table(section_part).get("stations"))):
             if stations and isinstance(station, str) and station not in stations:
                 message = unknown_station_message(station, list(stations))
                 faults.append(Fault((section, name, "stations", index), message))
     for index, route in enumerate(_as_list(network.get("routing"))):
         for key in ("from", "to"):
-            pair = _as_list(_as_table(route).get(key))
-            if stations and len(pair) == 2 and isinstance(pair[1], str) and pair[1] not in stations:
+            class_and_station = _as_list(_as_table(route).get(key))
+            if (
+                stations
+                and len(class_and_station) == 2
+                and isinstance(class_and_station[1], str)
+                and class_and_station[1] not in stations
+            ):
                 faults.append(
                     Fault(
-                        ("routing", index, key, 1), unknown_station_message(pair[1], list(stations))
+                        ("routing", index, key, 1),
+                        unknown_station_message(class_and_station[1], list(stations)),
                     )
                 )
     return faults

@@ -262,9 +262,9 @@ class LinesSpec(Drawn):
     called: dict[str, Note] = Field({}, description="words for a value of y in the picture")
 
     def check_rules(self) -> None:
-        if unknown := [name for name in self.called if name not in self.y]:
+        if unknown_names := [name for name in self.called if name not in self.y]:
             raise broken_rule(
-                f"called names {unknown[0]}, which is not drawn; write it in y", "called"
+                f"called names {unknown_names[0]}, which is not drawn; write it in y", "called"
             )
         if self.relative and self.against:
             raise broken_rule(

@@ -332,11 +332,13 @@ class ProfiledTimes:
         last_position, last_time = 0.0, 0.0
         while True:
             positions = last_position + np.cumsum(-np.log(stream.uniforms(_DRAWN_AT_ONCE)))
-            whole_periods, rest = np.divmod(positions, expected_arrivals[-1])
-            times = whole_periods * piece_ends[-1] + np.interp(rest, expected_arrivals, piece_ends)
+            whole_periods, arrivals_in_period = np.divmod(positions, expected_arrivals[-1])
+            times = whole_periods * piece_ends[-1] + np.interp(
+                arrivals_in_period, expected_arrivals, piece_ends
+            )
             yield np.diff(times, prepend=last_time)
             # Positions and times begin anew in each period, so that long runs lose no digits.
-            last_position = float(rest[-1])
+            last_position = float(arrivals_in_period[-1])
             last_time = float(times[-1] - whole_periods[-1] * piece_ends[-1])
 
 

@@ -236,7 +236,7 @@ def _visits_and_times_left(plan: Plan, starts: Array, drawn_times: Array) -> tup
 
 def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, float]]:
     """Yield the instructions that may follow one, with their mean number of executions."""
-    following = instruction + 1
+    next_instruction = instruction + 1
     match plan.code[instruction]:
         case (Op.CHOOSE, *_) as row:
             yield from _choices(plan, row)
@@ -245,12 +245,12 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
         case (Op.LOOP, _, behind, *_):
             # A loop of a geometric number of rounds has the same mean number of executions.
             rounds = _count_of_loop(plan, instruction)
-            yield following, rounds / (1 + rounds)
+            yield next_instruction, rounds / (1 + rounds)
             yield behind, 1 / (1 + rounds)
         case (Op.SWITCH, first_target, *_):
-            items = _items_of_pipeline(plan, instruction)
-            for target in plan.targets[first_target : first_target + items]:
-                yield target, 1 / items
+            item_instructions = _items_of_pipeline(plan, instruction)
+            for target in plan.targets[first_target : first_target + item_instructions]:
+                yield target, 1 / item_instructions
         case (Op.PICK, _, _, _, first_target, target_count, *_):
             for target in plan.targets[first_target : first_target + target_count]:
                 yield target, 1 / target_count
@@ -259,11 +259,11 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
                 yield target, 1.0
             yield behind, 1.0
         case (Op.WHILE_AWAITED, behind, *_):
-            yield following, 0.5
+            yield next_instruction, 0.5
             yield behind, 0.5
         case (Op.SPAWN, first_instruction, *_):
             yield first_instruction, 1.0
-            yield following, 1.0
+            yield next_instruction, 1.0
         case (Op.PIPELINE, count_index, _, first_instruction, behind, *_):
             yield first_instruction, plan.counts[count_index]
             yield behind, 1.0
@@ -272,11 +272,11 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
             yield behind, 1.0
         case (Op.END, goes_on, *_):
             if goes_on:
-                yield following, 1 - 1 / _LONGEST_ROUND
+                yield next_instruction, 1 - 1 / _LONGEST_ROUND
         case (Op.JOIN | Op.VANISH, *_):
             pass
         case _:
-            yield following, 1.0
+            yield next_instruction, 1.0
 
 
 def _items_of_pipeline(plan: Plan, instruction: int) -> int:
