@@ -71,7 +71,7 @@ from slipstick.model.system import (
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from slipstick_mean_value import closed
 from slipstick_mean_value.arrivals import whole_service_weight
-from slipstick_mean_value.form import MeanValue, promised
+from slipstick_mean_value.form import MeanValue, own_promise
 
 SCVS = (0.25, 1.0, 4.0, 0.0)
 TUNED, PROMISED = 1, (10_000, 20_000)
@@ -584,7 +584,7 @@ def error_of(genes: Genes) -> float | None:
     promised, or the chain is too large.
     """
     model = genes.model()
-    if promised(model) is None:
+    if own_promise(model) is None:
         return None
     chain = import_module("slipstick_chains.activity_chain").ActivityChain
     try:
@@ -622,7 +622,8 @@ def search(seed: int, searches: int, steps: int) -> None:
     found = sorted((adversary(seed + number, steps) for number in range(searches)), key=_size)
     for error, genes in found[::-1]:
         print(
-            f"{100 * error:+.1f} % (promised {100 * (promised(genes.model()) or 0):g} %): {genes}"
+            f"{100 * error:+.1f} % (promised {100 * (own_promise(genes.model()) or 0):g} %):"
+            f" {genes}"
         )
     errors = [100 * abs(error) for error, _ in found]
     print(

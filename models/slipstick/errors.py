@@ -35,8 +35,8 @@ MOST_PROBLEMS_SHOWN = 20
 
 
 class TypedSentence(str):
-    """A sentence on an answer, or on why there is none, of which a program needs the kind: it asks
-    for the class, never for the words.
+    """A sentence on an answer, or on why there is none, whose class states its kind. Programs test
+    the class and never the words.
 
     It is compared, written and stored as its text. Text that is made from it, such as by an
     f-string, has no kind; `with_kind_of` gives it one.

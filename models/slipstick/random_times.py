@@ -598,8 +598,8 @@ class JointlyNormalTimes:
         )
 
     def _maximum_moments(self, first_number: int, second_number: int) -> tuple[Array, Array, Array]:
-        """Return mean and variance of the maximum, and the probability that the first time is the
-        larger.
+        """Return the mean and the variance of the maximum of two jointly normal times, and the
+        probability that the first is the larger.
         """
         mean_a = self.mean[first_number]
         mean_b = self.mean[second_number]

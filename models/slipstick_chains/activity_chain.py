@@ -418,9 +418,9 @@ class _FollowedArrivals(NamedTuple):
 def chain_from_start(
     model: Model, values: Mapping[str, float], most: int = 0, backlog: int = 0
 ) -> tuple[MarkovChain, dict[str, Array]]:
-    """Explore the states of an activity whose processors all begin a cycle; return the chain, and
-    by resource the number of processors that are there, waiting included [1] [states]. Servers that
-    are away are not counted.
+    """Explore the states of an activity whose processors all begin a cycle. Return the chain and,
+    for each resource, the number of processors there in each state, waiting ones included [1]
+    [states]. Servers that are away are not counted.
 
     Parameters
     ----------
@@ -1304,9 +1304,9 @@ class _States:
                 )
 
     def _refuse_many_successors(self) -> None:
-        """Refuse a model in which so many states may follow one state that they cannot be counted
-        in time: 50 processors that begin a service of two phases each at a shared station have 2^50
-        of them.
+        """Refuse a model if the states that may follow one state are too many to be listed in time.
+        For example, 50 processors that each begin a service of two phases at a shared station have
+        2^50 following states.
         """
         raise NoAnswerError(
             f"one state of the chain of {self.model.name} goes on in over"
@@ -1751,8 +1751,9 @@ class _States:
     def _after_giving_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> Happening:
-        """Return the positions after a unit was given: the processor that has waited longest for it
-        gets it together with the monitor; if none waits, the counter keeps it.
+        """Return the positions after a unit was given. The processor that has waited longest for
+        the unit gets it together with the monitor; without a waiting processor the counter keeps
+        it.
         """
         (_, node_number, *_), remaining = positions[processor]
         name = self._nodes[node_number].counter

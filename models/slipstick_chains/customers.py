@@ -114,8 +114,9 @@ class Absences:
     def _changes_by_station(
         self, solution: Solution, values: Values
     ) -> dict[str, tuple[Array, Array, Array]]:
-        """Return, by station, what its queue length and its utilization have of servers that are
-        away, and the factor from the wait of all visits to that of customers [1, 1, 1].
+        """Return for each station how many of its servers are counted as customers although they
+        are away: in its queue length and in its utilization. Return also the factor that turns the
+        mean wait of all visits into that of customers' visits [1, 1, 1].
         """
         absences = self.model.absences.values()
         stations = dict.fromkeys(absence.station for absence in absences)

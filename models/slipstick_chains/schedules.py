@@ -77,8 +77,9 @@ def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
 def network_with_schedules(
     network: QueueingNetwork, schedules: Mapping[str, ServersByTime]
 ) -> QueueingNetwork:
-    """Return a network with an open class ``off_STATION_NUMBER`` for each time that a server is off
-    duty, of which a customer comes once a period, and amounts of the servers on duty.
+    """Replace the schedules of a network by open classes. For each time that a server is off duty
+    there is a class ``off_STATION_NUMBER`` with one customer a period, which occupies the server
+    meanwhile. Return the network, with the servers on duty as amounts.
 
     Parameters
     ----------
@@ -177,8 +178,9 @@ def _stream(section: str, name: str, members: CustomerClass, period: float) -> C
 
 
 def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -> Model:
-    """Return a model with a stream ``off_STATION_NUMBER`` for each time that a server is off duty,
-    of which a customer comes once a period, and amounts of the servers on duty.
+    """Replace the schedules of a model by streams. For each time that a server is off duty there is
+    a stream ``off_STATION_NUMBER`` with one customer a period, which occupies the server meanwhile.
+    Return the model, with the servers on duty as amounts.
 
     Parameters
     ----------

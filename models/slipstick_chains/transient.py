@@ -341,9 +341,9 @@ def _activity_chains(
     backlog: int,
     fewest: int = 0,
 ) -> Iterator[tuple[MarkovChain, dict[str, Array], list[DayPart]]]:
-    """Yield the chain of an activity, the number at each resource [1] [states], and the parts of a
-    period, of which there are none without a profile; where streams come, chains that follow more
-    and more of their customers.
+    """Yield Markov chains of an activity. Each comes with the number of processors at each resource
+    in each of its states [1], and with the parts of a period if a rate has a profile. Where streams
+    arrive, each further chain follows more of their customers.
     """
     has_streams = model.population.open or STREAMS in model.constructs
     if not has_streams and (most is not None or backlog):

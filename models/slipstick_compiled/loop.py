@@ -475,8 +475,8 @@ def count_departure(tables: State, resource: Row, now: float) -> None:
 
 @inlined
 def service_rate(tables: State, resource: Row) -> float:
-    """Return the speed at which each customer of weight 1 is served: the whole speed where
-    customers are served in order of arrival, else a share of it.
+    """Return the speed at which a customer of weight 1 is served: the full speed where customers
+    are served one after another, else its share of the speed.
     """
     if resource.present == 0:
         return 1.0

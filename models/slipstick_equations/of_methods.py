@@ -139,8 +139,9 @@ def _part_without_equations(model: Model) -> str:
 
 
 def _has_equations(node: Activity) -> bool:
-    """Return whether equations are written for a node: a step, a sequence, a hold, a barrier of all
-    processors, or a fork whose branches are all awaited and meet no barrier.
+    """Return whether the method writes equations for a node. It does for a step, a sequence, a
+    hold, a barrier of all processors, and a fork that waits for all its branches if no branch meets
+    a barrier.
     """
     if isinstance(node, Fork):
         inner_nodes = each_once(node.branches)

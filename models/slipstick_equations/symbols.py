@@ -121,8 +121,8 @@ def _has_single_server_form(station: NetworkStation) -> bool:
 def _class_symbols(
     model: QueueingNetwork, members: list[ClosedClass]
 ) -> tuple[list[list[Any]], list[Any], list[Any], dict[Any, str]]:
-    """Return the symbols by class: the demands at queues, the times away from queues, and the share
-    of these at delays; also return the LaTeX of each symbol.
+    """Return the symbols of each class: its demands at queues, its time away from queues, and the
+    share of this time at delays. Return also the LaTeX of each symbol.
     """
     import sympy
 

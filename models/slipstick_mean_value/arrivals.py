@@ -136,9 +136,9 @@ _Delays = dict[tuple[int, int], _Delay]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalWaits:
-    """The waits of an arriving processor: the total at each visit; its parts, by the visit whose
-    processors cause them; and, where visits to a queue immediately follow each other, the share of
-    those present that is at each place of the cycle.
+    """Waits of an arriving processor: the total at each visit, and its parts by the visit whose
+    processors cause them. Where visits to a queue immediately follow each other, also the share of
+    the customers present at each place of the cycle.
     """
 
     waits: dict[int, RandomTime]

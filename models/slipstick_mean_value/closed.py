@@ -436,9 +436,9 @@ class Recursion:
         count_exprs: Sequence[Expr],
         every_population: bool = False,
     ) -> Iterator[SolvedPopulation]:
-        """Solve every population from one processor up to the largest that a point asks for, and
-        yield those of the points; a single group of more than `MOST_ONE_BY_ONE` processors is
-        solved without the populations below it.
+        """Solve the populations from one processor up to the largest that a point asks for, and
+        yield those of the points. A single group of more than `MOST_ONE_BY_ONE` processors is
+        solved directly, without the smaller populations.
 
         Points that differ only in the size of the population share one recursion.
 
@@ -944,8 +944,8 @@ class _RecursionStep:
         population: Members,
         states_before: Sequence[PopulationState | None],
     ) -> PopulationState:
-        """Return the state of a population, or of several as rows, from the states with one
-        processor fewer of each group; None for a group that is empty.
+        """Return the state of a population, or of several populations as rows. It is computed from
+        the states with one processor fewer in each group; the state is None for an empty group.
         """
         traversed_cycles: list[tuple[RandomTime, VisitTimes] | None] = []
         wait_by_pair: PairTimes = {}
@@ -1479,8 +1479,8 @@ class FlowEquivalentServer:
         return [state.first_cycle for state in self._states[1 : most_holders + 1]]
 
     def holder_probabilities(self, processors: int, mean_numbers: MeanNumbers) -> Array:
-        """Return the probabilities that 0, 1, ... processors hold or wait for a permit; the last is
-        that of as many processors as permits, or more [1].
+        """Return the probabilities that 0, 1, ... processors hold or wait for a permit [1]. The
+        last one is the probability that their number is at least the number of permits.
         """
         most_holders = min(self.queue.servers, processors)
         _, number_present, flow = mean_numbers.of_queue(self.queue)

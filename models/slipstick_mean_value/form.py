@@ -131,7 +131,7 @@ class MeanValue(ActivityForm):
     @cached_property
     def _reasons_of_no_promise(self) -> str:
         """The reasons why no error bound is promised for the model, as one text."""
-        return "; ".join(unpromised(self.model))
+        return "; ".join(reasons_without_own_promise(self.model))
 
     def reasons_without_promise(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return, by point, the reason why no error bound is promised for an approximate answer;
@@ -149,7 +149,7 @@ class MeanValue(ActivityForm):
     @property
     def approximation_remarks(self) -> Remarks:
         """Return the notes on an approximate answer, and the promised bound of its error."""
-        return Remarks(notes=notes_of(self.model), promise=promised(self.model))
+        return Remarks(notes=notes_of(self.model), promise=own_promise(self.model))
 
 
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
@@ -458,7 +458,7 @@ def notes_of(model: Model) -> tuple[str, ...]:
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEP_NOTES
     names_by_property = _names_by_property(model)
-    usual_error = promised(model)
+    usual_error = own_promise(model)
     # Beside streams, processors are solved by another rule, with a note of its own.
     shown_property = "streams beside groups" if STREAMS in model.constructs else ""
     notes = [
@@ -481,7 +481,7 @@ def notes_of(model: Model) -> tuple[str, ...]:
         )
         return (
             *notes,
-            *(f"{reason}; {way_out}" for reason in unpromised(model)),
+            *(f"{reason}; {way_out}" for reason in reasons_without_own_promise(model)),
         )
     error_text = SPIN_ERROR if names_by_property["spin locks"] else ERROR
     return (*notes, error_text.format(size=f"under {usual_error:.0%}".replace("%", " %")))
@@ -578,7 +578,7 @@ groups, 16 %. Stations in a row: services of scv 4 and then 0.25 at a load of 0.
 """
 
 
-def measured(model: Model) -> Features | None:
+def own_features(model: Model) -> Features | None:
     """Measure the features of a model at its own values; None where a parameter has none, or the
     model has a part that mean value refuses.
     """
@@ -593,7 +593,7 @@ def measured(model: Model) -> Features | None:
         return None
 
 
-def unpromised(model: Model) -> list[str]:
+def reasons_without_own_promise(model: Model) -> list[str]:
     """List the reasons why no error is promised for a model, each with the errors measured;
     empty where one is promised.
     """
@@ -603,7 +603,7 @@ def unpromised(model: Model) -> list[str]:
     scvs = [step.scv for step in model.steps]
     is_stream = model.population.open
     greatest_scv = max(scvs, default=0.0)
-    measured_features = measured(model)
+    measured_features = own_features(model)
     # In the order of `_CASES_WITHOUT_PROMISE`, with the measured features before the last.
     cases_apply = (
         not any(scvs) and (not names_by_property["choices"] or names_by_property["shared locks"]),
@@ -683,7 +683,7 @@ _PARTS_OF_LARGER_ERROR = (
 """Parts for which a larger error is promised."""
 
 
-def promised(model: Model) -> float | None:
+def own_promise(model: Model) -> float | None:
     """Return the relative error of the time within which approximate answers usually stay, as
     measured by benchmarks [1].
 
@@ -691,7 +691,7 @@ def promised(model: Model) -> float | None:
     """
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEPS
-    if unpromised(model):
+    if reasons_without_own_promise(model):
         return None
     names_by_property = _names_by_property(model)
     if names_by_property["back-off"]:
@@ -699,7 +699,7 @@ def promised(model: Model) -> float | None:
     has_parts_of_larger_error = any(
         names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
     )
-    measured_features = measured(model)
+    measured_features = own_features(model)
     has_unlike_services = measured_features is not None and (
         bool(measured_features.in_a_row)
         or any(scv > UNLIKE for scv in measured_features.served_scv.values())
@@ -720,7 +720,7 @@ def promises_small_error(model: Model) -> bool:
     """
     if MeanValue(model).refuses():
         return False
-    usual_error = promised(model)
+    usual_error = own_promise(model)
     return exact_everywhere(model) or (usual_error is not None and usual_error <= SEVERAL)
 
 
@@ -743,7 +743,7 @@ def exact_points(model: Model, values: Values) -> Flags:
 
 
 def exact_everywhere(model: Model) -> bool:
-    """Return whether mean value is exact for a model at any values where something is random: in
+    """Return whether mean value is exact for a model at all values at which something is random: in
     product form, for streams to single servers, or for one maximum of exponential delays.
     """
     population = model.population

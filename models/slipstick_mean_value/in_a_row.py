@@ -391,9 +391,9 @@ def _product(numbers: Array, weights: Array) -> Array:
 
 
 def in_a_row(queue: Queue, places: Places) -> InARow | None:
-    """Return which visits to a queue immediately follow each other. None where none do, where all
-    have the same exponential service, where the equations do not hold, such as at several servers,
-    shared servers and locks, or where there are more than `MOST_PLACES` visits.
+    """Return the visits to a queue that immediately follow each other. Return None if there are
+    none, if all have the same exponential service, if there are more than `MOST_PLACES`, or if the
+    equations do not hold, as at several servers, shared servers and locks.
 
     Parameters
     ----------

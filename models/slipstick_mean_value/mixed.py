@@ -97,7 +97,9 @@ def _refuse_all_but_stations(recursion: Recursion) -> None:
 
 
 def _reasons_of_counts(model: Model, value_by_expr: Numbers) -> dict[int, str]:
-    """Return, by point, the reason why the processors of a group are no possible number."""
+    """Return for each point with an impossible number of processors in a group the reason, by index
+    of the point.
+    """
     reasons: dict[int, str] = {}
     for group_index, group in enumerate(model.population.groups):
         if group.arrivals is None:

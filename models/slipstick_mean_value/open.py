@@ -321,8 +321,8 @@ def _mean_waits(
     places: Places,
     sibling_waits: Mapping[int, Array],
 ) -> dict[int, Array]:
-    """Solve the linear equations of the mean waits at the visits of one queue [s]; the probability
-    of a wait is written as a multiple of the busy servers, and other terms are those of
+    """Solve the linear equations of the mean waits at all visits to one queue [s]. The probability
+    of a wait enters as a multiple of the busy servers; the other terms are described at
     `_waits_at_queue`.
     """
     visits = queue.visits
@@ -391,8 +391,8 @@ def _limited_waits(
 
 
 def _stretched_wait(service: RandomTime, stretch: Array) -> RandomTime:
-    """Return the wait at shared servers as a random time of mean S x stretch: a part of its
-    variance is that of the service, the rest is taken as exponential (chosen here).
+    """Return the wait at shared servers as a random time of mean S x stretch. One part of its
+    variance is that of the service; the rest is taken as exponential (chosen here).
 
     Only maxima of times read this variance.
     """

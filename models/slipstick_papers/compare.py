@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A computed value beside a published one, or that of another case, in the table's unit.
+    """A computed value beside a published value or beside a computed value of another case, in the
+    unit of the table.
 
     Parameters
     ----------
@@ -348,8 +349,8 @@ def _value_over_cases(
     factor: float,
     measured_value: float | None,
 ) -> tuple[float | None, Ends]:
-    """Return the computed value and interval of a cell; where several cases are given, the interval
-    reaches from the smallest to the greatest value of all of them.
+    """Return the computed value and interval of a cell. If the cell has several cases, the interval
+    reaches from their smallest to their greatest value.
     """
     ranges = [_sum_of_values(spec, answers[case], factor, measured_value) for case in cases]
     values = [value for value, _ in ranges if value is not None]

@@ -45,8 +45,8 @@ class ComparedNumber(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedValue:
-    """A value of one answer, whether the statement holds for it (None: undecided), and the value of
-    the other answer that it is compared with, if any.
+    """A value of one answer that a statement is checked on, whether the statement holds for it
+    (None: undecided), and the value of another answer with which it is compared, if any.
     """
 
     answer: str
@@ -267,8 +267,8 @@ def _values_of(spec: StatementSpec, key: str) -> list[str]:
 def _name_problems(
     spec: StatementSpec, names_by_answer: Mapping[str, ValueNames]
 ) -> Iterator[tuple[Place, str]]:
-    """Yield the place and the message of each value that cannot be compared: its answer does not
-    have it, or its unit is not that of the stated numbers.
+    """Yield the place and the message of each value that cannot be compared, because its answer
+    does not have it or because its unit differs from that of the stated numbers.
     """
     for text, terms in spec.cited.items():
         citing_place = (spec.cites(text),)

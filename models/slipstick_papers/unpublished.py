@@ -903,8 +903,8 @@ class _Verdicts:
 
 
 class _Split(NamedTuple):
-    """A split of draws at a level of one input: the levels next to the split, and on each side the
-    number of draws in which a statement holds, and of all draws.
+    """A split of the draws at a level of one input: the levels on both sides of it and, for each
+    side, the number of draws in which a statement holds and the number of all draws.
     """
 
     gain: float

@@ -561,8 +561,8 @@ _PARTS = ("stations.", "classes.", "resources.", "population.", "technology.")
 
 
 def _title_of_axis(path: str, words: Words) -> str:
-    """Return the title of an axis: the meaning that the study gives to the quantity, or a phrase
-    for a quantity of a network; else a title made from the path.
+    """Return the title of an axis: the meaning that the study gives to its quantity, else a phrase
+    for a quantity of a network, else a title made from the path.
     """
     is_known = path in words.meanings or path.startswith(_PARTS)
     return words.quantity(path) if is_known else axis_title(path, "")
@@ -885,8 +885,8 @@ def _named_value(name: str, words: Words) -> str:
 
 
 def write_limit(axes: Axes, place: float, text: str, lines: Sequence[Line2D]) -> None:
-    """Write the label of a limit, in the unit of the panel, above or below it at one end of the
-    panel, where the fewest lines pass through it; above at the right if all are equal.
+    """Write the label of a limit at the end of the panel, and on the side of the limit, where the
+    fewest lines pass through it. If all places are equal, it is above the limit at the right.
     """
     label_positions = [(right, is_above) for is_above in (True, False) for right in (True, False)]
     right, is_above = min(
@@ -1108,8 +1108,8 @@ def _draw_categories(
 
 
 def _cells_with_letter(places: Indices, count: int) -> list[tuple[int, int]]:
-    """Choose the cells that get a letter: all if there are few; else the one nearest to the centre
-    of each category.
+    """Choose the cells that get a letter: all cells if there are few, else for each category the
+    cell nearest to its centre.
     """
     cells = [np.argwhere(places == category) for category in range(count)]
     if max(places.shape) > 2 * _MOST_WRITTEN:

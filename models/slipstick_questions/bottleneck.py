@@ -344,9 +344,9 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             if method == CLOSED_FORM
             else ""
         )
-        first_value = f"{bottlenecks.path} = {_value(bottlenecks, index)}"
+        first_point_above = f"{bottlenecks.path} = {_value(bottlenecks, index)}"
         sentences.append(
-            f"the throughput by {method} is above the bound from {first_value} on, by up to"
+            f"the throughput by {method} is above the bound from {first_point_above} on, by up to"
             f" {percent(excess)}{advice}"
         )
     return sentences

@@ -302,7 +302,7 @@ class _Choosing:
             if path not in self.case.built.free_paths
         ]
 
-    def built(self, value_indices: Sequence[int]) -> Evaluator:
+    def case_with_values(self, value_indices: Sequence[int]) -> Evaluator:
         """Return the case with the values of these indices for the quantities that shape the
         model.
         """
@@ -328,7 +328,7 @@ class _Choosing:
                 for column, path in enumerate(self.values)
                 if column not in shaping_columns
             }
-            yield np.array(indices), self.built(value_indices), values_by_path
+            yield np.array(indices), self.case_with_values(value_indices), values_by_path
 
     def solved(self, rows: Rows, run_factor: float) -> PointTable:
         """Solve points; those that share a model are solved together. The table has the reason for
@@ -358,7 +358,7 @@ class _Choosing:
             [values.index(float(answer.point[path])) for path, values in self.values.items()]
         )
         values_of_point = self.varied_values(row[None])
-        case = self.built([int(row[index]) for index in self.shaping_columns])
+        case = self.case_with_values([int(row[index]) for index in self.shaping_columns])
         values_by_path = {
             path: values_of_point[path]
             for index, path in enumerate(self.values)

@@ -538,9 +538,9 @@ class _CaseRanking:
     def _times_by_one_method(
         self, changed_model: BuiltModel, answer: Answer, value_after: Value, solved_by: _SolvedBy
     ) -> tuple[Value, Value, _SolvedBy]:
-        """Return the time before and after a change by one method, and that method: the method of
-        the change if it solves the case too, else that of the case. With two methods, the
-        difference could be that of their errors, and have the wrong sign.
+        """Return the time before and after a change, both by one method, and this method: that of
+        the changed case if it also solves the unchanged one, else the reverse. By two methods, the
+        difference could be one of their errors and have the wrong sign.
         """
         if solved_by.method not in self.time_by_method:
             self.time_by_method[solved_by.method], _ = self._solve_model(
@@ -1222,7 +1222,9 @@ def _pairs_table(change_ranking: ChangeRanking) -> str | ResultTable:
 
 
 def _overhead_reduction(answer: Answer) -> Value:
-    """Return the overhead reduction; its number is None without an answer or an overhead before."""
+    """Return the overhead reduction of a change. Its number is None if the change has no answer, or
+    if there was no overhead before it.
+    """
     return answer.values.get("overhead_reduction", Value(None, "1"))
 
 

@@ -1019,8 +1019,9 @@ def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:
-    """Return a clause for the cases with a bound, for those where the condition always or never
-    holds, and for each other case; the range searched follows the first that has no bound.
+    """Return clauses on the cases: one for those with a bound, one for those where the condition
+    always holds, one for those where it never holds, and one for each other case. The first clause
+    without a bound names the range searched.
     """
     bound_clauses = list[str]()
     other_clauses = list[str]()
@@ -1147,8 +1148,9 @@ def _range_searched(search: ConditionSearch, words: Words) -> str:
 def _change_bound_text(
     search: ConditionSearch, change: Change, bound_text: Callable[..., str]
 ) -> str:
-    """Return the bound of a change in words, such as "at least" a value; the bound from which the
-    condition is decided, with the value up to which it is undecided.
+    """Return the bound of a change in words, such as "at least" a value. If the change has an
+    interval, the bound is the end from which on the condition is decided, followed by the end of
+    the undecided range.
     """
     if change.before is None:
         return bound_text(change.value, change.starts, (change.low, change.high))

@@ -216,8 +216,9 @@ def _node_at_path(base: Table, path: str) -> Node:
 
 
 def _scaled_quantity(node: Node, gain: float, source: str, doubt: str) -> Node:
-    """Return a quantity of the machine in another year: a rate is multiplied by the gain, a time is
-    divided by it. It is assumed where the machine's own is, or its rate is in doubt.
+    """Return a quantity of the machine in another year: a rate multiplied by the gain, or a time
+    divided by it. The result is marked as assumed if the quantity of the machine is, or if the rate
+    is in doubt.
     """
     value_node = node_at(node, ["value"]) if isinstance(node, Table) else node
     assert isinstance(value_node, Scalar)

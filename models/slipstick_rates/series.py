@@ -194,8 +194,9 @@ def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSe
 
 
 class _PointSolution(NamedTuple):
-    """The Cholesky factor of the covariance of the points; ones and residuals, divided by it; the
-    level that the points have in common; and the inverse of its variance.
+    """Solution of the generalized least squares for the points: the Cholesky factor of their
+    covariance, the ones and the residuals divided by it, the level that the points have in common,
+    and the inverse of its variance.
     """
 
     factor: Array
@@ -349,7 +350,7 @@ class FittedSeries:
         differences = np.hstack([-np.ones((len(years), 1)), np.eye(len(years))])
         return differences @ mean, differences @ covariance @ differences.T
 
-    def predicted(self, years: Array) -> tuple[Array, Array]:
+    def predict(self, years: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation of the logarithm of a device's value in each year."""
         mean, covariance = self.levels(years)
         # The scatter of devices about the level adds to what is not known of the level itself.
@@ -373,7 +374,7 @@ class FittedSeries:
         """Return whether the upper end of the band of a year is at the limit."""
         if self.log_limit is None:
             return False
-        log_mean, deviation = self.predicted(np.array([year]))
+        log_mean, deviation = self.predict(np.array([year]))
         return bool(log_mean[0] + NORMAL_90 * deviation[0] >= self.log_limit)
 
     def paths(self, years: Array, normals: Array) -> Array:
@@ -547,7 +548,7 @@ def back_test(
             continue
         fit = fit_series(known_series, growth)
         years = np.array([*(point.year for point in later_points), start + 10.0])
-        mean, deviation = fit.predicted(years)
+        mean, deviation = fit.predict(years)
         widths.append(float(np.exp(NORMAL_90 * deviation[-1])))
         for index, point in enumerate(later_points):
             error = point_series.sign * log(point.value) - float(mean[index])

@@ -203,8 +203,9 @@ class SeriesRate:
     uncertain: ClassVar[bool] = True
 
     def normals_per_draw(self, years: Array) -> int:
-        """Return how many standard normal variates one draw needs: one a year for the level, one
-        for the device of all later years, and one a year for the device of the base year.
+        """Return how many standard normal variates one draw needs: one for the level in each
+        year, one for the device of all later years, and one for the device of the base year in
+        each year.
         """
         return 2 * len(years) + 1
 
@@ -465,8 +466,8 @@ def reason_not_to_start(trend: Trend, name: str, year: float) -> str:
 def periods_outside(
     rate: Rate, first_year: float, last_year: float
 ) -> list[tuple[Period, float, float]]:
-    """List the periods whose rate is used beyond their ends between two years, each with the first
-    and the last of these years; empty for a series, whose fit covers every year.
+    """List the periods whose rate is used for years outside the period, each with the first and the
+    last of these years. The list is empty for a fitted series, which covers every year.
     """
     if isinstance(rate, SeriesRate):
         return []

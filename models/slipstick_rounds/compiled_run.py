@@ -153,7 +153,9 @@ class CompiledRounds:
         )
 
     def run(self, until: int | None, events: float) -> RoundRun:
-        """Go on until so many visits have ended, or so many customers have been given work."""
+        """Continue the run until `until` visits have ended or `events` customers have been given
+        work.
+        """
         tables = self._tables
         run = tables.run[0]
         most_visits = len(tables.work) if until is None else until

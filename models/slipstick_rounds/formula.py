@@ -428,8 +428,8 @@ def _as_column(values_at_points: Iterable[float]) -> Array:
 
 
 def _stay_in_step(point: PointNumbers) -> bool:
-    """Return whether customers that begin together go through their phases together without end, so
-    that no average over phases holds.
+    """Return whether customers that begin together stay together in all their phases without end.
+    Then averages over the phases do not hold.
     """
     has_equal_work = all(phase.least == phase.work for phase in point.phases)
     return point.population > 1 and has_equal_work and not point.think_time
@@ -1195,9 +1195,10 @@ class _Backlog:
         return np.asarray(np.maximum(present_later, without_first))
 
     def _time_of_blocked_rounds(self, present: Array) -> Array:
-        """Return by how much a full round is longer for first phases that wait for a place: rounds
-        without them, as many as the second phases need to make room, by the probability that all
-        places are taken where numbers are normal with the variance of a Poisson number [s].
+        """Return the time by which first phases that wait for a place prolong a full round [s]. It
+        is the probability that all places are taken, multiplied by the time of the rounds without
+        first phases that the second phases need to free a place. The number present is taken as
+        normal with the variance of a Poisson number.
         """
         from scipy.special import ndtr
 
@@ -1363,8 +1364,8 @@ def _most_before(mean: float) -> int:
 
 
 def _pieces(rounds_needed: float) -> tuple[int, int]:
-    """Return two small numbers whose ratio is about that of the work of a customer to what a round
-    does: pieces of a customer, and pieces of a round.
+    """Approximate the ratio of a customer's work to the work of one round by two small whole
+    numbers. Return the pieces of a customer and the pieces that one round does.
     """
     if rounds_needed < 1:
         rounds_needed = max(rounds_needed, 1 / MOST_PIECES)
@@ -1522,8 +1523,9 @@ def saturated(load: float) -> NoAnswerError:
 
 
 def loads_of(points: Sequence[PointNumbers]) -> Array:
-    """Return the value ``load`` of streams of two phases: the rate times the time of a visit of a
-    server with as many in the second phase as places, memory and budget allow [points].
+    """Return the value ``load`` of streams with two phases: the rate times the time that a visit
+    takes of a server with as many customers in the second phase as places, memory and budget allow
+    [points].
     """
     rounds = _MeanRounds(points)
     visits = rounds.visit(np.minimum(rounds.highest, MOST_PRESENT))
@@ -1531,8 +1533,8 @@ def loads_of(points: Sequence[PointNumbers]) -> Array:
 
 
 def load_of(point: PointNumbers) -> float:
-    """Return the load of a stream by mean rounds: its rate times the time that a visit takes of a
-    server that has as many customers as it can; 0 of a closed population [1].
+    """Return the load of a stream by mean rounds: the arrival rate times the time that a visit
+    takes of a server with as many customers as it can have [1]. A closed population has load 0.
     """
     if not point.rate:
         return 0.0

@@ -356,8 +356,9 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
 def _uncompensated_need(
     term: Term, work: Term, size: Any, growth_of_processors: int, growth_of_size: int
 ) -> Need:
-    """Return the need of a term that grows with the size as fast as the work or faster, so that no
-    size compensates for it; a term in constant proportion to the work does not depend on N.
+    """Return the growth that a term demands although no size can compensate for it, because the
+    term grows with the size at least as fast as the work does. A term in constant proportion to the
+    work does not depend on N.
     """
     if growth_of_size == 0 and growth_of_processors < 0:
         return Need(term, None, True, sympy.Integer(1))

@@ -217,7 +217,7 @@ def rates_figure(projection: Projection, spec: RatesPictureSpec) -> Figure:
 def _draw_rate(axes: Axes, fit: FittedSeries, last_year: float) -> None:
     series = fit.series
     years = np.linspace(float(fit.years[0]), max(last_year, float(fit.years[-1])), 60)
-    mean, deviation = fit.predicted(years)
+    mean, deviation = fit.predict(years)
     logs = [mean + band_side * NORMAL_90 * deviation for band_side in (-1, 0, 1)]
     if fit.log_limit is not None:
         logs = [np.minimum(levels, fit.log_limit) for levels in logs]

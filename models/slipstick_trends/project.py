@@ -155,9 +155,9 @@ class ProjectResult(QuestionResult):
         return len(tracks) > 2 or sum(len(track.conditions) for track in tracks) > 1
 
     def headline(self, words: Words) -> list[str]:
-        """Return sentences on the first cases: conditions with words of their own, then the values
-        at both ends of the years and the shares of the time; the shares come before the values if
-        the title asks "where".
+        """Return sentences on the first cases: first conditions that have a title, then the values
+        in the first and the last year and the shares of the time. If the title of the study asks
+        "where", the shares come before the values.
         """
         by_subject = headlines_by_subject(self.projection, words)
         order = ["worded", "values", "shares", "conditions"]
@@ -224,8 +224,8 @@ class ProjectResult(QuestionResult):
         return (["", *head], rows) if len(rows) > 1 else None
 
     def doubt(self, words: Words = NO_WORDS) -> str:
-        """Return what is uncertain: steps and parameters without a rate, ranges of which the middle
-        is taken, rates that are guesses or used outside their periods, and weak series.
+        """Return what is uncertain: steps and parameters without a rate, ranges represented by
+        their middle, rates that are guesses or are used outside their periods, and weak series.
         """
         projection = self.projection
         sentences = (
@@ -798,8 +798,8 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
 
 
 def _crossing_time(rising_values: Array, falling_values: Array, years: Array) -> float:
-    """Return the time at which one of two quantities passes the other between two years, on
-    straight lines of their logarithms; the later year where one of them is 0.
+    """Return the time between two years at which one of two quantities passes the other, with
+    straight lines between their logarithms. It is the later year if one of them is 0.
     """
     with np.errstate(all="ignore"):
         (crossing_year,) = first_crossings(
@@ -922,8 +922,8 @@ def _with_years_at_peaks(
     answers: Mapping[str, Array],
     years: Array,
 ) -> tuple[Array, dict[str, Array]]:
-    """Return years with their answers, and more of them where a condition changes twice between
-    two years: where its margin comes nearest to 0.
+    """Insert years in which the margin of a condition comes nearest to 0, wherever the condition
+    may change twice between two neighbouring years. Return all years and the answers at them.
     """
     from scipy.optimize import minimize_scalar
 

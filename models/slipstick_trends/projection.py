@@ -78,8 +78,9 @@ class DominantClass:
 
 @dataclass(frozen=True, slots=True)
 class ConditionHistory:
-    """The years in which a condition holds for a case along a trend, with the years in which that
-    is undecided or has no answer, and the part of the draws in which it holds in the last year.
+    """The years in which a condition holds for a case along a trend, and the years in which it is
+    undecided or has no answer. `holds_last` is the part of the draws in which it holds in the last
+    year.
     """
 
     condition: str

@@ -43,8 +43,8 @@ _MOST_HEADS = 4
 
 
 def track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
-    """Return the title of a case along a trend: that of the case, of the trend, or of both, as the
-    projection needs to distinguish its cases.
+    """Return a name for a case along a trend: the title of the case, that of the trend, or both,
+    whatever tells the cases of the projection apart.
     """
     cases = {projected_case.case for projected_case in projection.tracks}
     are_several = len(projection.titles) > 1

@@ -428,8 +428,8 @@ def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
 def arrival_and_barrier(
     machine: SharedMemory, name: str, processors: Expr
 ) -> tuple[Activity, dict[str, Resource]]:
-    """Return the arrival at one of the machine's barriers, and the barrier as a resource by its
-    name; an empty step and no resource if the name is ``none``.
+    """Return the activity that arrives at one of the machine's barriers, and the barrier as a
+    resource by its name. For the name ``none`` return an empty step and no resource.
 
     Raises
     ------

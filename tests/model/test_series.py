@@ -135,7 +135,7 @@ def test_nothing_passes_its_limit() -> None:
     paths = fit_series(limited).paths(years, np.random.default_rng(1).standard_normal((100, 2)))
     assert paths.max() <= np.log(25.0) + 1e-12
     falling = replace(SERIES, less_is_better=True, limit=30.0)
-    assert fit_series(falling).predicted(years)[0][1] <= -np.log(30.0) + 1e-12
+    assert fit_series(falling).predict(years)[0][1] <= -np.log(30.0) + 1e-12
 
 
 def test_a_plan_is_known_from_its_year_and_less_sure_than_a_point() -> None:

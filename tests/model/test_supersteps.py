@@ -9,7 +9,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.model.activity import delay, fork, hold, parallel, pipeline, serial, service
 from slipstick.model.system import Model, scaled_model, superstep_model
-from slipstick_workloads.application.operations import relabelled
+from slipstick_workloads.application.operations import with_labels
 from tests.bounds import bounds
 
 
@@ -79,7 +79,7 @@ def test_what_supersteps_cannot_be_is_refused() -> None:
 
 def test_labels_are_renamed_and_what_is_shared_stays_shared() -> None:
     step = service("bus", 2.0, name="ask")
-    twice = relabelled(
+    twice = with_labels(
         pipeline([serial(step >> step)], 3, name="asks"),
         "read.",
         component="memory",

@@ -891,8 +891,8 @@ def references_of(model: str, specs: Mapping[str, str | None]) -> dict[str, Node
 
 
 def _live_section(results: Results, prepared_study: PreparedStudy) -> PageSection | None:
-    """Return the section of a report's page in which the model can be varied; None where the model
-    does not allow it, for the report is complete without it.
+    """Return the section of a report page in which readers can vary the model, or None if the model
+    does not allow it. The report is complete without this section.
     """
     from slipstick.report.html import PAGE_SECTIONS
 
@@ -988,8 +988,8 @@ def _print_documents(results: Results, folder: Path, with_answers: bool) -> None
 
 
 def _print_results(results: Results, wanted_names: Sequence[str], in_full: bool) -> None:
-    """Print the head of the report, the cases, and details of questions: of all in full, else of
-    those that the head does not answer in full.
+    """Print the head of the report, the cases, and the details of questions: of all questions with
+    `--full`, else only of those that the head does not answer in full.
     """
     from slipstick.report.formatting import INTERVALS, wrapped
     from slipstick.report.head import questions_not_fully_answered

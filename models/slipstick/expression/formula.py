@@ -238,8 +238,8 @@ def read_condition(
     *,
     allow_answers: bool = False,
 ) -> tuple[Comparison, ...]:
-    """Parse comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of
-    them.
+    """Parse comparisons joined with ``and``, which must all hold; ``1 <= parts < 8`` counts as two
+    comparisons.
 
     Raises FormulaError, whose `column` says where, for anything else.
 

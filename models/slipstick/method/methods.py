@@ -97,8 +97,8 @@ def _compile_network(
 
 
 def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
-    """Accept a network that a solver answers at the network's own values: exactly, by a small
-    Markov chain, or by an approximation whose measured error is at most a tenth.
+    """Accept a network that a solver answers at its own values: exactly, by a small Markov chain,
+    or by an approximation whose measured error is at most a tenth.
     """
     network = cast(QueueingNetwork, model)
     if smooth:
@@ -351,8 +351,8 @@ def default_answer(
 
 def _with_stage_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
     """Add to an answer by closed form the values of parameters at which another stage of a pipeline
-    becomes the slowest, unless more than `_MOST_TAKEOVERS` pipelines have a limit: each is searched
-    by itself, and so long a list is not read.
+    becomes the slowest. Each pipeline is searched by itself, so this is left out if more than
+    `_MOST_TAKEOVERS` pipelines have a limit.
     """
     if not isinstance(form, ClosedForm) or answer.failed or len(answer.limits) > _MOST_TAKEOVERS:
         return answer

@@ -370,8 +370,8 @@ class QueueingNetwork:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The names of all classes in the order of the file: first those whose customers never
-        change class, then those of chains.
+        """Return the names of all classes in the order of the file. Classes whose customers never
+        change class come before the classes of chains.
         """
         return tuple(
             dict.fromkeys(

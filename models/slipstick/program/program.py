@@ -134,8 +134,8 @@ class Program:
     def builders(
         self, machine: Machine | SharedMemory, **values: InputValue | float
     ) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
-        """Return a function that builds the model on a machine, and for a large model one that
-        builds a sample of it, else None; see `on`.
+        """Return two functions: one that builds the model on a machine, and one that builds a
+        sample of a large model. The second is None for a small model; see `on`.
         """
         inputs = self.inputs_on(machine, **values)
         return partial(self._build_model, machine, inputs), self.sample and partial(

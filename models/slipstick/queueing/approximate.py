@@ -112,8 +112,9 @@ class SeenOnArrival:
         station: int,
         rank: Array | None,
     ) -> Array:
-        """Return the weighted sum of the numbers of all classes, the arriving customer left out,
-        (P, R); `rank` (R, R) says how much class j counts for class r, 1 for all by default.
+        """Return the weighted sum of the numbers of customers of all classes that an arrival finds,
+        (P, R); the arriving customer itself does not count. `rank` (R, R) is the weight of class j
+        for class r, 1 by default.
         """
         weighted_numbers = weight * number_by_class[:, :, station]
         if rank is None:

@@ -203,8 +203,8 @@ def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
 def _one_class_demands(
     network: NetworkArrays, bounds_name: str
 ) -> tuple[Array, Array, Array, Array]:
-    """Return N (P,), Z (P,) [s], the demands D of the stations (P, K) [s] and the largest of them
-    (P,) of a network of one closed class, or raise; all are real.
+    """Return the arrays of a network of one closed class as real numbers: N (P,), Z (P,) [s], the
+    demands D of the stations (P, K) [s] and the largest of them (P,). Raise for another network.
     """
     if len(network.classes) != 1 or not network.closed.all():
         raise ModelError(
@@ -277,8 +277,8 @@ def balanced_job(network: NetworkArrays) -> Bounds:
 def _bounds_without_stations(
     customers: Array, think: Array, total_demand: Array, lower_bound: Array, upper_bound: Array
 ) -> Bounds:
-    """Return bounds (P, 1) [1/s] from those of one class (P,), with 0 where there are no customers
-    and N / Z where no station takes any time.
+    """Complete the bounds of one class (P,) to bounds (P, 1) [1/s] of all points. The bound is 0
+    where there are no customers, and N / Z where no station takes any time.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         throughput_alone = customers / think

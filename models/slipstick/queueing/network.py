@@ -259,8 +259,8 @@ class NetworkArrays:
 
     @cached_property
     def serves_in_step(self) -> NDArray[np.bool_]:
-        """Which stations serve customers of closed classes whose times are all constant, where the
-        network has several of them, (K,).
+        """Return a mask (K,) of the stations that serve several closed customers whose times are
+        all constant, so that the customers may stay in step.
 
         Two such customers that start together stay together, whatever other customers share the
         stations, so that the mean over all states is not theirs: with two shared stations of 1 s

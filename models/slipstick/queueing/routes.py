@@ -112,8 +112,8 @@ def traffic_equations(
 
 
 def _solved_equations(balance: Array, inflow: Array) -> Array:
-    """Solve the equations of all points at once; where a point has no solution it becomes NaN, and
-    the others are still solved.
+    """Solve the equations of all points at once. The result is NaN at a point without a solution;
+    the other points are still solved.
     """
     try:
         solution: Array = np.linalg.solve(balance, inflow)[..., 0]

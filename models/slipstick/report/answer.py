@@ -374,8 +374,9 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
 
 
 def _has_other_name(answer: Answer, name: str) -> bool:
-    """Return whether a value of a group is known by a more usual name: a time whose customers do
-    not think is their response time, and values of the only group are those of the model.
+    """Return whether the report shows a value of a group under a more usual name: the time of
+    customers who do not think is their response time, and values of the only group are those of the
+    model.
     """
     kind, bracket, group_name = name.partition("[")
     if not bracket or kind not in ("time", "throughput"):
@@ -812,8 +813,8 @@ class CatalogueEntry:
 
 
 def catalogue_text(lines: Sequence[CatalogueLine], in_full: bool = True) -> str:
-    """List names and titles, in one block for each kind; unless `in_full`, as many as fit a
-    screen.
+    """List names and titles of the catalogue, one block for each kind. Without `in_full` each block
+    is cut so that the list fits one screen.
     """
     blocks = []
     shown_count = len(lines) if in_full or len(lines) <= _SCREEN_LINES else _SCREEN_LINES - 4

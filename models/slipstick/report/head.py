@@ -111,9 +111,8 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
 
 
 def questions_not_fully_answered(results: Results) -> set[str]:
-    """Return the names of the questions that the head answers only in part or not at all: those
-    without a headline, those whose headline leaves out answers, and those for whose lines the head
-    has no room.
+    """Return the names of the questions that the head answers only in part or not at all: the
+    headline is missing, it leaves out answers, or the head has no room for it.
     """
     names_and_lines = _lines_of_questions(results, *_verdict(results))
     names_not_answered = {
@@ -381,8 +380,8 @@ def _first_answered_value(first_answer: Answer, value_names: Sequence[str]) -> s
 def _base_lines(
     results: Results, value_names: Sequence[str], is_value_stated: bool
 ) -> Iterator[str]:
-    """Yield a sentence on the answer of the first case, and on where its time goes; none if it had
-    no more than the value, and another sentence states it.
+    """Yield a sentence on the answer of the first case and on the parts of its time. There is no
+    sentence if it would have only the value, and another sentence states the value.
     """
     if not results.cases:
         return
@@ -452,8 +451,8 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
 
 
 def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence with the values of the first case and of the cases that do other work, or
-    of which that is unknown: their values stand side by side, and none is called better.
+    """Yield a sentence with the values of the first case and of the cases whose work differs or is
+    unknown. The values are listed side by side, and none is called better.
     """
     name_and_cases = _comparable_cases(results, value_names)
     if name_and_cases is None:
@@ -584,8 +583,8 @@ def _ratio_clause(
 
 
 def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> Iterator[str]:
-    """Yield a sentence on the first value of a sweep: at the ends of the axis, and where it is
-    best; only for one case and one numeric axis.
+    """Yield a sentence on the first value of a sweep: its amounts at both ends of the axis, and
+    where it is best. Only a sweep of one case along one numeric axis has this sentence.
     """
     words = results.words
     value_name = next((name_asked for name_asked in value_names if name_asked in sweep.columns), "")

@@ -83,8 +83,8 @@ def sweep_text(
 
 
 def _outside_text(sweep: Sweep) -> str:
-    """Write how many points lie outside of their bounds, with their intervals, and where the first
-    of them is; and how many are beyond a bound by less than two half-widths.
+    """Write how many points lie outside of their bounds by more than their intervals allow, and
+    where the first of them is. Write also how many exceed a bound by less than two half-widths.
     """
     sentence_by_row = sweep.provenance.contradictions
     within_count = len(sweep.provenance.outside) - len(sentence_by_row)
@@ -118,8 +118,8 @@ def _axis_text(axis: Axis) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SweepPart:
-    """Part of a sweep's points: those of one case, or those with the same values of all axes but
-    the last, if these are few.
+    """A part of the points of a sweep: the points of one case or, if these are few, the points that
+    differ in the last axis only.
     """
 
     tags: tuple[str, ...]  # the case and the places
@@ -146,8 +146,8 @@ def _sweep_parts(sweep: Sweep) -> list[_SweepPart]:
 
 
 def _extremes_table(sweep: Sweep, names: Sequence[str]) -> str:
-    """Write a table with a value at four points of each part of a sweep: the first, the last, that
-    of the least and that of the greatest value.
+    """Write a table of each part of a sweep: a value at its first and last point, and the smallest
+    and the greatest value with their points.
     """
     rows = []
     sweep_parts = _sweep_parts(sweep)

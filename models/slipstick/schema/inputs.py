@@ -944,8 +944,8 @@ def _shape_of_program(
     build_model: Callable[[], Subject],
     build_part: Callable[[], Subject] | None,
 ) -> tuple[Callable[[], ModelShape], ModelShape | None]:
-    """Return a function that builds the shape of a program's model, which models that differ in
-    numbers alone share, and a sample of the model, if the program can build a part of it.
+    """Return functions that build a program's model and, if the program can build a part of it, a
+    sample of the model. Models that differ in numbers only share one such shape.
     """
     compute_once = inputs.library.compute_once
     value_by_path = {path: value.given.value for path, value in described.items()}

@@ -85,8 +85,8 @@ def _mistyped_keys(model: type[BaseModel], details: Sequence[Any]) -> set[tuple[
 def _first_fields_without_name(
     model: type[BaseModel], details: Sequence[Any]
 ) -> dict[str | int, str]:
-    """Return the keys whose entries have names and where the fields of an entry are written without
-    a name above them, such as ``seek: {of: year}``, each with the first such field.
+    """Return the keys whose named entries are written without a name, such as ``seek: {of: year}``,
+    each with the first field that stands in the place of the name.
     """
     first_fields: dict[str | int, str] = {}
     for detail in details:

@@ -797,8 +797,8 @@ class _TreeReader:
         return Scalar(value, text, key_mark if key_mark and not text else mark, False)
 
     def check_portable(self, event: Any) -> None:
-        """Report scalars that one of the two YAML parsers refuses, so that a file is read alike by
-        both; most of them end the reading.
+        """Report scalars that one of two YAML parsers refuses, so that both read a file alike. Most
+        of these scalars end the reading.
         """
         start_index = event.start_mark.index
         end_mark = event.end_mark

@@ -747,8 +747,8 @@ def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
 
 
 def weights_of_cycle_time(plan: Plan, sums: Array, group_index: int) -> Array:
-    """Return the weights of the columns of a row whose weighted sum is the time of the whole cycles
-    of a closed group, think time included [s]: N times the elapsed time or, in a plan without
+    """Return weights of the columns of a row. The weighted sum is the time of all whole cycles of a
+    closed group, think time included [s]. It is N times the elapsed time or, in a plan without
     randomness, the time of the cycles that ended.
     """
     if plan.groups[group_index].kind != "closed":

@@ -601,8 +601,8 @@ def _is_unlike_the_model(
 def _control_weights(
     plan: Plan, column_sums: Array, group_index: int, expected_time: Expected
 ) -> list[Array]:
-    """Return the weights of the control variates: for each step, its time in the ended cycles less
-    its known mean, whose expected sum is 0.
+    """Return the weights of the control variates. The control variate of a step is its time in the
+    ended cycles less its known mean; its expected sum is 0.
     """
     if unended_share_of(plan, column_sums, group_index):
         return []

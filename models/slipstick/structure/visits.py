@@ -549,8 +549,8 @@ class Places:
         value_by_expr: Numbers,
         is_geometric: bool,
     ) -> tuple[_EndPlaces, _EndPlaces]:
-        """Return the first and the last places of a repetition: its turns are written out where
-        they are few and their number is whole, else the number of turns is taken as geometric.
+        """Return the first and the last places of a repetition. A whole and small number of turns
+        is written out turn by turn; any other number is taken as geometric.
         """
         first_turn_count = float(turn_counts.flat[0].real)
         has_few_turns = (

@@ -407,10 +407,11 @@ class ParallelWork:
         self._expr_by_symbol["work", ""] = work_of_steps(model, useful_name)[""]
 
     def values_by_symbol(self, values: Values) -> dict[tuple[str, str], Array]:
-        """Evaluate at aligned points, by symbol and name: of the useful steps their ``work``, the
-        ``most`` that one processor can have under way at once, those of them ``at`` a resource and
-        its ``servers``; the ``work of`` each component; and of each pipeline the work of its serial
-        ``stages`` and the ``places`` there, which are the steps that can be under way at once.
+        """Evaluate at aligned points, by symbol and name: the ``work`` of the useful steps, the
+        ``most`` of them that one processor can have under way at once, the useful steps ``at`` a
+        resource and its ``servers``, the ``work of`` each component, and for each pipeline the work
+        of its serial ``stages`` and the ``places`` there, which are the steps that can be under way
+        at once.
         """
         return dict(
             zip(
@@ -497,8 +498,8 @@ class ParallelWork:
 def _worker_count_at(
     resource_name: str, requests: Array, processors: Array | float, servers: Array | float
 ) -> Array:
-    """Return how many requests of all processors can be served at the same time at a resource; of
-    work that needs no resource, as many as there are processors [1].
+    """Return how many requests of all processors a resource can serve at the same time. For work
+    that needs no resource it is the number of processors [1].
     """
     if resource_name == PROCESSORS:
         # The others of a processor that is alone are outside the model.
@@ -525,8 +526,8 @@ def _resource_of_step(step: Step) -> str:
 
 
 def _serial_work(pipeline: Pipeline, model: Model) -> tuple[Expr, Expr]:
-    """Return the time of all steps in the serial stages of a pipeline in one execution [s], and how
-    many of these steps can be under way at once [1].
+    """Return the time of all steps in the serial stages of a pipeline in one execution [s], and the
+    largest number of these steps that can be under way at once [1].
     """
     serial_stages = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
     serial_stages_only = replace(pipeline, stages=serial_stages)

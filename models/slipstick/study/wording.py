@@ -109,8 +109,9 @@ def default_pictures(
     axes_by_sweep: Mapping[str, Sequence[Axis]],
     evaluators_by_sweep: Mapping[str, Sequence[Evaluator]],
 ) -> list[LinesSpec]:
-    """Return the default picture of a study without pictures, in a list: a value that a question
-    limits, or the first value asked for, over the longest numeric axis of the first sweep with it.
+    """Return a list with the picture that a study without pictures gets. It shows the value that a
+    question limits, or else the first value asked for, over the longest numeric axis of the first
+    sweep that has this value.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ from slipstick_workloads.application.operations import (
     Operations,
     count_by_key,
     operation_key,
-    relabelled,
+    with_labels,
 )
 from slipstick_workloads.counts import CountedPhase, Counts, ProcessorTally
 from slipstick_workloads.dvsm.operations import software
@@ -266,7 +266,7 @@ class _Supersteps:
             self.machine, busy_time / slices, name=name, component="busy", technology="application"
         )
         # Signals interrupt work, so it does not hold the processor against requests.
-        work = relabelled(work, "", keeps_resources=False)
+        work = with_labels(work, "", keeps_resources=False)
         upkeep_steps = [
             repeat(count / rounds, operation)
             for count, operation in self._notice_operations(tally)
@@ -345,7 +345,7 @@ class _Supersteps:
             repeat(notices, notice_step),
             repeat(invalidated_pages, invalidation_step),
         )
-        return relabelled(barrier, "", keeps_resources=False)
+        return with_labels(barrier, "", keeps_resources=False)
 
 
 def _operations_between_work(

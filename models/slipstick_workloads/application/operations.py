@@ -176,12 +176,12 @@ class Operations:
         costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve}
         costs["remote_delay"] = self.dvsm.page_delay
         activity = page_fault(self.machine, {"request": REQUEST, "reply": self.page_size, **costs})
-        return relabelled(activity, "empty.")
+        return with_labels(activity, "empty.")
 
     @cached_property
     def prefetched_lock(self) -> Activity:
         """Prefetch a lock: send the request without waiting for the lock."""
-        return relabelled(
+        return with_labels(
             Endpoint(self.machine, "lock").handle_message("send", LOCK_REQUEST), "prefetched-lock."
         )
 
@@ -191,7 +191,7 @@ class Operations:
         activity = self._lock_transfer >> self._own_computing(
             "write", self.dvsm.protect + self.diff_time, "lock"
         )
-        return relabelled(activity, "queued.", component="queue", keeps_resources=False)
+        return with_labels(activity, "queued.", component="queue", keeps_resources=False)
 
     @cached_property
     def fault_ahead(self) -> Activity:
@@ -204,13 +204,13 @@ class Operations:
             if fault_count
             else self.empty_fault
         )
-        return relabelled(fault, "queued-fault.", component="queue", keeps_resources=False)
+        return with_labels(fault, "queued-fault.", component="queue", keeps_resources=False)
 
     @cached_property
     def trap(self) -> Activity:
         """Handle the first write to a protected page."""
         endpoint = Endpoint(self.machine, "fault")
-        return relabelled(
+        return with_labels(
             endpoint.handle_signal() >> endpoint.spend("protect", self.dvsm.protect, "software"),
             "trap.",
         )
@@ -261,7 +261,7 @@ class Operations:
         activity = endpoint.handle_signal() >> endpoint.handle_message(
             "receive", self._message_size("arrive")
         )
-        return relabelled(activity, "arrival.", keeps_resources=False)
+        return with_labels(activity, "arrival.", keeps_resources=False)
 
     def barrier(self, processors: int) -> Activity:
         """Build the part of a barrier after the last arrival, without the times of notices and
@@ -282,12 +282,12 @@ class Operations:
             self.machine,
             {"processors": processor_count, **sizes, **dict.fromkeys(names_of_times, no_time)},
         )
-        return relabelled(activity, "barrier.", keeps_resources=False)
+        return with_labels(activity, "barrier.", keeps_resources=False)
 
     def _fault_activity(
         self, operation_class: OperationClass, component: str, key: OperationKey
     ) -> Activity:
-        return relabelled(
+        return with_labels(
             self._diff_request(operation_class),
             f"{component}-{_class_name(key)}.",
             component=component,
@@ -340,7 +340,7 @@ class Operations:
             ),
             endpoint.spend("compute", _input_expression(costs, "compute"), "software"),
         )
-        return relabelled(activity, f"prefetched-fault-{_class_name(key)}.")
+        return with_labels(activity, f"prefetched-fault-{_class_name(key)}.")
 
     def _acquire(self, hops: int) -> Activity:
         parties = Number(float(hops + 1))
@@ -356,7 +356,7 @@ class Operations:
                 "remote_delay": self.dvsm.lock_delay,
             },
         )
-        return relabelled(activity, f"lock-{hops}.")
+        return with_labels(activity, f"lock-{hops}.")
 
     def _serve_diffs(self, operation_class: OperationClass, key: OperationKey) -> Activity:
         name = f"serve-{_class_name(key)}."
@@ -381,7 +381,7 @@ class Operations:
             endpoint.spend("compute", compute, "software"),
             endpoint.handle_message("send", reply),
         )
-        return relabelled(activity, prefix, keeps_resources=False)
+        return with_labels(activity, prefix, keeps_resources=False)
 
     def _own_computing(self, name: str, seconds: Expr, component: str) -> Activity:
         return Endpoint(self.machine, component).spend(name, seconds, "software")
@@ -406,7 +406,7 @@ def _class_name(key: OperationKey) -> str:
     return f"{key.parts}x{1 << key.size_digits}"
 
 
-def relabelled(
+def with_labels(
     activity: Activity, prefix: str, component: str | None = None, keeps_resources: bool = True
 ) -> Activity:
     """Prefix the names of the steps and pipelines of a tree, so that one model may hold several
@@ -420,7 +420,7 @@ def relabelled(
     keeps_resources : keep the resources; else each step becomes a delay
 
     >>> from slipstick import service
-    >>> relabelled(service("bus", 2.0, name="ask"), "read.", component="memory")
+    >>> with_labels(service("bus", 2.0, name="ask"), "read.", component="memory")
     service('bus', 2.0, name='read.ask', component='memory')
     """
 

@@ -398,8 +398,8 @@ def _expected_sizes(
 
 
 def _interpolated_power(balls: Expr, values: Sequence[float]) -> Expr:
-    """Return values at `SIZES` interpolated at a number of balls: as a power of it between each two
-    sizes, and beyond them by the power of the nearest two.
+    """Interpolate values at `SIZES` at a number of balls: between two sizes by the power of the
+    number that fits both, and beyond all sizes by the power of the nearest two.
     """
     value: Expr = Number(values[0])
     for (low, high), (value_before, value_after) in zip(

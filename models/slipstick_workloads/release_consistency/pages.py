@@ -351,7 +351,9 @@ class ManyWriters(SharedPages):
         return requests
 
     def _latest_intervals(self, intervals: Sequence[IntervalId]) -> list[IntervalId]:
-        """Return the last interval of each writer, without those that precede another of these."""
+        """Return the last interval of each writer, except intervals that precede the last interval
+        of another writer.
+        """
         last_intervals = list(dict(sorted(intervals)).items())
         return [
             interval

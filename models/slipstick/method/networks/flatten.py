@@ -441,8 +441,8 @@ class FlatNetwork:
         return [*station_names, *filter(None, region_names)]
 
     def _may_be_full(self, station_or_region: str) -> bool:
-        """Return whether as many customers as its capacity may ever be at a station or in a region,
-        or on their way to it.
+        """Return whether a station or a region may ever have as many customers as its capacity,
+        customers on their way to it included.
         """
         network = self.network_points.network
         region = self.model.regions.get(station_or_region)

@@ -456,8 +456,8 @@ class _NetworkEstimates:
         ) + self.added_weights(map(self._weights_of_region_waits, class_names))
 
     def _weights_of_region_waits(self, class_name: str) -> Array:
-        """Return weights of the run's statistics, whose weighted sum is the time that a class waits
-        before regions.
+        """Return weights of the statistics of a run whose weighted sum is the time that customers
+        of a class wait before regions.
         """
         return self.added_weights(
             self._weights_of_label(region_wait_label(class_name, region_name))
@@ -465,8 +465,9 @@ class _NetworkEstimates:
         )
 
     def weights_of_cycles(self, chain_name: str) -> Array:
-        """Return weights of the run's statistics, whose weighted sum is the number of cycles of a
-        chain; where customers are lost, the number of its visits to the first station.
+        """Return weights of the statistics of a run whose weighted sum is the number of cycles of a
+        chain. Where customers are lost, it is the number of the chain's visits to its first
+        station.
         """
         if chain_name in self.planned_network.counting_places:
             if chain_name in self.planned_network.entrance_tallies:

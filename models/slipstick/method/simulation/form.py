@@ -681,9 +681,9 @@ class _SimulatedAccount:
 
 
 def weights_of_waiting(result: Result, resource_index: int) -> Array:
-    """Return the weights of the statistics that add up to the time waited at a resource: the time
-    present less the time in service, or the waits as counted where holders take several permits and
-    at stations with rates.
+    """Return weights of the statistics whose weighted sum is the time that customers waited at a
+    resource. It is the time present less the time in service. Where holders take several permits,
+    and at stations with rates, it is the sum of the waits that were counted.
     """
     plan = result.plan
     layout = result.layout
@@ -987,8 +987,8 @@ def _access_estimates(result: Result) -> dict[str, Estimate]:
 
 
 def _attempt_estimates(result: Result) -> dict[str, Estimate]:
-    """Estimate, for each resource that attempts visit, the fraction of tries that are abandoned,
-    the tries per attempt, and the rate of attempts that succeed; for each circuit breaker the
+    """Estimate for each resource that attempts visit the fraction of tries that are abandoned, the
+    tries per attempt, and the rate of attempts that succeed. Estimate for each circuit breaker the
     fraction of tries that it refuses.
     """
     layout = result.layout

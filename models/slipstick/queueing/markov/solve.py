@@ -173,8 +173,8 @@ def _solved_point(
 def _explored_chain(
     point: NetworkPoint, truncation: int | None, state_limit: float | None
 ) -> tuple[StateSpace, MarkovChain]:
-    """Return the state space and the explored chain of a point, or refuse it: a chain larger than
-    the limit, or one whose long run depends on the order of its customers.
+    """Return the state space and the explored chain of a point. Refuse a chain larger than the
+    limit, and a chain whose long run depends on the initial order of the customers.
     """
     # One customer more or less is at least one state more.
     least_states = max(truncation or 0, *point.population())
@@ -363,8 +363,9 @@ def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
 def _counting_station(
     network: NetworkArrays, class_index: int, visited_stations: NDArray[np.int64]
 ) -> int | None:
-    """Return the station at which the cycles of a class are counted: the first; where customers
-    draw their destination again, the first that each cycle visits once, or None.
+    """Return the station at which the cycles of a class are counted, normally its first. Where
+    customers draw their destination again, it is the first station that each cycle visits once, or
+    None.
     """
     first_station = int(visited_stations[0])
     visited_once = visited_stations[network.visits[0, class_index, visited_stations].real == 1]

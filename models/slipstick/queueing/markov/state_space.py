@@ -630,9 +630,9 @@ class StationState(ABC):
         """Yield the phases and services that may end next, each with the rows after it."""
 
     def abandon(self, rows: Rows, class_index: int) -> Iterator[Entries]:
-        """Yield the rows after a waiting customer of a class has abandoned the queue, with the
-        number of customers whose leaving gives the same row; a discipline that interrupts services
-        is refused before.
+        """Yield the rows after a waiting customer of a class has abandoned the queue. Each
+        comes with the number of customers whose leaving leads to this row. Disciplines that
+        interrupt services are refused earlier.
         """
         raise AssertionError(type(self).__name__)
 
@@ -759,8 +759,9 @@ def _rows_unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
 
 
 class SharedServers(ServedByPhase):
-    """State of a station whose customers are all in service, by a column for each class and phase;
-    they share its speed equally, by weights, or in the order of ranks.
+    """State of a station that serves all its customers at once. Each class and phase has a column
+    with its number of customers. They share the speed equally, by weights, or in the order of
+    ranks.
 
     Parameters
     ----------

@@ -493,8 +493,8 @@ class Spec(BaseModel):
 
     @property
     def default_variations(self) -> list[str]:
-        """List how the times of this part vary by default, without those of the parts inside it; an
-        empty text for a time whose distribution or scv is stated.
+        """List how the times of this part vary by default, without the times of nested parts. The
+        text is empty for a time with a stated distribution or scv.
         """
         return []
 

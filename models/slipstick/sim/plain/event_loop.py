@@ -168,7 +168,7 @@ class EventLoop:
         token.booked_until = now
         self.ready.append(token)
 
-    def served(self, token: Token, now: float) -> bool:
+    def end_visit(self, token: Token, now: float) -> bool:
         """End a visit to a station: book its waiting time and its service time to their labels, and
         let the token go on.
         """

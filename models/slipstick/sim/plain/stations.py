@@ -151,7 +151,7 @@ class SimulatedStation(PatientQueue):
             token.pc = token.exit_instruction
             token.label = token.cut_label - 1
             self.given_up_time += now - token.booked_until - token.waiting_time
-        return self.event_loop.served(token, now)
+        return self.event_loop.end_visit(token, now)
 
     def work_per_server(self, now: float) -> float:
         """Return the remaining work of all customers present, divided by the servers [s]."""
@@ -239,8 +239,8 @@ class Ordered(SimulatedStation):
         self.arrival_count = 0
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Begin the service of a customer, or queue it; where the discipline preempts, its service
-        interrupts that of a customer that comes later in the order.
+        """Begin the service of a customer, or queue the customer. Where the discipline preempts,
+        the service interrupts that of a customer who comes later in the order.
         """
         self.add_work(work, now)
         self.present += 1
@@ -368,7 +368,7 @@ class Paced(Ordered):
         """Do nothing: `_plan_departure` plans the end of the service."""
 
     def _interrupt(self, token: Token, now: float) -> None:
-        """Interrupt a service; its remaining work is up to date."""
+        """Interrupt a service, whose remaining work has been updated to the present time."""
         token.event_cell[:] = [None]
 
     def _add_to_queue(self, token: Token) -> None:
@@ -423,8 +423,9 @@ _TokenByFinish = tuple[float, int, Token]
 
 
 class Sharing(SimulatedStation):
-    """Processor sharing: with n present, each is served at the rate min(1, servers / n), or
-    rates[n] / n; one of weight w at w / (sum of the weights) of the speed of all.
+    """Processor sharing. With n customers present, each is served at the rate min(1, servers / n),
+    or rates[n] / n; a customer of weight w gets the share w / (sum of the weights) of the total
+    speed.
 
     `service_received` is the service that a customer of weight 1 present all the time has received;
     an arriving customer leaves when it has grown by the service requested over its weight. With
@@ -528,12 +529,12 @@ class Sharing(SimulatedStation):
             self.extra_time += token.waiting_time
         else:
             token.waiting_time = time_beyond_service(token, now)
-        return self.event_loop.served(token, now)
+        return self.event_loop.end_visit(token, now)
 
 
 class WeightedServers(SimulatedStation):
-    """Servers that are shared by weights, of which each customer uses one at most, and whose
-    services may be given up.
+    """Servers shared by weights. Each customer uses at most one server, and services may be given
+    up.
 
     Each customer has its own speed, so that the remaining work of all customers is updated at each
     arrival and departure. `present_tokens` is in the order of falling weights; equal weights are in

@@ -502,7 +502,9 @@ class Builder:
         self.patch(fork_instruction, 2)
 
     def while_awaited(self, body: Body) -> None:
-        """Write a body that is executed if the fork still waits for the branch of it."""
+        """Write a body that is executed only while the fork still waits for the branch that
+        contains it.
+        """
         instruction = self.emit(Op.WHILE_AWAITED, -1)
         body()
         self.patch(instruction, 0)

@@ -104,8 +104,9 @@ def fewest_cycles(plan: Plan, group_index: int) -> float:
 
 
 def _matters(event: RareEvent, mean_time: float, customers: int) -> bool:
-    """Return whether a mean time without an event would be clearly wrong: by the event's own time,
-    for which all customers may wait, or by its square, as in the wait for a server.
+    """Return whether a mean time would be clearly wrong if an event did not occur in the run. The
+    event's own time counts if all customers may wait for it; its square counts in a wait for a
+    server.
     """
     contribution = event.rate * abs(event.excess)
     return (
