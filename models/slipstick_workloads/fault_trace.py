@@ -76,7 +76,7 @@ def traced_events(lines: Iterable[str]) -> Iterator[TracedEvent]:
     >>> event = "page_fault_user: address=0x5000 ip=0x7f error_code=0x7"
     >>> line = f"prog-930 [003] d... 6288.896762: {event}"
     >>> next(traced_events([line]))
-    TracedEvent(thread='prog-930', event='write', where='0x5000', begin=6288896762.0, line=1)
+    TracedEvent(thread='prog-930', event='write', where='0x5000', begin_time=6288896762.0, line=1)
     """
     for line_number, text in enumerate(lines, 1):
         if _LOST.search(text):
