@@ -273,7 +273,7 @@ class WorkPace:
 
     Parameters
     ----------
-    elapsed : follow the time that passes, for work that others do, in place of the processor time
+    counts_wall_time : follow the time that passes, for work that others do, in place of the processor time
         of this thread
 
     >>> pace = WorkPace()

@@ -89,7 +89,7 @@ class PointNumbers:
     visits : of each customer in a finite run; 0: without end [1]
     delay, delay_scv : of each visit before it arrives at the server: mean, and squared coefficient
         of variation [s, 1]
-    wrong : why the numbers describe no server, so that no method has an answer
+    reason_invalid : why the numbers describe no server, so that no method has an answer
     own : parameters that differ from the model's own
     """
 

@@ -343,10 +343,10 @@ def _run_steady(replication: Replication) -> ReplicationResult:
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
     last_row = -(-(settings.cycles or 2**60) // cycles_per_row(plan))
     next_look = max(-(-settings.least // cycles_per_row(plan)), 2 * BATCHES)
-    stop_reason = ""
+    stop_cause = ""
     work_pace = WorkPace()
     try:
-        while not stop_reason:
+        while not stop_cause:
             # Short stretches at first, so that a run which soon is precise is not simulated far
             # beyond its end.
             has_next_event = kernel.run(min(kernel.events + 64, _EVENTS_AT_A_TIME))
@@ -356,27 +356,27 @@ def _run_steady(replication: Replication) -> ReplicationResult:
                 _refuse_growing_branches(kernel)
             if not has_next_event or (not record.pending and record.row_count == 0):
                 _refuse_deadlock(plan, kernel, has_next_event, settings)
-            while record.pending and not stop_reason:
+            while record.pending and not stop_cause:
                 # Decisions are made at the same rows, whatever number of events the kernel
                 # simulates at a time.
                 latest_row = record.add(
                     min(next_look, last_row) - record.row_count, settings.events
                 )
                 if record.row_count >= last_row:
-                    stop_reason = "cycles"
+                    stop_cause = "cycles"
                 elif latest_row[layout.order] >= settings.events:
-                    stop_reason = "events"
+                    stop_cause = "events"
                 elif record.row_count >= next_look:
                     next_look = int(next_look * _LOOK_SPACING) + 1
                     if (
                         settings.cycles is None
                         and _combined_result(plan, settings, [_without_warm_up(record)]).converged
                     ):
-                        stop_reason = "precision"
+                        stop_cause = "precision"
     except KeyboardInterrupt:
-        stop_reason = "interrupted"
+        stop_cause = "interrupted"
     _refuse_growing_branches(kernel)
-    return _without_warm_up(record, settings.replications, stop_reason)
+    return _without_warm_up(record, settings.replications, stop_cause)
 
 
 def _refuse_growing_branches(kernel: AnyKernel) -> None:
@@ -414,7 +414,7 @@ def _refuse_deadlock(
 
 
 def _without_warm_up(
-    record: Record, replications: int = 1, stop_reason: str = ""
+    record: Record, replications: int = 1, stop_cause: str = ""
 ) -> ReplicationResult:
     """Return the statistics of a replication after its warm-up, summed by batches."""
     layout = record.layout
@@ -451,7 +451,7 @@ def _without_warm_up(
     return ReplicationResult(
         batches=sums_by_batch(row_sums[dropped_rows:], batch_count) if is_trusted else row_sums,
         quantiles=record.quantiles,
-        stopped=stop_reason,
+        stopped=stop_cause,
         trusted=is_trusted,
         dropped=int(cycles_by_row[: len(row_sums) - kept_rows].sum()),
         cycles=cycles_run,
@@ -523,9 +523,9 @@ def _combined_result(
     """
     layout = Layout(plan)
     first_result = replication_results[0]
-    stop_reasons = {replication_result.stopped for replication_result in replication_results}
-    stop_reason = next(
-        (reason for reason in ("interrupted", "events") if reason in stop_reasons),
+    stop_causes = {replication_result.stopped for replication_result in replication_results}
+    stop_cause = next(
+        (cause for cause in ("interrupted", "events") if cause in stop_causes),
         first_result.stopped,
     )
     is_single = len(replication_results) == 1
@@ -538,7 +538,7 @@ def _combined_result(
         quantiles=first_result.quantiles
         if is_single
         else _pooled_quantiles(plan, replication_results),
-        stopped=stop_reason,
+        stopped=stop_cause,
         trusted=all(replication_result.trusted for replication_result in replication_results),
         dropped=sum(replication_result.dropped for replication_result in replication_results),
         cycles=sum(replication_result.cycles for replication_result in replication_results),
@@ -578,7 +578,7 @@ def _combined_result(
         is_precise_enough(result.mean_time(group_index), settings.precision)
         for group_index in group_indexes
     )
-    return replace(result, converged=is_precise and result.trusted and stop_reason != "interrupted")
+    return replace(result, converged=is_precise and result.trusted and stop_cause != "interrupted")
 
 
 def expected_rare_events(result: Result) -> float:
@@ -625,7 +625,7 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
     least_count = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.is_random else 1)
     next_look = least_count
     events_used = 0
-    stop_reason = ""
+    stop_cause = ""
     work_pace = WorkPace()
 
     def next_replications() -> Iterator[Replication]:
@@ -637,32 +637,32 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
             )
 
     try:
-        while not stop_reason:
+        while not stop_cause:
             for replication_result in SPREAD.get()(next_replications()):
                 events_used += replication_result.events
                 work_pace.check(
                     max(events_used, 1), settings.events, _AT_MOST.format(settings.events)
                 )
                 if not len(replication_result.batches) or events_used > settings.events:
-                    stop_reason = "events"
+                    stop_cause = "events"
                     break
                 final_rows.append(replication_result.batches[-1])
                 for quantiles in quantiles_by_group:
                     quantiles.add(final_rows[-1][[layout.time]])
-                stop_reason = _stop_reason_of_program(
+                stop_cause = _stop_reason_of_program(
                     plan, settings, final_rows, events_used, next_look, least_count
                 )
-                if stop_reason:
+                if stop_cause:
                     break
             next_look = int(next_look * _LOOK_SPACING) + 1
     except KeyboardInterrupt:
-        stop_reason = "interrupted"
+        stop_cause = "interrupted"
     batches = np.array(final_rows) if final_rows else np.zeros((0, layout.width))
     is_trusted = len(final_rows) >= _fewest_replications(plan)
     return Result(
         batches,
         quantiles_by_group,
-        stop_reason,
+        stop_cause,
         is_trusted,
         0,
         len(final_rows),

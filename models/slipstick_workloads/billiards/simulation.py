@@ -213,7 +213,7 @@ class BilliardSimulation:
 
     Parameters
     ----------
-    start : places and velocities
+    initial_state : places and velocities
     width : of a time bin of the queue [balls' mean distance / greatest speed]
     is_direct : a bin is found from its time
 
