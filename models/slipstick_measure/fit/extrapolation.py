@@ -7,9 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from slipstick.late import Array, np
 from slipstick_measure.fit.least_squares import FittedFormula
+
+if TYPE_CHECKING:
+    from slipstick_measure.fit.formula import Timings
 
 LARGEST = 1e6
 """Multiples of the largest size measured up to which a size is sought."""
@@ -60,8 +64,7 @@ class Extrapolation:
     @cached_property
     def base(self) -> float:
         """The smallest number of processors of the largest size measured; speed-ups are over it."""
-        timings = self.fitted.timings
-        return float(timings.select(timings.n == timings.n.max()).p.min())
+        return base_of(self.fitted.timings)
 
     @cached_property
     def base_time(self) -> float:
@@ -150,9 +153,14 @@ class Extrapolation:
         return int(self.p[-1]) if point is None else max(1, int(point[0]) - 1)
 
 
+def base_of(timings: Timings) -> float:
+    """Return the smallest number of processors of the largest size measured."""
+    return float(timings.select(timings.n == timings.n.max()).p.min())
+
+
 def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Array) -> Array:
-    """Return the smallest problem size at which `p` processors keep an efficiency, for each set of
-    parameters.
+    """Return the smallest problem size at which `p` processors keep an efficiency over the smallest
+    number of processors measured, for each set of parameters.
 
     `LARGEST` times the largest measured where no size up to it is enough. Assumes that the
     efficiency grows with the size.
@@ -184,11 +192,13 @@ def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Arra
     from scipy.optimize import brentq
 
     def excess_efficiency(log_size: float) -> float:
-        single, time = fitted.formula.times(
-            theta[None], fitted.timings.points([1.0, p], float(np.exp(log_size)))
+        base_time, time = fitted.formula.times(
+            theta[None], fitted.timings.points([base, p], float(np.exp(log_size)))
         )[0]
-        return float(single / time / (1.0 if fitted.timings.weak_scaling else p)) - efficiency
+        return float(base_time / time / (1.0 if timings.weak_scaling else p / base)) - efficiency
 
+    timings = fitted.timings
+    base = base_of(timings)
     least = float(fitted.timings.n.min())
     most = LARGEST * float(fitted.timings.n.max())
     if excess_efficiency(np.log(least)) >= 0 or excess_efficiency(np.log(most)) < 0:

@@ -229,7 +229,7 @@ _EVENTS = 500_000
 _LARGE_ERROR = 0.1
 
 
-class _Estimate(NamedTuple):
+class _Percentile(NamedTuple):
     """A computed time and its interval [s]; None where it was not computed."""
 
     value: float | None = None
@@ -239,7 +239,7 @@ class _Estimate(NamedTuple):
 
 def _quantile(
     network: dict[str, Any], answer: Answer, share: float, is_simulated: bool
-) -> _Estimate:
+) -> _Percentile:
     """Return a quantile of the response time of the network, by a short simulation if its answer
     has none and it may be simulated.
     """
@@ -252,11 +252,11 @@ def _quantile(
         try:
             answer = solve(network, method="simulation", simulation=settings)
         except SlipstickError:
-            return _Estimate()
+            return _Percentile()
     if name not in answer.values:
-        return _Estimate()
+        return _Percentile()
     value = answer.values[name]
-    return _Estimate(value.value, value.low, value.high)
+    return _Percentile(value.value, value.low, value.high)
 
 
 def _time_text(time: float | None) -> str:

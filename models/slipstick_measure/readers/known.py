@@ -58,6 +58,19 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "slipstick measured reads the summary, which hey prints without -o csv",
     ),
     (
+        (
+            r"(?mi)\bwait_event(?:_type)?\"?\s*[|,;]|^[\s|]*event_type\s*\|\s*event\s*\|"
+            r"|\b(?:SUM|AVG)_TIMER_WAIT\b|^[\s|]*events?\s*\|[^\n]*\btotal_latency\b"
+            r"|^ *Event +Waits +[^\n]*Time|^[ |\"]*wait_?type\b[^\n]*wait"
+        ),
+        "a table of the waits of a database, which does not say over how long and of how many",
+        (
+            "write them as CSV with the heading p,region,metric,value,unit: a row such as"
+            " 16,,time,600,s for 16 sessions watched for 600 s, and a row such as"
+            " 16,WALWrite,wait,512,s for the sum of each wait (samples times the time between them)"
+        ),
+    ),
+    (
         r"(?m)^> *JobID\b",
         "rows of sacct among notes",
         "keep one heading and the rows of the jobs, without '>' before them",

@@ -309,7 +309,9 @@ def _note_roles(
         headings = {role: column.text for role, column in column_by_role.items()}
         if roles.program_columns:
             headings["region"] = " ".join(columns[index].text for index in roles.program_columns)
-        clauses = [", ".join(f"{role} = {heading}" for role, heading in headings.items())]
+        guesses = {role: heading for role, heading in headings.items() if role != heading}
+        clauses = [", ".join(f"{role} = {heading}" for role, heading in guesses.items())]
+        clauses = clauses if guesses else ["their names say"]
         if left_out:
             clauses.append(f"left out: {', '.join(left_out)}")
         if roles.heading_of_growth:

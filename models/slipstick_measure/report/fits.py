@@ -117,14 +117,18 @@ def main_findings(fitting: Fitting) -> list[str]:
             amount_text, ends = _amount_and_ends(fitting, name, value, "and")
             lines.append(f"On p = {name[5:-1]}: {amount_text}{ends and f', between {ends}'}.")
         if name.startswith(_SIZE_PREFIX):
-            lines.append(
-                _size_text(
-                    value,
-                    f"efficiency of {percent(fitting.efficiency)}"
-                    f" at p = {name.removeprefix(_SIZE_PREFIX)[:-1]}",
-                )
-            )
+            lines.append(_size_text(value, _goal_of_size(fitting, name)))
     return [*(with_members(line, words) for line in lines), *bounds, with_members(verdict, words)]
+
+
+def _goal_of_size(fitting: Fitting, name: str) -> str:
+    """Return the efficiency that a size is needed for, and over how many processors it is unless
+    over one.
+    """
+    base = fitting.answers[0].values.get("base_processors")
+    over = f" over {base.value:g}" if base and base.value else ""
+    number = name.removeprefix(_SIZE_PREFIX)[:-1]
+    return f"efficiency of {percent(fitting.efficiency)}{over} at p = {number}"
 
 
 def _bound_sentences(fitting: Fitting) -> list[str]:
@@ -204,8 +208,11 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
         ][:1]
     sizes = [name for name in best.values if name.startswith(_SIZE_PREFIX) and fitting.has_law]
     for name in sizes[-1:]:
-        goal = f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE_PREFIX) : -1]}"
-        lines.append(_size_text(best.values[name], goal).replace("n = ", "a size of "))
+        lines.append(
+            _size_text(best.values[name], _goal_of_size(fitting, name)).replace(
+                "n = ", "a size of "
+            )
+        )
     if not fitting.has_law:
         lines.append(fitting.verdict)
     return [with_members(line.rstrip("."), words) for line in lines]

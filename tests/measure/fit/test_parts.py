@@ -279,6 +279,10 @@ def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
     assert (
         size_needed(fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 0.1 * n)), 64, 0.75) is None
     )
+    # Over 4 processors E = 4 (w n / 4 + l) / (w n + l p).
+    fitted = fit(FAMILIES["latency"], Timings(4 * p, n, 2 * n / (4 * p) + 3))
+    found = size_needed(fitted, 64, 0.75)
+    assert found == pytest.approx((64 * 0.75 - 4) * 3 / (0.25 * 2), rel=1e-4)
     with pytest.raises(NoAnswerError) as caught:
         fit(FAMILIES["usl"], Timings(p, n, 2 * n / p + 3))
     words = "the data have 2 sizes, and this family has no size; fit the runs of one size (--size)"
