@@ -174,14 +174,16 @@ def profile(fitted_formula: FittedFormula) -> FitIntervals:
 def _profile_interval(
     fitted_formula: FittedFormula, quantity: ParameterFunction, level: float, least: float
 ) -> Interval:
-    """Return the interval of a quantity by its profile; of no width if the rows do not determine
-    its error.
+    """Return the interval of a quantity by its profile: of no width if no parameter changes the
+    quantity or the fit is exact, without an upper end if the fit has no finite slopes.
     """
     from scipy.stats import t
 
     best = float(quantity(fitted_formula.theta[None])[0])
     standard_error = fitted_formula.standard_error(quantity)
-    if not (np.isfinite(standard_error) and standard_error > 0 and fitted_formula.scatter > 0):
+    if not np.isfinite(standard_error):
+        return Interval(best, least, np.inf)
+    if standard_error <= 0 or fitted_formula.scatter <= 0:
         return Interval(best, best, best)
     t_quantile = float(t.ppf((1 + level) / 2, fitted_formula.freedom))
     low, high = (

@@ -168,9 +168,7 @@ class LoadFit:
         """The reason why no station describes the rows; empty if one does."""
         scatter = self.best.fitted.scatter
         if np.isfinite(scatter) and scatter > WRONG:
-            return (
-                f"of the nearest, {self.best.kind.description}, it misses the rows by {scatter:.0%}"
-            )
+            return f"the nearest, {self.best.kind.description}, misses them by {scatter:.0%}"
         return ""
 
     def response(self, station: StationFit, loads: Sequence[float]) -> Array:

@@ -86,3 +86,14 @@ def test_without_observations_to_spare_there_is_no_profile() -> None:
     fitted = fit(FAMILIES["amdahl"], Timings(np.array([1.0, 2]), np.ones(2), np.array([9.0, 5])))
     with pytest.raises(NoAnswerError, match="are too few to estimate the scatter"):
         profile(fitted)
+
+
+def test_an_error_that_cannot_be_told_is_no_certainty() -> None:
+    """Without finite slopes nothing is known of the error; an exact fit has none."""
+    fitted = fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))
+    rising = profile(fitted).find_interval(
+        lambda thetas: np.where(np.arange(len(thetas)) > 0, np.inf, 3.0), 0.9, 0.0
+    )
+    assert (rising.value, rising.low, rising.high) == (3.0, 0.0, np.inf)
+    constant = profile(fitted).find_interval(lambda thetas: np.full(len(thetas), 3.0), 0.9, 0.0)
+    assert (constant.low, constant.high) == (3.0, 3.0)
