@@ -89,14 +89,15 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
         }
     spec.document["memory"] = {"bandwidth": quantity(rate / thread_count / 1e3, "GB/s", source)}
     other_rates = [f"{name}, {rate:g} MB/s" for name, (_, rate) in rates.items() if name != "Triad"]
-    spec.say(f"left out: the rates of {', '.join(other_rates)}")
+    if other_rates:
+        spec.say(f"left out: the rates of {', '.join(other_rates)}")
     if len(runs) > 1:
         lines = ", ".join(
-            str(run["Triad"][0]) for run in runs if "Triad" in run and run is not rates
+            str(min(line for line, _ in run.values())) for run in runs if run is not rates
         )
         spec.say(
-            f"{len(runs)} runs; the one of the largest triad is taken, those of lines {lines} are"
-            " left out"
+            f"{len(runs)} runs; the one of the largest triad is taken, those that begin in lines"
+            f" {lines} are left out"
         )
     return spec
 

@@ -372,6 +372,16 @@ def test_of_several_runs_in_one_file_one_is_taken_and_said_or_asked_for(tmp_path
     spec = import_spec([tmp_path / "stream.txt"], base="linux-cluster")
     assert spec.document["memory"]["bandwidth"]["value"] == "9.85256 GB/s"
     assert any("2 runs; the one of the largest triad is taken" in words for words in spec.words)
+    kernels = ("Copy", "Scale", "Add")
+    alone = [line for line in stream.splitlines() if not line.startswith(kernels)]
+    (tmp_path / "triad.txt").write_text("\n".join(alone))
+    spec = import_spec([tmp_path / "triad.txt"], base="linux-cluster")
+    assert not any("left out" in words for words in spec.words)
+    cut = stream[: stream.index("Triad")]
+    (tmp_path / "cut.txt").write_text(stream + cut)
+    spec = import_spec([tmp_path / "cut.txt"], base="linux-cluster")
+    line = 1 + len(stream[: stream.index("Copy")].splitlines()) + len(stream.splitlines())
+    assert any(f"those that begin in lines {line} are left out" in words for words in spec.words)
     (tmp_path / "hpcg.txt").write_text(2 * hpcg)
     with pytest.raises(SpecError, match="stands in line 5 already; give the results of one run"):
         import_spec([tmp_path / "hpcg.txt"], base="linux-cluster")
