@@ -90,8 +90,15 @@ from slipstick_mean_value.in_a_row import InARow, in_a_row
 from slipstick_mean_value.product_form import as_arrays, product_form_points
 from slipstick_mean_value.shared_locks import reader_writer_waits
 from slipstick_mean_value.spin_locks import SpinLock
-from slipstick_mean_value.states import CycleState, Members, Population, PopulationState
-from slipstick_mean_value.together import batches, single_states, stacked_states
+from slipstick_mean_value.states import (
+    CycleState,
+    Members,
+    Population,
+    PopulationState,
+    batches,
+    single_states,
+    stacked_states,
+)
 from slipstick_mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
 
 NEWTON_STEPS = 12

@@ -1654,7 +1654,10 @@ class Model:
         """All parameters of the model by path, including those of amounts and of unused
         resources.
         """
-        return input_parameters([*self.expressions(unused=True), *self.amounts.values()])
+        expressions = self.expressions(unused=True)
+        if not self.amounts:
+            return {parameter.name: parameter for parameter in parameters(*expressions)}
+        return input_parameters([*expressions, *self.amounts.values()])
 
     def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
         """List every expression on which an answer may depend, without duplicates.

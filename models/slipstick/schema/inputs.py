@@ -78,7 +78,7 @@ from slipstick.schema.text import (
     split_path,
 )
 from slipstick.schema.text import replace as replaced
-from slipstick.schema.uncertain import UncertainValues, separate_uncertain
+from slipstick.schema.uncertain import FITTED, UncertainValues, separate_uncertain
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.time_distributions import PHASE_KINDS
 from slipstick.units import InBaseUnits, parse, show
@@ -359,7 +359,10 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
-    settings, uncertain_values = separate_uncertain(_with_keys_of_machine(settings), library)
+    settings, uncertain_values = _with_keys_of_machine(settings), UncertainValues()
+    has_range = any(isinstance(node, Scalar) and ".." in node.text for node in settings.values())
+    if has_range or FITTED in settings:
+        settings, uncertain_values = separate_uncertain(settings, library)
     options = solver_options(settings)
     model_settings = {path: node for path, node in settings.items() if not is_solver_option(path)}
     if (

@@ -67,10 +67,6 @@ def separate_uncertain(
     ------
     SpecError : a range is none, or there is no such fit
     """
-    if FITTED not in settings and not any(
-        isinstance(node, Scalar) and ".." in node.text for node in settings.values()
-    ):
-        return dict(settings), UncertainValues()
     certain_settings = {
         path: node
         for path, node in settings.items()
