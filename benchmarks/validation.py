@@ -44,7 +44,12 @@ from slipstick_measure.fit.comparison import compare
 from slipstick_measure.fit.estimation import estimation, interval_scores
 from slipstick_measure.fit.formula import Timings
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
-from slipstick_measure.fit.siblings import SiblingPrediction, curves_of, predict_held_out
+from slipstick_measure.fit.siblings import (
+    WIDEST,
+    SiblingPrediction,
+    curves_of,
+    predict_held_out,
+)
 from slipstick_measure.questions.validation import ValidationResult, ValidationSet
 from slipstick_measure.readers.cells import is_missing
 
@@ -96,6 +101,11 @@ def pool(groups: list[Group]) -> None:
     print(
         f"  all: {inside.mean():.1%} of {len(inside)} values, {np.mean(by_group):.1%} in the mean"
         f" of {len(groups)} groups, {sum(part < 0.6 for part in by_group)} of them under 60 %"
+    )
+    useful = np.concatenate([group.halves for group in groups]) <= np.log(WIDEST) / 2
+    print(
+        f"  {inside[useful].mean():.1%} of the {useful.sum()} with ends within a factor of"
+        f" {WIDEST:g}; the others are of no use"
     )
     for words, low, high in (("within twice", 0, 2), ("from twice to four times", 2, 4)):
         halves = [group.halves for group in groups if low < group.times <= high]

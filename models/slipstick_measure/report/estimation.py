@@ -16,6 +16,9 @@ parameter."""
 
 FEW_GROUPS = 5
 
+WIDEST = 4.0
+"""High over low above which a prediction is of no use."""
+
 MOST_WIDENED = 3.0
 """Factor of the spread at which widening ends."""
 
@@ -92,6 +95,11 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         f"Intervals of 90 % hold {percent(coverage, 2)} of the {rows}; in the median their high"
         f" end is {width:.2f} times the low one."
     )
+    if width > WIDEST:
+        lines.append(
+            f"Ends that differ by more than a factor of {WIDEST:g} make a prediction of no use;"
+            " measure some rows of the new group, and fit them with the others."
+        )
     if estimation.widened >= MOST_WIDENED:
         lines.append(
             "No spread of parameters explains the groups left out: something is missing in the"

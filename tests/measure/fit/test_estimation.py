@@ -489,3 +489,13 @@ def test_chosen_rows_to_fit_widen_by_their_own_groups(tmp_path: Path) -> None:
     assert group.name == "e"
     assert group.widened > 1
     assert group.coverage == 1
+
+
+def test_a_prediction_that_is_too_wide_says_what_to_measure(tmp_path: Path) -> None:
+    shares = {"a": 0.1, "b": 0.7, "c": 5.0}
+    free = ["parameters.share=0.05..9@machine_name", "parameters.start=1 us..100 us"]
+    text = " ".join(estimation_text(found(tmp_path, table(shares, 0.01, 22), free)).split())
+    assert (
+        "Ends that differ by more than a factor of 4 make a prediction of no use; measure some rows"
+        " of the new group, and fit them with the others."
+    ) in text
