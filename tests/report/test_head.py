@@ -379,7 +379,7 @@ def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) ->
     head, _ = study_of(tmp_path, f"title: What helps?\n{CHANGES}")
     assert not any("best of" in sentence for sentence in head)
     first, second, *_ = head
-    assert first.startswith("Compared with base: ")
+    assert first.startswith("Response time of requests compared with base: 0.")
     head, _ = study_of(tmp_path, f"title: How fast is the shop?\n{CHANGES}")
     # A title that asks for the value of the base is answered by it first.
     assert head[1] == first

@@ -443,11 +443,12 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
     words = results.words
     base, base_answer = next(iter(results.cases.items()))
     ratio_clauses = [
-        _ratio_clause(words.case(case), base_answer, case_answer, value_name, words)
+        _ratio_clause(words.case(case), base_answer, case_answer, value_name)
         for case, case_answer in ranked_cases
         if case != base
     ]
-    yield f"compared with {words.case(base)}: {join_phrases(ratio_clauses)}"
+    subject = "" if value_name == "time" else f"{words.value(value_name)} "
+    yield f"{subject}compared with {words.case(base)}: {join_phrases(ratio_clauses)}"
 
 
 def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
@@ -562,16 +563,18 @@ DRAWS_AGAINST = 0.05
 """Part of the draws in which an order may be the other one, and is decided nonetheless."""
 
 
-def _ratio_clause(
-    case: str, base_answer: Answer, case_answer: Answer, value_name: str, words: Words
-) -> str:
+def _ratio_clause(case: str, base_answer: Answer, case_answer: Answer, value_name: str) -> str:
     """Write the ratio of a case to the first case: how many times as fast, or as much."""
     ratio = (case_answer.find(value_name) or 0.0) / (base_answer.find(value_name) or 1.0)
     doubt = _order_doubt(base_answer, case_answer, value_name)
     # To three digits there is no difference.
     if "1" in (plain_decimal(ratio, 3), plain_decimal(1 / ratio, 3)):
         nearness = "exactly" if ratio == 1 else "about"
-        return f"{case} {nearness} {'as fast' if value_name == 'time' else 'the same'}"
+        return (
+            f"{case} {nearness} as fast"
+            if value_name == "time"
+            else f"{nearness} the same for {case}"
+        )
     if value_name == "time":
         comparison = (
             f"{plain_decimal(1 / ratio, 3)} times as fast"
@@ -579,7 +582,8 @@ def _ratio_clause(
             else f"{plain_decimal(ratio, 3)} times as long"
         )
         return f"{case} {comparison}{doubt}"
-    return f"{case} {plain_decimal(ratio, 3)} times the {words.value(value_name)}{doubt}"
+    degree = "long" if "time" in value_name else "much"
+    return f"{plain_decimal(ratio, 3)} times as {degree} for {case}{doubt}"
 
 
 def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> Iterator[str]:
