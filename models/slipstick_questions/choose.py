@@ -19,7 +19,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import Saturated, did_you_mean
+from slipstick.errors import NoAnswerError, Saturated, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
@@ -47,7 +47,7 @@ from slipstick.results.question import (
     verdict_word,
 )
 from slipstick.results.sweep import PointTable, Provenance
-from slipstick.results.words import ONE_VALUE, Words, as_words
+from slipstick.results.words import NO_WORDS, ONE_VALUE, Words, as_words
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.text import Node, Scalar, Table, leaves, node_at
 from slipstick.study.cases import Place, StudyContext, axis_nodes
@@ -56,11 +56,14 @@ from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, drawn_columns, interval_ends
 from slipstick.vocabulary import DISCIPLINES, SIMULATION
+from slipstick_questions.choices_picture import SolvedChoices, choices_figure
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.sign_changes import decide
-from slipstick_questions.specs import ChooseQuestionSpec
+from slipstick_questions.specs import ChoicesPictureSpec, ChooseQuestionSpec
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     Rows = NDArray[np.intp]
 
 POINTS_PER_BATCH = 32
@@ -104,6 +107,7 @@ class ChosenPoints:
     worst : the condition that is farthest from being met there
     currency : of the objective, such as dollars; empty where none is given
     totals : formulas of the varied values at the best point, by what they count
+    solved_choices : the points solved, for a picture; None where no condition limits an answer
     """
 
     case: str
@@ -125,6 +129,7 @@ class ChosenPoints:
     worst: int = 0
     currency: str = ""
     totals: Mapping[str, str] = field(default_factory=dict)
+    solved_choices: SolvedChoices | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +222,16 @@ class ChooseResult(QuestionResult):
     def sentences_beside_tables(self) -> list[str]:
         """Return the chosen points and their justification, which the tables do not have."""
         return [f"{choice.case}: {next(_sentences(choice))}" for choice in self.choices]
+
+    def draw(
+        self, spec: ChoicesPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
+    ) -> Figure:
+        """Draw the limited value against the objective at the points solved for a case."""
+        choices_by_case = {choice.case: choice.solved_choices for choice in self.choices}
+        solved_choices = choices_by_case[spec.case or self.choices[0].case]
+        if solved_choices is None:
+            raise NoAnswerError(f"picture {spec.name}: no point of choose has an answer to draw")
+        return choices_figure(solved_choices, spec.title, words)
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield the best point and the runners-up of each case, or the point closest to meeting the
@@ -389,7 +404,17 @@ def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
             choices.sort(key=_objective_of_best)
         return ChooseResult(tuple(choices), choose_spec.cases_are_choices)
 
-    return Question(solve)
+    problems = [
+        study.problem((*place, "case"), str(UnknownNameError("case", picture.case, spec_cases)))
+        for place, picture in study.pictures(ChoicesPictureSpec)
+        if picture.case and picture.case not in (spec_cases := list(choose_spec.cases))
+    ]
+    if problems:
+        raise SpecError(problems)
+    has_limit = not all(cases[0].needs_no_solving(cases[0].condition))
+    title = capital(NO_WORDS.condition(choose_spec.where)) if has_limit else ""
+    picture = ChoicesPictureSpec(kind="choices", name="choices", title=title)
+    return Question(solve, pictures=[picture] if has_limit else [])
 
 
 def _objective_of_best(choice: ChosenPoints) -> float:
@@ -778,7 +803,40 @@ def _chosen_result(
         contradicted=enumeration.contradiction() if choosing.spec.monotone else None,
         currency=choosing.spec.currency,
         totals=choosing.totals_at(best_found[0][1]) if best_found else {},
+        solved_choices=_solved_choices(choosing, enumeration),
     )
+
+
+def _solved_choices(choosing: _Choosing, enumeration: _Enumeration) -> SolvedChoices | None:
+    """Return the objective and the first limited value of an answer at the points solved."""
+    is_known_by_part = choosing.needs_no_solving(choosing.condition)
+    answers = [answer for _, answer in (*enumeration.found, *enumeration.undecided)]
+    answers += [answer for *_, answer in enumeration.failed]
+    if all(is_known_by_part) or not answers:
+        return None
+    index = is_known_by_part.index(False)
+    part = choosing.condition.parts[index]
+    values = np.array([_value_and_ends(answer, f"value[{index + 1}]") for answer in answers]).T
+    slack = np.array([answer[f"slack[{index + 1}]"] for answer in answers])
+    return SolvedChoices(
+        objective=choosing.objective.text,
+        limited_value=choosing.condition.left_sides[index],
+        objective_unit=str(choosing.objective.parts[0].left.dimension),
+        dimension=str(part.left.dimension),
+        objectives=np.array([answer[OBJECTIVE] for answer in answers]),
+        values=values,
+        limits=values[0] + (slack if part.relation.startswith("<") else -slack),
+        meets_all=np.arange(len(answers)) < len(enumeration.found),
+    )
+
+
+def _value_and_ends(answer: Answer, name: str) -> tuple[float, float, float]:
+    """Return a value with the ends of its interval; without an interval the ends are no numbers."""
+    value = answer.values[name]
+    middle, low, high = (
+        math.nan if number is None else number for number in (value.value, value.low, value.high)
+    )
+    return middle, low, high
 
 
 def _rival_points(

@@ -138,6 +138,16 @@ class SearchPictureSpec(Drawn):
     condition: Name = Field(description="name of the condition, one that seek lists")
 
 
+class ChoicesPictureSpec(Drawn):
+    """A picture of the points that `choose` solved, with the limit that decides."""
+
+    question: ClassVar[str] = "choose"
+    kind: Literal["choices"] = Field(
+        description="the limited value against what is minimized, with a mark for each point solved"
+    )
+    case: Name | None = Field(None, description="one of the cases of choose; the first by default")
+
+
 class ChooseQuestionSpec(QuestionSpec):
     """The values of some quantities, such as servers, that meet conditions at the lowest cost."""
 
@@ -240,6 +250,7 @@ CHOOSE = QuestionKey(
     ChooseQuestionSpec | None,
     Field(None, description="values that meet conditions at the lowest cost"),
     "slipstick_questions.choose:read",
+    (ChoicesPictureSpec,),
     position=60,
 )
 BOTTLENECK = QuestionKey(

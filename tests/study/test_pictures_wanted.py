@@ -37,8 +37,8 @@ def test_a_sweep_over_numbers_is_drawn_by_the_value_that_the_question_limits(
 ) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(STUDY + MANY + lines)
-    picture, *further_pictures = prepare(str(path)).spec.pictures
-    assert [spec.kind for spec in further_pictures] == (["search"] if "seek:" in lines else [])
+    *pictures_of_questions, picture = prepare(str(path)).spec.pictures
+    assert [spec.kind for spec in pictures_of_questions] == (["search"] if "seek:" in lines else [])
     assert isinstance(picture, LinesSpec)
     assert (picture.x, picture.y) == ("population.processors", [value])
     assert picture.title.endswith(" against processors")

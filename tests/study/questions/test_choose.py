@@ -16,6 +16,7 @@ from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions.choose import ChooseResult, ChosenPoints
+from slipstick_questions.specs import ChoicesPictureSpec
 from tests.questions import number, reported, result_of
 from tests.study.small_program import alone
 
@@ -109,6 +110,40 @@ def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: P
 
 
 @pytest.mark.turns(3)
+def test_a_study_without_pictures_draws_the_points_that_were_solved(folder: Path) -> None:
+    prepared = prepare(str(written(CHOOSE)))
+    (picture,) = prepared.spec.pictures
+    result = result_of(run(prepared), ChooseResult)
+    (choice,) = result.choices
+    spec = ChoicesPictureSpec.model_validate(picture.model_dump())
+    assert spec.title == "Response time of requests is at most 90 ms"
+    points = choice.solved_choices
+    assert points is not None
+    # Saturated points have no value to draw.
+    sweep, cost = everything()
+    costlier = points.objectives.max()
+    expected_times = sweep.columns[TIME][cost < costlier]
+    drawn_times = points.values[0][points.objectives < costlier]
+    assert np.sort(drawn_times) == pytest.approx(
+        np.sort(expected_times[np.isfinite(expected_times)])
+    )
+    assert points.limits == pytest.approx(0.09)
+    assert points.meets_all.tolist() == (points.values[0] <= 0.09).tolist()
+    lines = {str(line.get_label()): line for line in result.draw(spec, {}).axes[0].get_lines()}
+    ring = lines["chosen"].get_xydata()
+    best = choice.found[0]
+    assert np.asarray(ring)[0] == pytest.approx(
+        (best["objective"], 1e3 * (best["value[1]"] or 0.0))
+    )
+    assert len(np.asarray(lines["meets all conditions"].get_xydata())) == sum(points.meets_all)
+
+
+def test_a_picture_of_a_case_without_a_choice_is_refused(folder: Path) -> None:
+    pictures = "pictures: [{kind: choices, name: a, title: b, case: slow}]\n"
+    with pytest.raises(SpecError, match="there is no case 'slow'"):
+        prepare(str(written(CHOOSE, more=pictures)))
+
+
 def test_servers_are_not_chosen_for_stations_that_have_none(folder: Path) -> None:
     Path("tiers.yaml").write_text(
         f"{TIERS}  net: {{discipline: is, service: {{requests: 5 ms}}}}\n"
