@@ -471,15 +471,16 @@ class _FormulaReader:
         return self._parsed_by_name[token.text]
 
     def _unit_spelling(self, name: str) -> str:
-        """Return the correct spelling of the unit that a name may stand for, as the end of a
-        message; empty if it stands for none.
+        """Return the correct spelling of the unit that a name may stand for, or where a unit may
+        stand, as the end of a message; empty if it stands for none.
         """
         try:
-            self._quantity(f"1 {name}")
+            _, dimension = self._quantity(f"1 {name}")
         except UnitError as error:
             _, separator, unit = str(error).rpartition("; write ")
             return f"; the unit is written {unit}" if separator and " " not in unit else ""
-        return ""
+        advice = "a unit follows one number, not a formula: compute the number, or name its parts"
+        return f"; {advice}" if dimension.time_power else ""
 
     def _constant_of_number(self, token: _FormulaToken) -> _ParsedPart:
         """Return the constant of a number."""

@@ -388,6 +388,7 @@ LARGE = (
 )
 FUNCTIONS = "max, min, ceil, floor, log2, sqrt, ceil_log, select, exp, exprel, log, pow, ..."
 ALL_NAMES = ", ".join(KNOWN)
+AFTER_A_NUMBER = "a unit follows one number, not a formula: compute the number, or name its parts"
 
 
 def character(name: str) -> str:
@@ -430,6 +431,7 @@ def character(name: str) -> str:
         ("2 * (n + 1", 11, "the '(' at column 5 is not closed; write a ')'"),
         ("max(n, (1)", 11, "the '(' at column 4 is not closed; write a ')'"),
         ("2 * part", 5, "there is no name 'part'; did you mean 'parts'?"),
+        ("2/3 /h", 6, f"there is no name 'h'; {AFTER_A_NUMBER}"),
         ("x", 1, f"there is no name 'x'; known: {ALL_NAMES}"),
         ("n.real", 1, f"there is no name 'n.real'; known: {ALL_NAMES}"),
         ("nan", 1, f"there is no name 'nan'; known: {ALL_NAMES}"),

@@ -109,7 +109,7 @@ def solved_points(
 
 def unsolvable(network_points: NetworkPoints) -> dict[int, str]:
     """Return, by point, why no solver can solve it: a number is undefined, or a station is
-    saturated by customers of whom none has been lost.
+    saturated by what comes to it before any loss of customers.
     """
     never_saturated = network_points.network.never_saturated
     return {

@@ -686,6 +686,9 @@ class PickSpec(ItemSpec):
 
     key = "pick"
     node = activities.Pick
+    hints: ClassVar[Mapping[str, str]] = {
+        "options": "write pick: [[STEP, ...], [STEP, ...]] and by: RULE"
+    }
     use = "for one of several by the state of their resources"
     example = "{pick: [[{service: left, time: 1 ms}], [{service: right, time: 1 ms}]]}"
     make = staticmethod(lambda options, by=SHORTEST: activities.pick(*options, by=by))
@@ -1181,9 +1184,13 @@ class ResourceSpec(Spec):
     key: ClassVar[str]
     node: ClassVar[type | None] = None
     example: ClassVar[str] = "{servers: 2}, {lock: fifo} or {permits: 4}"
-    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("kind", "type"), f"the key of a resource tells its kind: write {example}"
-    )
+    hints: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("kind", "type"), f"the key of a resource tells its kind: write {example}"),
+        **dict.fromkeys(
+            ("tasks", "jobs", "items"),
+            "a pool of tasks is {pool: fifo, iterations: 1000, time: 1 s}",
+        ),
+    }
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
         """Build the resource from its fields, the first of which is the key."""

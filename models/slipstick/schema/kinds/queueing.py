@@ -136,6 +136,13 @@ class QueueSpec(Spec):
             "networks have no retries and limits of a service; write an activity, whose step"
             " attempt has them",
         ),
+        "balking": "write capacity: an arrival that finds all places taken is lost; arrivals that"
+        " leave with a probability cannot be written",
+        **dict.fromkeys(
+            ("queue", "places", "buffer", "queue_limit", "max_queue"),
+            "write capacity, the number of places, with those in service",
+        ),
+        **dict.fromkeys(("reneging", "abandonment", "max_wait"), "write patience or timeout"),
     }
     keyed_by: ClassVar[str] = "CLASS"
 
