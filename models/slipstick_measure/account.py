@@ -152,7 +152,8 @@ def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str
         names_in_words += ", ..." if len(names) > 8 else ""
         message = (
             f"which region is the whole? there are {names_in_words}; name it with --region, or"
-            " leave it empty in the file"
+            " leave it empty in the file; curves of several programs are read by slipstick fit"
+            " --curve COLUMN"
         )
         raise SpecError([run.problem(message, "region")])
     return roots[0]

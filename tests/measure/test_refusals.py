@@ -441,7 +441,8 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         [
             (
                 "x.csv:2:1: region: which region is the whole? there are a, b; name it with "
-                "--region, or leave it empty in the file"
+                "--region, or leave it empty in the file; curves of several programs are read by "
+                "slipstick fit --curve COLUMN"
             )
         ],
     ),

@@ -581,9 +581,11 @@ def compare(
         except NoAnswerError as error:
             failed[family.name] = str(error)
     if not fits and missing_counts:
+        findings = " ".join(MeasuredRows(timings, EFFICIENT).sentences())
         raise NoAnswerError(
             f"no model can be fitted: {len(timings)} measured times are too few; add"
-            f" {min(missing_counts)} or more, best on other numbers of {timings.member}s"
+            f" {min(missing_counts)} or more, best on other numbers of {timings.member}s."
+            f" {findings}".rstrip(".")
         )
     if not fits:
         reasons = "; ".join(dict.fromkeys(failed.values()))

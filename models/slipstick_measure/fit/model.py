@@ -442,7 +442,8 @@ def _population_path(built: BuiltModel, fit_settings: FitSettings) -> str:
     raise _error_at_free(
         setting,
         f"say which number of {built.name} is the number of processors"
-        f" (population){populations_in_words}",
+        f" (population){populations_in_words}; if the columns are other numbers of it, say which:"
+        " --column parameters.size=COLUMN --measured time=COLUMN",
     )
 
 
