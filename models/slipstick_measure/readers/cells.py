@@ -29,11 +29,15 @@ _DECIMAL_COMMA = re.compile(
     r"[-+]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][-+]?[0-9]+)?"
 )
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+_DECIMAL_POINT = re.compile(r"[-+]?[0-9]*\.(?![0-9]{3}\Z)[0-9]+")
 _LEADING = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
 _PRODUCT = re.compile(rf"{_NUMBER}(?:\s*+[x×*]\s*+{_NUMBER})++")
 _TUPLE = re.compile(rf"\(\s*+({_NUMBER}(?:\s*+,\s*+{_NUMBER})*+)\s*+,?\s*+\)")
 _TIMES = re.compile(rf"({_NUMBER})\s*+[x×]")
 _DEVICES = re.compile(r"([0-9]++)\s*+[x×]\s*+[^\W\d_].*")
+_NAMED = re.compile(r"[A-Za-z_]++ ?[=:] ?([0-9]++)")
+"""A count with its name, such as ``w=16``."""
+
 _FAILED = re.compile(
     r"(?:oom|out of memory|time ?out|timed out|failed|crash(?:ed)?|dnf)\b", re.IGNORECASE
 )
@@ -156,7 +160,7 @@ def whole_number(text: str) -> str:
     ... )
     ('8', '64', '4', 'x')
     """
-    if devices := _DEVICES.fullmatch(bare_cell(text)):
+    if devices := _DEVICES.fullmatch(bare_cell(text)) or _NAMED.fullmatch(bare_cell(text)):
         return devices[1]
     number, noun, _ = split_value(text)
     return number if noun is None or noun.isalpha() else text
@@ -214,6 +218,8 @@ def comma_of(cells: Iterable[str]) -> str:
 
     >>> comma_of(["1,5", "2,25"]), comma_of(["1,234.5"]), comma_of(["1,500", "2"]), comma_of(["3"])
     ('.', '', ',', ',')
+    >>> comma_of(["1,500", "0.29"]), comma_of(["1,500", "2.500"])
+    ('', ',')
     """
     number_texts = [
         match[0]
@@ -226,6 +232,8 @@ def comma_of(cells: Iterable[str]) -> str:
         return ","
     if all(_THOUSANDS.fullmatch(cell) for cell in with_commas):
         is_certain = any("." in cell or cell.count(",") > 1 for cell in with_commas)
+        # Points between thousands have three digits behind them.
+        is_certain |= any(map(_DECIMAL_POINT.fullmatch, number_texts))
         return "" if is_certain else ","
     has_points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for cell in number_texts)
     is_decimal = all(_DECIMAL_COMMA.fullmatch(cell) for cell in with_commas)

@@ -130,7 +130,7 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     sheet = table_of_sheet(reading, content)
     content = list(sheet.lines)
     first_number, text = content[0]
-    delimiter = _delimiter(text)
+    delimiter = _delimiter(text, [row for _, row in content[1:]])
     cells = text.split() if delimiter == " " else text.split(delimiter)
     line_above = reading.lines[first_number - 2].lstrip() if first_number > 1 else ""
     if line_above.startswith("#") and all(
@@ -365,10 +365,14 @@ def _names_processors(texts: Mapping[int, str], numbers: Collection[int]) -> boo
     return any(plain_words(cell) in (*PROCESSORS, *LOADS) for cell in heading.split("|"))
 
 
-def _delimiter(line: str) -> str:
-    """Return the separator of a table's first line; a blank if it has none of the usual ones."""
+def _delimiter(line: str, rows: Sequence[str]) -> str:
+    """Return the separator of a table's first line; a blank if it has none of the usual ones, or
+    one that no row has and wide gaps, as in ``Speed-up, S``.
+    """
     delimiter = max(",;\t|", key=line.count)
-    return delimiter if delimiter in line or len(line.split()) < 2 else " "
+    is_in_name = rows and _WIDE.search(line.strip()) and not any(delimiter in row for row in rows)
+    is_usual = delimiter in line or len(line.split()) < 2
+    return delimiter if is_usual and not is_in_name else " "
 
 
 def _split_rows(

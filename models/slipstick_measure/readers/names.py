@@ -441,6 +441,12 @@ def words_by_capitals(text: str) -> str:
     return re.sub(r"\b[A-Z](?=[a-z]+\b)", lambda initial: initial[0].lower(), words)
 
 
+_AVERAGED = re.compile(
+    r"\s?\((?:average|mean|median|best|minimum|min) (?:of|over) [^()]{1,40}\)", re.IGNORECASE
+)
+"""How the values of a column were averaged."""
+
+
 def heading(cell: str) -> tuple[str, str | None]:
     """Split a heading into its words and its unit, which is in brackets or at the end.
 
@@ -452,10 +458,12 @@ def heading(cell: str) -> tuple[str, str | None]:
     ...     heading("No. cores"),
     ... )
     (('time', 'ms'), ('wall time', 'ms'), ('throughput', 'req/s'), ('time', 's'), ('cores', None))
+    >>> heading("Mean time (average of 3 runs) in seconds:")
+    ('mean time', 'seconds')
     >>> heading("T(p)"), heading("seconds"), heading("ms/step"), heading("Elapsed (hh:mm:ss)")
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
     """
-    heading_text = re.sub(r"^[*_`\s]+|[*_`\s]+$", "", cell)
+    heading_text = re.sub(r"^[*_`\s]+|[*_`\s:]+$", "", _AVERAGED.sub("", cell))
     if match := _UNIT.fullmatch(heading_text):
         unit = match["unit"].strip()
         words = plain_words(match["name"])
