@@ -117,6 +117,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
     "simgrid": {
         "backbone": Loss(ANSWER, "the backbone carries the messages of all hosts at once"),
         "limiter": Loss(ANSWER, "a host sends and receives at the full rate of its link at once"),
+        "other-hosts": Loss(ANSWER, "hosts outside the cluster, and their links, take no part"),
         "network-factors": Loss(ANSWER, "the platform's factors of latencies and rates are 1"),
         "disks": Loss(EQUAL, "disks and properties of hosts; no step of a model uses them"),
     },

@@ -428,6 +428,9 @@ def _simgrid_losses(reading: Reading, root: XmlElement, cluster: XmlElement, hos
             )
     if cluster.get("limiter_link"):
         ledger.declare("limiter", cluster.line, f"limiter_link {cluster.get('limiter_link')[:40]}")
+    if other_hosts := list(root.every("host")):
+        names = ", ".join(host.get("id")[:40] for host in other_hosts[:4])
+        ledger.declare("other-hosts", other_hosts[0].line, names)
     for setting in root.every("prop"):
         if setting.get("id").endswith("-factor"):
             ledger.declare("network-factors", setting.line, setting.get("id")[:60])
