@@ -7,27 +7,30 @@ of the first rank, as many as there are servers, who is away until it fails and 
 the repair. It never waits, so that a server is there for the share every / (every + repair) of the
 time, exactly. At one server with Poisson arrivals the response time is the law
 ``mm1-breakdown-response-time`` (tests/method/test_breakdowns.py).
+
+A server that finishes its service before the repair, such as a break of a clerk, is a customer of
+the first rank who interrupts nobody, and so may wait for the first server that is free.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr, Number
-from slipstick.model.absences import Absence
+from slipstick.model.absences import OFF_DUTY, Absence
 from slipstick.model.activity import Attempt, Step, delay, map_steps, service
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.vocabulary import ROUTES_BY_STATE
 
-BREAKDOWN, SCHEDULE = "breakdown", "schedule"
-INTERRUPTED = "priority-preemptive"
-RESUMED = ("fcfs", INTERRUPTED)
+BREAKDOWN, SCHEDULE = "breakdown", OFF_DUTY
+INTERRUPTED, FINISHED = "priority-preemptive", "priority"
+"""The disciplines by which a server that goes away interrupts a service, or finishes it first."""
 
 
 class Breakdown(NamedTuple):
@@ -47,27 +50,34 @@ class Breakdown(NamedTuple):
         """The share of the time at which a server is there [1]."""
         return self.every / (self.every + self.repair)
 
-    def absence(self, station: str, servers: int) -> Absence:
-        """Return what the failures of some servers of a station are."""
+    def absence(self, station: str, servers: int, ranked: str) -> Absence:
+        """Return what the failures of some servers of a station are, which have the first rank by
+        its discipline; how many servers are away that finish a service first is not known.
+        """
         rate = servers / (self.every + self.repair)
-        return Absence(station, rate, rate * self.repair, BREAKDOWN, self.every, self.repair)
+        servers_away = Number(0.0) if ranked == FINISHED else rate * self.repair
+        return Absence(station, rate, servers_away, BREAKDOWN, self.every, self.repair)
 
 
 def network_with_breakdowns(
-    network: QueueingNetwork, breakdowns: Mapping[str, tuple[Expr, Expr]]
+    network: QueueingNetwork,
+    breakdowns: Mapping[str, tuple[Expr, Expr]],
+    finishing: Collection[str] = (),
 ) -> QueueingNetwork:
     """Return a network with a closed class ``breakdowns_STATION`` for each station that breaks
-    down, and the amount ``availability_STATION``.
+    down, and the amount ``availability_STATION`` of one that does not finish services.
 
     Parameters
     ----------
     network : without breakdowns
     breakdowns : by station, a `Breakdown` or its two times
+    finishing : stations whose servers end the service under way before the repair begins
 
     Raises
     ------
-    ModelError : a station has another discipline than fcfs and priority-preemptive; or rates, a
-        capacity or a region, which would count the failure among the customers present
+    ModelError : a station has another discipline than fcfs and priority-preemptive (priority where
+        it finishes services); or rates, a capacity or a region, which would count the failure among
+        the customers present
 
     >>> from slipstick.expression.nodes import TIME, Parameter
     >>> from slipstick.model.network import network, open_class, station
@@ -86,41 +96,51 @@ def network_with_breakdowns(
             "a region": bool(network.region_of(name)),
             "routes by its state": is_picked(network, name),
         }
-        _check_may_break_down(name, station.discipline, is_counted)
+        ranked = discipline_with_absences("a breakdown", name, station.discipline, finishing)
+        _check_counts_customers(name, is_counted)
         check_label_of_absence(failure_class, name, (*network.names, *stations))
-        absences[failure_class] = breakdown.absence(name, station.servers)
+        absences[failure_class] = breakdown.absence(name, station.servers, ranked)
         classes[failure_class] = ClosedClass(Number(float(station.servers)), breakdown.every)
-        stations[name] = _station_with_failures(station, failure_class, breakdown.repair)
-    amounts = {**network.amounts, **_availabilities(breakdowns)}
+        stations[name] = _station_with_failures(station, ranked, failure_class, breakdown.repair)
+    amounts = {**network.amounts, **_availabilities(breakdowns, finishing)}
     return replace(network, classes=classes, stations=stations, amounts=amounts, absences=absences)
 
 
-def _station_with_failures(station: NetworkStation, label: str, repair: Expr) -> NetworkStation:
-    """Return a station at which a class of failures has priority over all other classes."""
-    has_ranks = station.discipline == INTERRUPTED
+def _station_with_failures(
+    station: NetworkStation, ranked: str, label: str, repair: Expr
+) -> NetworkStation:
+    """Return a station of a ranked discipline at which a class of failures has priority over all
+    other classes.
+    """
+    has_ranks = station.discipline == ranked
     ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
     return replace(
         station,
-        discipline=INTERRUPTED,
+        discipline=ranked,
         service={**station.service, label: repair},
         priority={**ranks, label: 0},
     )
 
 
-def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Expr]]) -> Model:
+def model_with_breakdowns(
+    model: Model,
+    breakdowns: Mapping[str, tuple[Expr, Expr]],
+    finishing: Collection[str] = (),
+) -> Model:
     """Return a model with a group ``breakdowns_STATION`` for each station that breaks down, and the
-    amount ``availability_STATION``.
+    amount ``availability_STATION`` of one that does not finish services.
 
     Parameters
     ----------
     model : without breakdowns, of processors that repeat cycles
     breakdowns : by station, a `Breakdown` or its two times
+    finishing : stations whose servers end the service under way before the repair begins
 
     Raises
     ------
     ModelError : the population is no closed one; a station has another discipline than fcfs and
-        priority-preemptive, or rates; or branches are chosen by the number present, among which the
-        failure would count
+        priority-preemptive (priority where it finishes services), or rates; or branches are chosen
+        by the number present, among which the failure would count
 
     >>> from slipstick.expression.nodes import TIME, Parameter
     >>> from slipstick.model.system import closed_model
@@ -148,11 +168,12 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
             "a pick by the number present": picks_by_state,
             "an attempt": has_attempt(model, name),
         }
-        _check_may_break_down(name, station.discipline, is_counted)
+        ranked = discipline_with_absences("a breakdown", name, station.discipline, finishing)
+        _check_counts_customers(name, is_counted)
         check_label_of_absence(_label(name), name, (*population.group_names, *resources))
-        absences[_label(name)] = breakdown.absence(name, station.servers)
-        ranked_stations += [name] if station.discipline == INTERRUPTED else []
-        resources[name] = replace(station, discipline=INTERRUPTED)
+        absences[_label(name)] = breakdown.absence(name, station.servers, ranked)
+        ranked_stations += [name] if station.discipline == ranked else []
+        resources[name] = replace(station, discipline=ranked)
         cycle = delay(breakdown.every, name=f"up-{name}", scv=1.0, think=True) >> service(
             name, breakdown.repair, name=f"repair-{name}", scv=1.0
         )
@@ -176,7 +197,7 @@ def model_with_breakdowns(model: Model, breakdowns: Mapping[str, tuple[Expr, Exp
         model,
         population=ClosedPopulation((*groups, *failures)),
         resources=resources,
-        amounts={**model.amounts, **_availabilities(breakdowns)},
+        amounts={**model.amounts, **_availabilities(breakdowns, finishing)},
         absences=absences,
     )
 
@@ -236,13 +257,37 @@ def has_attempt(model: Model, station: str) -> bool:
     )
 
 
-def _check_may_break_down(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
-    """Raise if a station cannot break down."""
-    if discipline not in RESUMED:
-        raise ModelError(
-            f"a breakdown interrupts a service, which is resumed later, at stations with the"
-            f" discipline {' or '.join(RESUMED)}; {name} has {discipline}"
+def discipline_with_absences(
+    reason: str, station: str, discipline: str, finishing: Collection[str]
+) -> str:
+    """Return the discipline of a station whose servers go away, by which these have the first rank.
+
+    Parameters
+    ----------
+    reason : why they go away, for messages
+    station, discipline : the name of the station, and its discipline for customers alone
+    finishing : stations whose servers end the service under way before they go
+
+    Raises
+    ------
+    ModelError : customers are served in another order
+    """
+    ranked = FINISHED if station in finishing else INTERRUPTED
+    if discipline not in ("fcfs", ranked):
+        effect = (
+            "lets a server finish its service only"
+            if ranked == FINISHED
+            else "interrupts a service, which is resumed later,"
         )
+        raise ModelError(
+            f"{reason} {effect} at stations with the discipline fcfs or {ranked}; {station} has"
+            f" {discipline}"
+        )
+    return ranked
+
+
+def _check_counts_customers(name: str, is_counted: Mapping[str, bool]) -> None:
+    """Raise if a station counts those present, among which a server in repair would be."""
     for trait, has_trait in is_counted.items():
         if has_trait:
             raise ModelError(
@@ -251,8 +296,12 @@ def _check_may_break_down(name: str, discipline: str, is_counted: Mapping[str, b
             )
 
 
-def _availabilities(breakdowns: Mapping[str, tuple[Expr, Expr]]) -> dict[str, Expr]:
+def _availabilities(
+    breakdowns: Mapping[str, tuple[Expr, Expr]], finishing: Collection[str]
+) -> dict[str, Expr]:
+    """Return the availability of each station, unless its servers finish services first."""
     return {
         f"availability_{arithmetic_name(name)}": Breakdown(*times).availability
         for name, times in breakdowns.items()
+        if name not in finishing
     }

@@ -14,13 +14,14 @@ from functools import cached_property
 from typing import TypeVar
 
 from slipstick.answer import DeferredShares
-from slipstick.expression.nodes import total
 from slipstick.expression.tape import Columns, Tape, Values, entries_at_rows, selected_values
 from slipstick.late import Array, np
 from slipstick.method.answers import Gradient, Solution
 from slipstick.method.names import is_of_absence, labels_of_absences
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, Station
+from slipstick.random_times import added
+from slipstick_chains.breakdowns import BREAKDOWN, FINISHED
 
 T = TypeVar("T")
 
@@ -93,9 +94,9 @@ class Absences:
 
         def changed(columns: Columns) -> dict[str, Array]:
             visible_columns = self._visible(columns)
-            for station, (servers_away, busy_share, factor_of_wait) in changes.items():
+            for station, (number_away, busy_share, factor_of_wait) in changes.items():
                 for name, amount_away in (
-                    (f"queue_length[{station}]", servers_away),
+                    (f"queue_length[{station}]", number_away),
                     (f"utilization[{station}]", busy_share),
                 ):
                     if name in columns:
@@ -118,23 +119,42 @@ class Absences:
         are away: in its queue length and in its utilization. Return also the factor that turns the
         mean wait of all visits into that of customers' visits [1, 1, 1].
         """
-        absences = self.model.absences.values()
-        stations = dict.fromkeys(absence.station for absence in absences)
+        assert isinstance(self.model, Model)
+        absences = self.model.absences
         tape = Tape(
             [
-                total(getattr(absence, number) for absence in absences if absence.station == name)
-                for name in stations
-                for number in ("servers", "rate")
+                expression
+                for absence in absences.values()
+                for expression in (absence.servers, absence.rate, absence.start, absence.length)
             ]
         )
         columns = iter(tape.run(selected_values(values, tape.parameters)))
+        away_by_station: dict[str, list[tuple[Array, Array, Array]]] = {}
+        for label, absence in absences.items():
+            servers_away, rate, time_before, repair = (next(columns) for _ in range(4))
+            waiting: Array = np.zeros(1)
+            station = self.model.resources[absence.station]
+            assert isinstance(station, Station)
+            # Servers that finish a service before they go may wait, and so go less often.
+            if absence.by == BREAKDOWN and station.discipline == FINISHED:
+                rate = solution.values[f"throughput[{label}]"]
+                servers_away = rate * repair
+                waiting = rate * (solution.values[f"time[{label}]"] - time_before) - servers_away
+            away_by_station.setdefault(absence.station, []).append((servers_away, waiting, rate))
         return {
-            name: self._change_of_station(solution, name, next(columns), next(columns))
-            for name in stations
+            name: self._change_of_station(
+                solution, name, *(added(numbers) for numbers in zip(*away, strict=True))
+            )
+            for name, away in away_by_station.items()
         }
 
     def _change_of_station(
-        self, solution: Solution, station_name: str, servers_away: Array, rate: Array
+        self,
+        solution: Solution,
+        station_name: str,
+        servers_away: Array,
+        waiting: Array,
+        rate: Array,
     ) -> tuple[Array, Array, Array]:
         """Return the changes of one station, see `_changes_by_station`.
 
@@ -142,6 +162,7 @@ class Absences:
         ----------
         solution, station_name : whose values are changed
         servers_away : mean number of servers that are away [1]
+        waiting : mean number of those that wait to go [1]
         rate : how often one goes away [1/s]
         """
         assert isinstance(self.model, Model)
@@ -150,16 +171,15 @@ class Absences:
         busy_share = servers_away / station.servers
         wait = solution.values.get(f"wait[{station_name}]")
         if wait is None:
-            return servers_away, busy_share, np.ones(1)
-        # Servers that go away never wait; by Little's law visits come at the rate of the queue over
-        # the wait of all visits.
+            return servers_away + waiting, busy_share, np.ones(1)
+        # By Little's law visits come at the rate of the queue over the wait of all visits.
         queue = (
             solution.values[f"queue_length[{station_name}]"]
             - solution.values[f"utilization[{station_name}]"] * station.servers
         )
         with np.errstate(all="ignore"):
-            factor = queue / (queue - rate * wait)
-        return servers_away, busy_share, np.where(wait > 0, factor, 1.0)
+            factor = (queue - waiting) / (queue - rate * wait)
+        return servers_away + waiting, busy_share, np.where(wait > 0, factor, 1.0)
 
     def _visible(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
         return {

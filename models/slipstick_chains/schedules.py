@@ -3,13 +3,14 @@ customers that take servers from all others while these are off duty.
 
 A server that is off duty is a customer of the first rank, who is served for as long as the server
 is away and never waits. A service that the end of a shift interrupts is resumed where it stopped,
-as soon as a server is free. Streams without a profile get one of a single rate, so that a
-simulation covers whole periods of the schedule.
+as soon as a server is free. At a station that finishes services, the service under way goes on
+beside the server that is off duty, see `works_overtime`. Streams without a profile get one of a
+single rate, so that a simulation covers whole periods of the schedule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -38,12 +39,11 @@ from slipstick.model.system import (
 from slipstick.profiles import Profile, period_of
 from slipstick.vocabulary import ROUTES_BY_STATE
 from slipstick_chains.breakdowns import (
-    INTERRUPTED,
-    RESUMED,
     SCHEDULE,
     arithmetic_name,
     check_is_always_there,
     check_label_of_absence,
+    discipline_with_absences,
     has_attempt,
     is_picked,
 )
@@ -53,15 +53,16 @@ ServersByTime = Sequence[tuple[float, int]]
 
 
 def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
-    """Return when in a period each server goes off duty, and for how long [s]; the first servers
-    are on duty the longest.
+    """Return when in a period each server goes off duty, and for how long [s], which may reach into
+    the next period; the first servers are on duty the longest.
 
     >>> absences_of([(8.0, 1), (4.0, 2), (12.0, 0)])
-    [(12.0, 12.0), (0.0, 8.0), (12.0, 12.0)]
+    [(12.0, 12.0), (12.0, 20.0)]
     """
-    absences = []
+    absences = list[tuple[float, float]]()
     for server in range(max(count for _, count in schedule)):
         start = length = 0.0
+        first = len(absences)
         for duration, count in schedule:
             if count <= server:
                 length += duration
@@ -70,12 +71,16 @@ def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
                 absences.append((start, length))
             start, length = start + length + duration, 0.0
         if length:
+            # A server that begins the next period off duty does not come back in between.
+            length += absences.pop(first)[1] if absences[first:] and not absences[first][0] else 0.0
             absences.append((start, length))
     return absences
 
 
 def network_with_schedules(
-    network: QueueingNetwork, schedules: Mapping[str, ServersByTime]
+    network: QueueingNetwork,
+    schedules: Mapping[str, ServersByTime],
+    finishing: Collection[str] = (),
 ) -> QueueingNetwork:
     """Replace the schedules of a network by open classes. For each time that a server is off duty
     there is a class ``off_STATION_NUMBER`` with one customer a period, which occupies the server
@@ -85,11 +90,13 @@ def network_with_schedules(
     ----------
     network : with at least one open class
     schedules : by station, the parts of a period
+    finishing : stations whose servers end the service under way before they go off duty
 
     Raises
     ------
     ModelError : a schedule has no part with a server; arrivals do not fit it; or a station has
-        another discipline than fcfs and priority-preemptive, rates, a capacity or a region
+        another discipline than fcfs and priority-preemptive (priority where it finishes services),
+        rates, a capacity or a region
 
     >>> from slipstick.model.network import network, open_class, station
     >>> desk = network({"calls": open_class(0.5)}, {"desk": station(service={"calls": 1.0})})
@@ -119,8 +126,9 @@ def network_with_schedules(
         }
         with _fault_at("stations", name, "schedule"):
             check_is_always_there(name, absences)
-            _check(name, station.discipline, is_counted)
-        station = _with_ranks(station, max(count for _, count in schedule))
+            ranked = discipline_with_absences(_END, name, station.discipline, finishing)
+            _check_counts_customers(name, is_counted)
+        station = _with_ranks(station, ranked, max(count for _, count in schedule))
         for number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{number}"
             delay_name = f"on_{label[4:]}"
@@ -152,11 +160,14 @@ def network_with_schedules(
     )
 
 
-def _with_ranks(station: NetworkStation, servers: int) -> NetworkStation:
-    """Return a station at which the first rank is free."""
-    has_ranks = station.discipline == INTERRUPTED
+_END = "the end of a shift"
+
+
+def _with_ranks(station: NetworkStation, ranked: str, servers: int) -> NetworkStation:
+    """Return a station of a ranked discipline at which the first rank is free."""
+    has_ranks = station.discipline == ranked
     ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
-    return replace(station, discipline=INTERRUPTED, servers=servers, priority=ranks)
+    return replace(station, discipline=ranked, servers=servers, priority=ranks)
 
 
 @contextmanager
@@ -177,7 +188,11 @@ def _stream(section: str, name: str, members: CustomerClass, period: float) -> C
     return replace(members, profile=members.profile or ((period, 1.0),))
 
 
-def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -> Model:
+def model_with_schedules(
+    model: Model,
+    schedules: Mapping[str, ServersByTime],
+    finishing: Collection[str] = (),
+) -> Model:
     """Replace the schedules of a model by streams. For each time that a server is off duty there is
     a stream ``off_STATION_NUMBER`` with one customer a period, which occupies the server meanwhile.
     Return the model, with the servers on duty as amounts.
@@ -186,11 +201,13 @@ def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -
     ----------
     model : with at least one stream of customers
     schedules : by station, the parts of a period
+    finishing : stations whose servers end the service under way before they go off duty
 
     Raises
     ------
     ModelError : a schedule has no part with a server; arrivals do not fit it; a station has another
-        discipline than fcfs and priority-preemptive, or rates; or branches are chosen by the number
+        discipline than fcfs and priority-preemptive (priority where it finishes services), or
+        rates; or branches are chosen by the number
         present, among which servers off duty would count
 
     >>> from slipstick.model.system import open_model
@@ -215,10 +232,11 @@ def model_with_schedules(model: Model, schedules: Mapping[str, ServersByTime]) -
             "an attempt": has_attempt(model, name),
         }
         check_is_always_there(name, absences)
-        _check(name, station.discipline, is_counted)
-        ranked_stations += [name] if station.discipline == INTERRUPTED else []
+        ranked = discipline_with_absences(_END, name, station.discipline, finishing)
+        _check_counts_customers(name, is_counted)
+        ranked_stations += [name] if station.discipline == ranked else []
         servers = max(count for _, count in schedule)
-        resources[name] = replace(station, discipline=INTERRUPTED, servers=servers)
+        resources[name] = replace(station, discipline=ranked, servers=servers)
         for number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{number}"
             names = (*(group.name for group in groups), *model.resources)
@@ -315,13 +333,8 @@ def _check_pattern(name: str, profile: Profile, has_other_pattern: bool, period:
         )
 
 
-def _check(name: str, discipline: str, is_counted: Mapping[str, bool]) -> None:
-    """Raise if the servers of a station cannot follow a schedule."""
-    if discipline not in RESUMED:
-        raise ModelError(
-            "the end of a shift interrupts a service, which is resumed later, at stations with the"
-            f" discipline {' or '.join(RESUMED)}; {name} has {discipline}"
-        )
+def _check_counts_customers(name: str, is_counted: Mapping[str, bool]) -> None:
+    """Raise if a station counts those present, among which a server off duty would be."""
     for trait, is_there in is_counted.items():
         if is_there:
             raise ModelError(

@@ -15,7 +15,7 @@ from slipstick.model.activity import Step, map_steps
 from slipstick.model.network import NetworkStation, QueueingNetwork
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import Model, Station, population_of_groups
-from slipstick_chains.breakdowns import BREAKDOWN, INTERRUPTED, SCHEDULE, arithmetic_name
+from slipstick_chains.breakdowns import BREAKDOWN, FINISHED, SCHEDULE, arithmetic_name
 
 KeysByStation = Mapping[str, Mapping[str, Any]]
 """By station, its `breakdown` as two times, and its `schedule` as durations [s] and servers."""
@@ -33,7 +33,7 @@ KeysOfFile = Callable[[str, ExpressionWriter], dict[str, Any]]
 """Returns the keys of a station as the plain data of a file."""
 
 
-def _keys_of_file(keys_by_station: KeysByStation) -> KeysOfFile:
+def _keys_of_file(keys_by_station: KeysByStation, stations: Mapping[str, Any]) -> KeysOfFile:
     def keys_of_station(station_name: str, writer: ExpressionWriter) -> dict[str, Any]:
         keys = dict(keys_by_station.get(station_name, {}))
         if BREAKDOWN in keys:
@@ -43,6 +43,8 @@ def _keys_of_file(keys_by_station: KeysByStation) -> KeysOfFile:
             keys[SCHEDULE] = [
                 {"lasts": f"{lasts!r} s", "servers": servers} for lasts, servers in keys[SCHEDULE]
             ]
+        if keys and getattr(stations[station_name], "discipline", "") == FINISHED:
+            keys["finish_service"] = True
         return keys
 
     return keys_of_station
@@ -68,7 +70,7 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
     {'lasts': '8.0 s', 'servers': 1}
     """
     if not network.absences:
-        return network, _keys_of_file({})
+        return network, _keys_of_file({}, {})
     absences = network.absences
     delays = {absence.delay for absence in absences.values()}
     servers = {name: station.servers for name, station in network.stations.items()}
@@ -85,7 +87,7 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
         }
         return replace(
             station,
-            discipline=INTERRUPTED if any(ranks.values()) else "fcfs",
+            discipline=station.discipline if any(ranks.values()) else "fcfs",
             servers=1 if SCHEDULE in keys_by_station[name] else station.servers,
             priority=ranks if any(ranks.values()) else {},
             service=of_customers(station.service),
@@ -103,7 +105,7 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
         amounts=_amounts_as_written(network.amounts, keys_by_station),
         absences={},
     )
-    return written, _keys_of_file(keys_by_station)
+    return written, _keys_of_file(keys_by_station, network.stations)
 
 
 def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
@@ -125,7 +127,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     (['processors'], {'breakdown': {'every': 'up', 'repair': 'down'}})
     """
     if not model.absences:
-        return model, _keys_of_file({})
+        return model, _keys_of_file({}, {})
     servers = {
         name: resource.servers
         for name, resource in model.resources.items()
@@ -150,7 +152,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     resources = {
         name: replace(
             resource,
-            discipline=INTERRUPTED if name in with_ranks else "fcfs",
+            discipline=resource.discipline if name in with_ranks else "fcfs",
             servers=1 if SCHEDULE in keys_by_station[name] else resource.servers,
         )
         if isinstance(resource, Station) and name in keys_by_station
@@ -164,7 +166,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
         amounts=_amounts_as_written(model.amounts, keys_by_station),
         absences={},
     )
-    return written, _keys_of_file(keys_by_station)
+    return written, _keys_of_file(keys_by_station, model.resources)
 
 
 def _keys_by_station(
@@ -193,7 +195,10 @@ def _schedule(absences: Sequence[Absence], servers: int) -> list[tuple[float, in
         for absence in absences
     ]
     period = 1 / constant(absences[0].rate)
-    times = [*sorted({0.0, *(time for ends in periods for time in ends if time < period)}), period]
+    # Those who are away beyond the end of a period are so at the beginning of the next, too.
+    periods += [(leaves - period, returns - period) for leaves, returns in periods]
+    within = {time for ends in periods for time in ends if 0 < time < period}
+    times = [0.0, *sorted(within), period]
     parts: list[tuple[float, int]] = []
     for begin, end in pairwise(times):
         on_duty = servers - sum(leaves <= begin < returns for leaves, returns in periods)

@@ -344,6 +344,7 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
         row.last_first = discipline.order == REVERSE
         row.in_random_order = discipline.order == RANDOM
         row.preempts = discipline.preemptive
+        row.overtime = station.overtime
     for number, column in layout.extra_time.items():
         stations[number].waits_column = column
     for number, column in layout.given_up_time.items():

@@ -710,7 +710,7 @@ def enter_ordered(tables: State, resource: Row, token: int, work: float, now: fl
     token_record.key = -token_record.order if resource.last_first else token_record.rank
     token_record.work = token_record.requested_work = work
     token_record.has_queued = 0
-    if resource.busy < resource.servers:
+    if resource.busy < resource.servers or (resource.overtime and token_record.rank == 0):
         resource.busy += 1
         begin_ordered_service(tables, resource, token, now)
         return
@@ -797,7 +797,7 @@ def leave(tables: State, token: int, now: float) -> None:
         token_record.waiting_time = time_beyond_service(token_record, now)
     else:
         take_out(tables, resource.serving, token)
-        if tables.queue[resource.queue, 0] < 0:
+        if tables.queue[resource.queue, 0] < 0 or resource.busy > resource.servers:
             resource.busy -= 1
         else:
             begin_ordered_service(tables, resource, take_first(tables, resource.queue), now)

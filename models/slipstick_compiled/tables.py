@@ -50,7 +50,7 @@ TOKEN = _columns(
 RESOURCE = _columns(
     "servers kind last_first preempts present busy ended_visits queue serving spinning"
     " arrival_count next_to_leave first_rate rate_count serves_in_arrival_order first_holder"
-    " in_random_order exclusive statistics_column waits_column breaker given_up_column",
+    " in_random_order overtime exclusive statistics_column waits_column breaker given_up_column",
     "counted_until present_time busy_time service_received total_weight requested_work"
     " busy_time_before",
 )

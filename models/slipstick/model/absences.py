@@ -4,9 +4,14 @@ network, that take them from the customers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from slipstick.expression.nodes import Expr
+from slipstick.vocabulary import DISCIPLINES
+
+OFF_DUTY = "schedule"
+"""The key of a file by which servers go off duty."""
 
 
 class Absence(NamedTuple):
@@ -30,3 +35,20 @@ class Absence(NamedTuple):
     start: Expr
     length: Expr
     delay: str = ""
+
+
+def works_overtime(station: str, discipline: str, absences: Mapping[str, Absence]) -> bool:
+    """Return whether servers of a station that go off duty first end the services under way.
+
+    At such a station a server that goes off duty takes its place at once, so that it comes back in
+    time, while the service that it ends goes on beside it. A discipline that interrupts services
+    tells that a server leaves at once.
+
+    Parameters
+    ----------
+    station, discipline : its name and discipline
+    absences : of the model
+    """
+    return not DISCIPLINES[discipline].preemptive and any(
+        absence.station == station and absence.by == OFF_DUTY for absence in absences.values()
+    )

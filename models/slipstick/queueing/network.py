@@ -110,7 +110,8 @@ class NetworkArrays:
     @property
     def servers_away(self) -> Array:
         """The mean number of servers of each station that are away, (P, K): each goes away at the
-        rate of arrivals, or after the think time of a closed class, and never waits.
+        rate of arrivals, or after the think time of a closed class, and never waits. A closed class
+        that does not interrupt services may wait and be away less; then the number is 0.
         """
         if self.is_absence is None:
             return np.zeros((1, len(self.stations)))
@@ -121,7 +122,9 @@ class NetworkArrays:
         rate = np.where(
             self.closed[self.is_absence, None], quotient(population, cycle_time), arrivals
         )
-        servers_away: Array = (rate * demand).sum(axis=1)
+        interrupts = [DISCIPLINES[discipline].preemptive for discipline in self.discipline]
+        never_waits = ~self.closed[self.is_absence, None] | np.array(interrupts, dtype=bool)
+        servers_away: Array = (rate * demand * never_waits).sum(axis=1)
         return servers_away
 
     @cached_property

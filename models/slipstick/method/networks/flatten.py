@@ -12,6 +12,7 @@ from slipstick.errors import ModelError, NoAnswerError, Saturated
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
+from slipstick.model.absences import works_overtime
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, Region
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.sim.plan.builder import Builder
@@ -156,7 +157,11 @@ class FlatNetwork:
                 for rate_index in range(len(station.rates))
             ]
             self.builder.add_station(
-                station_name, station.servers, station.discipline, rates=station_rates
+                station_name,
+                station.servers,
+                station.discipline,
+                rates=station_rates,
+                overtime=works_overtime(station_name, station.discipline, self.model.absences),
             )
 
     def known_times(self, chain_name: str) -> tuple[dict[str, float], dict[str, float]]:

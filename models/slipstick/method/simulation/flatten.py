@@ -14,6 +14,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.extensions import Registry
 from slipstick.limits import check_cost
+from slipstick.model.absences import works_overtime
 from slipstick.model.activity import (
     GEOMETRIC,
     Ask,
@@ -349,6 +350,9 @@ class Writer:
                     resource.capacity,
                     "fcfs" if is_delay else resource.discipline,
                     rates=[self.numbers[rate] for rate in resource.rates],
+                    overtime=works_overtime(
+                        resource_name, resource.discipline, self.model.absences
+                    ),
                 )
             elif isinstance(resource, Lock):
                 self.builder.add_lock(resource_name, self._lock_implementation(resource))

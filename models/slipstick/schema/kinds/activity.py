@@ -1251,11 +1251,18 @@ class ShiftSpec(Spec):
 
 SCHEDULE_IN_WORDS = (
     "parts of a day or of another period that repeats, each with the number of servers on duty, in"
-    " place of servers; a service that the end of a shift interrupts is resumed later. Only beside"
-    " arrivals, for the disciplines fcfs and priority-preemptive"
+    " place of servers; a service that the end of a shift interrupts is resumed later, unless"
+    " finish_service is true. Only beside arrivals, for the disciplines fcfs and"
+    " priority-preemptive"
 )
+FINISH_IN_WORDS = (
+    "whether a server that goes off duty or breaks down first ends the service under way, such as a"
+    " clerk before a break; for the disciplines fcfs and priority"
+)
+FINISH_WITHOUT_ABSENCE = "no server goes away; write a schedule or a breakdown too"
+
 SERVERS_BY_SCHEDULE = "the schedule says how many servers there are; leave servers out"
-NOT_OF_STATION = {"breakdown": None, "schedule": None}
+NOT_OF_STATION = {"breakdown": None, "schedule": None, "finish_service": None}
 """Keys of a station that become customers of the whole model."""
 
 BREAKDOWN_IN_WORDS = (
@@ -1276,6 +1283,7 @@ class StationSpec(RepeatedSpec):
     rates: Rates | None = Field(None, description=RATES_IN_WORDS, min_length=1)
     breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)
     schedule: list[ShiftSpec] | None = Field(None, description=SCHEDULE_IN_WORDS, min_length=1)
+    finish_service: bool = Field(False, description=FINISH_IN_WORDS)
 
     key = "station"
     node = system.Station
@@ -1291,6 +1299,20 @@ class StationSpec(RepeatedSpec):
             raise broken_rule(reason, key)
         if self.schedule and written_keys["servers"]:
             raise broken_rule(SERVERS_BY_SCHEDULE, "servers")
+        if self.finish_service and not (self.schedule or self.breakdown):
+            raise broken_rule(FINISH_WITHOUT_ABSENCE, "finish_service")
+
+
+def finishing_stations(
+    specs: Mapping[str, Any], copy_names: Callable[[str], Iterable[str]]
+) -> set[str]:
+    """Return the stations whose servers end the service under way before they go away."""
+    return {
+        copy_name
+        for name, spec in specs.items()
+        if getattr(spec, "finish_service", False)
+        for copy_name in copy_names(name)
+    }
 
 
 def schedules_of(
@@ -2003,10 +2025,15 @@ class ActivityReader:
                 requires=requires,
                 notes=(*notes, *self.remarks),
             )
+            finishing = finishing_stations(self._spec.resources, self._copy_names)
             if breakdowns := self._breakdown_times():
-                built_model = FUNCTIONS["activity with breakdowns"](built_model, breakdowns)
+                built_model = FUNCTIONS["activity with breakdowns"](
+                    built_model, breakdowns, finishing
+                )
             if schedules := schedules_of(self._spec.resources, self._copy_names):
-                built_model = FUNCTIONS["activity with schedules"](built_model, schedules)
+                built_model = FUNCTIONS["activity with schedules"](
+                    built_model, schedules, finishing
+                )
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
             self.values.report_problem(self._loc_of_part(error.about), str(error))

@@ -19,6 +19,8 @@ from slipstick.model.network import unknown_class_message, unknown_station_messa
 from slipstick.schema.arrivals import StreamSpec, pattern_data
 from slipstick.schema.kinds.activity import (
     BREAKDOWN_IN_WORDS,
+    FINISH_IN_WORDS,
+    FINISH_WITHOUT_ABSENCE,
     NOT_OF_STATION,
     SCHEDULE_IN_WORDS,
     SERVERS_BY_SCHEDULE,
@@ -27,6 +29,7 @@ from slipstick.schema.kinds.activity import (
     Probability,
     ShiftSpec,
     Word,
+    finishing_stations,
     schedules_of,
 )
 from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
@@ -198,6 +201,7 @@ class QueueSpec(Spec):
 
     breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)
     schedule: list[ShiftSpec] | None = Field(None, description=SCHEDULE_IN_WORDS, min_length=1)
+    finish_service: bool = Field(False, description=FINISH_IN_WORDS)
 
     @property
     def distributions(self) -> dict[str, TimeDistribution]:
@@ -226,6 +230,8 @@ class QueueSpec(Spec):
                 refuse_scv("scv", name)
         if self.schedule and self.servers != ONE:
             raise broken_rule(SERVERS_BY_SCHEDULE, "servers")
+        if self.finish_service and not (self.schedule or self.breakdown):
+            raise broken_rule(FINISH_WITHOUT_ABSENCE, "finish_service")
 
 
 class ChainSpec(MembersSpec):
@@ -357,7 +363,8 @@ class QueueingNetworkSpec(ModelFileSpec):
             network = networks.QueueingNetwork(name, **network_parts, left_out=self.losses)
             network = self._with_breakdowns(network, quantity_reader)
             if schedules := schedules_of(self.stations, lambda name: (name,)):
-                network = FUNCTIONS["network with schedules"](network, schedules)
+                finishing = finishing_stations(self.stations, lambda name: (name,))
+                network = FUNCTIONS["network with schedules"](network, schedules, finishing)
         except ModelFaultsError as error:
             for fault in error.faults:
                 quantity_reader.report_problem(fault.path, fault.message, fault.key)
@@ -381,8 +388,11 @@ class QueueingNetworkSpec(ModelFileSpec):
             if spec.breakdown is not None:
                 station_path = ("stations", name)
                 breakdown = spec.breakdown.read(quantity_reader, station_path)
+                finishing = {name} if spec.finish_service else set[str]()
                 try:
-                    network = FUNCTIONS["network with breakdowns"](network, {name: breakdown})
+                    network = FUNCTIONS["network with breakdowns"](
+                        network, {name: breakdown}, finishing
+                    )
                 except ModelFaultsError:
                     raise
                 except ModelError as error:

@@ -225,15 +225,18 @@ class Ordered(SimulatedStation):
     arrival.
 
     With preemption, a customer whose service is interrupted resumes it later with the time left.
+    With overtime, customers of rank 0 begin at once: these are servers that go off duty, whose
+    services under way end beside them.
     """
 
-    __slots__ = ("arrival_count", "last_first", "preempts", "queue", "serving")
+    __slots__ = ("arrival_count", "last_first", "overtime", "preempts", "queue", "serving")
 
     def __init__(self, event_loop: EventLoop, plan: StationPlan) -> None:
         super().__init__(event_loop, plan)
         discipline = DISCIPLINES[plan.discipline]
         self.last_first = discipline.order == REVERSE
         self.preempts = discipline.preemptive
+        self.overtime = plan.overtime
         self.queue: list[tuple[int, int, Token]] = []
         self.serving: list[Token] = []
         self.arrival_count = 0
@@ -249,7 +252,7 @@ class Ordered(SimulatedStation):
         token.key = -self.arrival_count if self.last_first else token.rank
         token.work = token.requested_work = work
         token.has_queued = False
-        if self.busy < self.servers:
+        if self.busy < self.servers or (self.overtime and token.rank == 0):
             self.busy += 1
             self._begin_service(token, now)
             return
@@ -320,7 +323,7 @@ class Ordered(SimulatedStation):
         self.serving.remove(token)
         # Where services are interrupted, the end of no single visit is what a customer waited for.
         token.cause = None
-        if self.queue:
+        if self.queue and self.busy <= self.servers:
             _, _, next_token = self.queue.pop(0)
             self._begin_service(next_token, now)
         else:

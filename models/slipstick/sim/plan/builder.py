@@ -177,12 +177,14 @@ class Builder:
         discipline: str = "fcfs",
         copies: int = 1,
         rates: Sequence[float] = (),
+        overtime: bool = False,
     ) -> None:
         """Add a station, or a row of equal stations, such as one for each customer."""
         if station_name in self._first_station:
             raise ModelError(f"two stations are called {station_name}")
         self._first_station[station_name] = len(self._stations)
-        self._stations += [StationPlan(station_name, servers, discipline, tuple(rates))] * copies
+        station = StationPlan(station_name, servers, discipline, tuple(rates), overtime=overtime)
+        self._stations += [station] * copies
 
     def add_lock(self, lock_name: str, implementation: LockImplementation | None = None) -> None:
         """Add a lock. If its word lies at the node of a processor, a tally counts the accesses to

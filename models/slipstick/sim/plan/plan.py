@@ -168,6 +168,7 @@ class StationPlan:
         most: several servers are shared by weights, or services are given up
     may_be_abandoned : customers may abandon its queue
     may_cut_services : services may be given up
+    overtime : customers of rank 0 begin at once, beside the services under way
     """
 
     name: str
@@ -177,6 +178,7 @@ class StationPlan:
     is_weighted: bool = False
     may_be_abandoned: bool = False
     may_cut_services: bool = False
+    overtime: bool = False
 
     def __post_init__(self) -> None:
         if self.discipline not in SIMULATED_DISCIPLINES:
