@@ -427,7 +427,7 @@ def chain_from_start(
     model : processors that repeat a cycle, or streams of customers
     values : parameters that differ from the model's own, in base units
     most : customers of each stream that are followed; a further one is lost
-    backlog : customers of each stream that begin at time 0
+    backlog : customers of each stream that begin at time 0; by default that of the model
 
     Raises
     ------
@@ -508,7 +508,9 @@ def _cycles_and_streams(
             cycles.append((cycle, round(value_by_expr[processors][0].real)))
             continue
         bursts = _bursts(pattern, value_by_expr)
-        streams[len(cycles)] = _FollowedArrivals(value_by_expr[arrivals], backlog, bursts)
+        streams[len(cycles)] = _FollowedArrivals(
+            value_by_expr[arrivals], backlog or pattern.backlog, bursts
+        )
         cycles.append((cycle, most))
     return cycles, streams
 

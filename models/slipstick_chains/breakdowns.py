@@ -9,7 +9,7 @@ time, exactly. At one server with Poisson arrivals the response time is the law
 ``mm1-breakdown-response-time`` (tests/method/test_breakdowns.py).
 
 A server that finishes its service before the repair, such as a break of a clerk, is a customer of
-the first rank who interrupts nobody, and so may wait for the first server that is free.
+the first rank who interrupts no service, and so may wait for the first server that is free.
 """
 
 from __future__ import annotations

@@ -33,6 +33,18 @@ LARGEST_RESIDUAL = 1e-10
 """Of the equations for the time in all periods together, as a part of their right side."""
 
 
+class NeverReachedError(NoAnswerError):
+    """A number of customers is never present, or so seldom that no run would meet it."""
+
+
+def empty_at_start(station: str) -> str:
+    """Return why there is no time until a station is empty that is empty at time 0."""
+    return (
+        f"{station} is empty at time 0; give the classes or groups that come there first a backlog,"
+        " or ask for queue_length_at"
+    )
+
+
 class DayPart(NamedTuple):
     """A part of a period: how long it lasts [s], and the rates of the chain in it [1/s]."""
 
@@ -226,7 +238,7 @@ def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]
     visits, failed = gmres(operator, start[inner], rtol=LARGEST_RESIDUAL, maxiter=20)
     mean_time = after_period(visits)[1]
     if failed or not 0 <= mean_time < math.inf:
-        raise NoAnswerError(
+        raise NeverReachedError(
             "the number asked for is reached after very many periods of the profile, or never; ask"
             " for a smaller one, or for probability_at"
         )

@@ -296,7 +296,7 @@ def _group_with_profile(group: Group, period: float) -> Group:
     if group.arrivals is None:
         return group
     pattern = group.pattern
-    has_other_pattern = replace(pattern, profile=(), batch=1) != POISSON
+    has_other_pattern = replace(pattern, profile=(), batch=1, backlog=0) != POISSON
     _check_pattern(group.name, pattern.profile, has_other_pattern, period)
     return replace(group, pattern=_with_profile(pattern, period))
 

@@ -4,7 +4,7 @@ until a station fills.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from slipstick.answer import Answer, Value, unit_of
@@ -28,8 +28,9 @@ from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solv
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.lowering import lower_network
 from slipstick.model.network import OpenClass, QueueingNetwork
-from slipstick.model.system import Model
+from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.markov.chain import MarkovChain, mean_times
+from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     BATCHES,
     KNOWN_OF_NETWORKS,
@@ -42,6 +43,8 @@ from slipstick.vocabulary import (
 from slipstick_chains.activity_chain import ChainFromStart, chain_from_start, phases_given
 from slipstick_chains.over_the_day import (
     DayPart,
+    NeverReachedError,
+    empty_at_start,
     parts_of_period,
     passage_time,
     probabilities_at,
@@ -51,6 +54,8 @@ from slipstick_chains.over_the_day import (
 from slipstick_chains.uniformization import transient as of_chain
 
 Columns = dict[str, NDArray[np.float64]]
+
+_SIMULATION = optional(instance(Simulation, "settings, as Simulation(...) makes them"))
 
 
 _MODEL = {
@@ -65,7 +70,7 @@ _MODEL = {
 }
 
 
-@checked(times=listed(real(0)), **_MODEL)
+@checked(times=listed(real(0)), simulation=_SIMULATION, **_MODEL)
 def transient(
     model: QueueingNetwork | Model,
     times: Sequence[float],
@@ -74,9 +79,11 @@ def transient(
     most: int | None = None,
     limit: float | None = None,
     backlog: int = 0,
+    simulation: Simulation | None = None,
 ) -> Columns:
     """Return the expected queue lengths and the probabilities of a network or an activity at given
-    times after the start. The method is exact and uses the Markov chain of the model.
+    times after the start. The method is exact and uses the Markov chain of the model; or it
+    estimates queue lengths by simulation, for models of which the chain is too large.
 
     At time 0 all closed customers and processors begin a cycle, with their think time if they have
     one. There are no customers of open classes and streams, except for a backlog.
@@ -93,7 +100,11 @@ def transient(
         default it is so large that a larger one would not change the values
     limit : maximum number of states
     backlog : number of customers of each stream, or each open class, that arrive together at time
-        0. A network with a backlog or a profile is solved as an activity
+        0; by default that of the model. A network with a backlog or a profile is solved as an
+        activity
+    simulation : settings of independent simulations from the start, in place of the Markov chain;
+        the model's own backlog applies. Only ``queue_length[station]`` is then returned, with the
+        ends of its interval as ``low[...]`` and ``high[...]``
 
     Returns
     -------
@@ -118,6 +129,8 @@ def transient(
     >>> transient(door, [0.0, 0.5, 50.0])["queue_length[door]"].round(4)
     array([0.    , 0.3161, 0.5   ])
     """
+    if simulation is not None:
+        return _simulated_columns(model, times, values or {}, simulation)
     model = _followed_model(model, backlog)
     if isinstance(model, Model):
         chains = _activity_chains(model, values, most, limit, backlog)
@@ -136,6 +149,32 @@ def transient(
         lengths = space.customers(states, station_index, network_points.network.is_absence)
         columns[f"queue_length[{name}]"] = probabilities_by_time @ lengths
         columns |= _probabilities(name, lengths.astype(np.float64), probabilities_by_time)
+    return columns
+
+
+def _simulated_columns(
+    model: QueueingNetwork | Model,
+    times: Sequence[float],
+    values: Mapping[str, float],
+    simulation: Simulation,
+) -> Columns:
+    """Return estimated queue lengths and the ends of their intervals [times]."""
+    from slipstick_chains.transient_runs import counted_resources, simulated_values
+
+    columns: Columns = {}
+    for resource in counted_resources(model, values):
+        names = [f"queue_length_at[{resource},{time!r}]" for time in times]
+        found = simulated_values(model, names, values, float, backlogs_of(model), simulation)
+        estimates = [value for value in (found[name] for name in names) if isinstance(value, Value)]
+        name = f"queue_length[{resource}]"
+        columns |= {
+            column_name: np.array([getattr(value, part) for value in estimates])
+            for column_name, part in (
+                (name, "value"),
+                (f"low[{name}]", "low"),
+                (f"high[{name}]", "high"),
+            )
+        }
     return columns
 
 
@@ -165,7 +204,7 @@ def _columns_of_activity(
     return columns
 
 
-@checked(station=TEXT, present=whole(0), **_MODEL)
+@checked(station=TEXT, present=whole(0), simulation=_SIMULATION, **_MODEL)
 def time_until(
     model: QueueingNetwork | Model,
     station: str,
@@ -175,14 +214,18 @@ def time_until(
     most: int | None = None,
     limit: float | None = None,
     backlog: int = 0,
+    simulation: Simulation | None = None,
 ) -> float:
     """Return the mean time from the start until a station first has a given number of customers.
 
-    The unit is [s]. For the number 0 it is the time until the station is empty.
+    The unit is [s]. If more customers are there at time 0, such as a backlog, it is the time until
+    their number has fallen to the given one; for the number 0 until the station is empty.
 
     Parameters
     ----------
     model, values, most, limit, backlog : see `transient`
+    simulation : settings of independent simulations from the start, in place of the Markov chain;
+        the mean over these is returned
     station : name of the station; for an activity, name of the resource
     present : number of customers at which the time ends; 0 for an empty station
 
@@ -210,6 +253,8 @@ def time_until(
     >>> round(time_until(open_model(service("door", 1.0, scv=1.0), 0.5), "door", 0, backlog=5), 4)
     10.0
     """
+    if simulation is not None:
+        return _simulated_passage(model, station, present, values or {}, simulation)
     model = _followed_model(model, backlog)
     if isinstance(model, Model):
         _check_station(model.resources, station)
@@ -226,6 +271,24 @@ def time_until(
     return _passage_time(chain, lengths, station, present)
 
 
+def _simulated_passage(
+    model: QueueingNetwork | Model,
+    station: str,
+    present: int,
+    values: Mapping[str, float],
+    simulation: Simulation,
+) -> float:
+    """Return the estimated mean time until a number of customers is first present [s]."""
+    from slipstick_chains.transient_runs import simulated_values
+
+    _check_station(model.resources if isinstance(model, Model) else model.stations, station)
+    name = f"time_until[{station},{present}]"
+    value = simulated_values(model, [name], values, float, backlogs_of(model), simulation)[name]
+    if isinstance(value, str) or value.value is None:
+        raise NoAnswerError(str(value))
+    return value.value
+
+
 def _passage_time(
     chain: MarkovChain,
     lengths: Array | None,
@@ -233,18 +296,22 @@ def _passage_time(
     present: int,
     parts: Sequence[DayPart] = (),
 ) -> float:
-    """Return the mean time until a number of customers is first present at a station [s]."""
+    """Return the mean time until a number of customers is first present at a station [s]: at least
+    that number, or at most, if more are there at time 0.
+    """
     lengths = np.zeros(chain.size) if lengths is None else lengths
-    ends = np.flatnonzero(lengths >= present if present else lengths == 0).astype(np.int64)
+    begins_above = bool((lengths[chain.start > 0] > present).all())
+    has_ended = lengths <= present if begins_above or not present else lengths >= present
+    ends = np.flatnonzero(has_ended).astype(np.int64)
     if not len(ends):
-        raise NoAnswerError(
+        raise NeverReachedError(
             f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are"
         )
     if parts:
         return passage_time(chain.start, parts, ends)
     mean_time = float(mean_times(chain, ends).sum().real)
     if mean_time * float(np.bincount(chain.sources, weights=chain.rates.real).max()) > MOST_CHANGES:
-        raise NoAnswerError(
+        raise NeverReachedError(
             f"{station} has {present} customers so seldom that doubles cannot hold the time until"
             " then; ask for a smaller number, or for probability_at"
         )
@@ -295,7 +362,7 @@ def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNet
             isinstance(members, OpenClass) and members.profile
             for members in model.members_by_chain.values()
         )
-        followed = lower_network(model) if backlog or has_profile else model
+        followed = lower_network(model) if has_profile or backlog or backlogs_of(model) else model
     _refuse_patterns(followed)
     return followed
 
@@ -322,6 +389,25 @@ def _chain_and_lengths(
         np.asarray(chain.states), station_index, network_points.network.is_absence
     )
     return chain, lengths.astype(np.float64)
+
+
+def backlogs_of(model: QueueingNetwork | Model) -> dict[str, int]:
+    """Return the customers that wait at time 0, by stream or open class; empty without any."""
+    if isinstance(model, Model):
+        population = model.population
+        patterns = (
+            {"": population.pattern}
+            if isinstance(population, OpenPopulation)
+            else {group.name: group.pattern for group in population.groups}
+        )
+        backlogs = {name: pattern.backlog for name, pattern in patterns.items()}
+    else:
+        backlogs = {
+            name: members.backlog
+            for name, members in model.members_by_chain.items()
+            if isinstance(members, OpenClass)
+        }
+    return {name: backlog for name, backlog in backlogs.items() if backlog}
 
 
 MOST_CHANGES = 1e12
@@ -352,9 +438,10 @@ def _activity_chains(
     profiles = profiles_of(model)
     at_mean_rates = with_mean_rates(model)
     _check_parameters(model, values or {}, ChainFromStart(at_mean_rates))
-    followed = max(FEWEST_FOLLOWED, fewest, 2 * backlog) if most is None else most
-    if backlog > followed:
-        raise ModelError(f"a backlog of {backlog} is more than most, {most}; raise most")
+    largest_backlog = backlog or max(backlogs_of(model).values(), default=0)
+    followed = max(FEWEST_FOLLOWED, fewest, 2 * largest_backlog) if most is None else most
+    if largest_backlog > followed:
+        raise ModelError(f"a backlog of {largest_backlog} is more than most, {most}; raise most")
     with with_lower_limits({} if limit is None else {"states": limit}):
         while True:
             chain, present = chain_from_start(at_mean_rates, values or {}, followed, backlog)
@@ -388,10 +475,14 @@ def _settled_columns(columns_by_size: Iterator[Columns]) -> Columns:
 
 
 def transient_values(
-    model: QueueingNetwork | Model, names: Iterable[str], values_given: Mapping[str, float]
-) -> dict[str, float | str]:
+    model: QueueingNetwork | Model,
+    names: Iterable[str],
+    values_given: Mapping[str, float],
+    simulation: Simulation | None = None,
+) -> dict[str, Value | str]:
     """Compute ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and
-    ``probability_at[station,n,seconds]`` by name.
+    ``probability_at[station,n,seconds]`` by name: by the Markov chain, or by simulation where no
+    chain follows the model. An estimate has an interval.
 
     Parameters
     ----------
@@ -399,6 +490,7 @@ def transient_values(
     names : of the values; others are passed over
     values_given : quantities by path: parameters that differ from the model's own, and what a path
         stands for in the place of seconds
+    simulation : settings of a simulation
 
     Returns
     -------
@@ -412,13 +504,18 @@ def transient_values(
     >>> door = network(
     ...     {"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)}
     ... )
-    >>> transient_values(
-    ...     door, ["time_until[door,2]", "probability_at[door,0,0]", "time_until[door,3]"], {}
-    ... )
-    {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3
-    customers at door; at most 2 are'}
+    >>> transient_values(door, ["time_until[door,2]", "time_until[door,3]"], {})
+    {'time_until[door,2]': Value(value=3.0, unit='s', low=None, high=None), 'time_until[door,3]':
+    'never are 3 customers at door; at most 2 are'}
     """
-    value_by_name: dict[str, float | str] = {}
+    value_by_name: dict[str, Value | str] = {}
+    names_to_simulate = []
+
+    def seconds(time_text: str) -> float:
+        if time_text.startswith("parameters.") and time_text not in values_given:
+            raise UnknownNameError("quantity", time_text, list(values_given))
+        return values_given[time_text] if time_text in values_given else float(time_text)
+
     compiled_model = (
         ChainFromStart(with_mean_rates(model)) if isinstance(model, Model) else NetworkLayout(model)
     )
@@ -427,21 +524,43 @@ def transient_values(
     for name in names:
         try:
             if crossing := passage_of(name):
-                value_by_name[name] = time_until(model, *crossing, values)
+                station, present = crossing
+                number = time_until(model, station, present, values)
+                if not (number or present):
+                    raise NeverReachedError(empty_at_start(station))
             elif name_and_time := transient_value_of(name):
                 steady_name, time_text = name_and_time
-                if time_text.startswith("parameters.") and time_text not in values_given:
-                    raise UnknownNameError("quantity", time_text, list(values_given))
-                columns = transient(
-                    model,
-                    [values_given[time_text] if time_text in values_given else float(time_text)],
-                    values,
-                )
+                columns = transient(model, [seconds(time_text)], values)
                 # More customers than a station can have are there with probability 0.
-                value_by_name[name] = float(columns.get(steady_name, np.zeros(1))[0])
+                number = float(columns.get(steady_name, np.zeros(1))[0])
+            else:
+                continue
+            value_by_name[name] = Value(number, unit_of(name))
         except (NoAnswerError, ModelError) as error:  # also of times that no phases represent
             value_by_name[name] = str(error)
-    return value_by_name
+            if not isinstance(error, NeverReachedError):
+                names_to_simulate.append(name)
+    return value_by_name | _simulated(
+        model, names_to_simulate, values, seconds, simulation or Simulation()
+    )
+
+
+def _simulated(
+    model: QueueingNetwork | Model,
+    names: Sequence[str],
+    values: Mapping[str, float],
+    seconds: Callable[[str], float],
+    simulation: Simulation,
+) -> dict[str, Value | str]:
+    """Return estimates of the values that no chain has; nothing where no simulation is possible."""
+    if not names:
+        return {}
+    from slipstick_chains.transient_runs import simulated_values
+
+    try:
+        return simulated_values(model, names, values, seconds, backlogs_of(model), simulation)
+    except (NoAnswerError, ModelError):
+        return {}
 
 
 def with_transient(
@@ -449,6 +568,7 @@ def with_transient(
     model: QueueingNetwork | Model,
     names: Iterable[str],
     values_given: Mapping[str, float],
+    simulation: Simulation | None = None,
 ) -> Answer:
     """Return an answer with the transient values among some names, and a note for each value that
     could not be computed.
@@ -456,13 +576,18 @@ def with_transient(
     Parameters
     ----------
     answer : of the model at its own values
-    model, names, values_given : as for `transient_values`
+    model, names, values_given, simulation : as for `transient_values`
     """
-    values_found = transient_values(model, names, values_given)
-    numbers = {name: value for name, value in values_found.items() if not isinstance(value, str)}
-    ends = 2 if answer.converged is not None else 0
+    values_found = transient_values(model, names, values_given, simulation)
+    numbers = {name: value for name, value in values_found.items() if isinstance(value, Value)}
+    estimates = [name for name, value in numbers.items() if value.low is not None]
+    exact_names = [name for name in numbers if name not in estimates]
     answered_values = {
-        name: Value(value, unit_of(name), *([value] * ends)) for name, value in numbers.items()
+        # Beside a simulated answer, an exact value has an interval too.
+        name: replace(value, low=value.value, high=value.value)
+        if name in exact_names and answer.converged is not None
+        else value
+        for name, value in numbers.items()
     }
     has_phase_approximation = isinstance(model, Model) and not all(
         step.scv in (0, 1) or phases_given(step) for step in model.steps
@@ -473,10 +598,15 @@ def with_transient(
         else f"{'activity' if isinstance(model, Model) else 'network'}, exactly"
     )
     notes = (
-        [f"by the Markov chain of the {method_in_words}: {', '.join(answered_values)}"]
-        if answered_values
+        [f"by the Markov chain of the {method_in_words}: {', '.join(exact_names)}"]
+        if exact_names
         else []
     )
+    if estimates:
+        notes.append(
+            "estimated by independent simulations from the start, because no Markov chain is small"
+            f" enough or follows the model: {', '.join(estimates)}"
+        )
     notes += [
         MissingValue(name, value) for name, value in values_found.items() if isinstance(value, str)
     ]

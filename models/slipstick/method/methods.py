@@ -386,7 +386,7 @@ def compute_answers(
         return answers
     from slipstick.method.asked import method_needed, value_states
 
-    answers = _with_transient_values(answers, model, parameters, values)
+    answers = _with_transient_values(answers, model, parameters, values, simulation)
     first_answer = answers[0]
     if method is None and not first_answer.failed and not smooth:
         needed_method = method_needed(
@@ -407,7 +407,7 @@ def compute_answers(
             answers = tuple(
                 replace(answer, notes=(method_note, *answer.notes)) for answer in needed_answers
             )
-            answers = _with_transient_values(answers, model, parameters, values)
+            answers = _with_transient_values(answers, model, parameters, values, simulation)
     return tuple(
         answer if answer.failed else replace(answer, asked=value_states(model, answer, values))
         for answer in answers
@@ -444,6 +444,7 @@ def _with_transient_values(
     model: Subject,
     parameters: Parameters,
     value_names: Collection[str],
+    simulation: Simulation | None,
 ) -> tuple[Answer, ...]:
     """Add the transient values of a network or an activity that are asked for."""
     if not isinstance(model, QueueingNetwork | Model) or not any(map(is_transient, value_names)):
@@ -456,7 +457,9 @@ def _with_transient_values(
     return tuple(
         answer
         if answer.failed
-        else FUNCTIONS["answer with transient values"](answer, model, value_names, parameter_values)
+        else FUNCTIONS["answer with transient values"](
+            answer, model, value_names, parameter_values, simulation
+        )
         for answer in answers
     )
 

@@ -76,7 +76,7 @@ _SECONDS = {
 
 # At most nine digits, so that a name cannot ask for a number of customers beyond all limits.
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
-_TIME_UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
+_TIME_UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>0|[1-9][0-9]{0,8})\]")
 _VALUE_AT_TIME = re.compile(
     r"(?P<kind>queue_length|probability)_at\[(?P<inside>.+),"
     r"(?:(?P<seconds>[0-9]{1,15}(?:\.[0-9]+)?(?:e-?[0-9]{1,2})?)"

@@ -230,9 +230,10 @@ def _arrival_pattern(customer_class: OpenClass) -> ArrivalPattern:
             batch=customer_class.batch,
             trace=customer_class.trace,
             profile=customer_class.profile,
+            backlog=customer_class.backlog,
         )
     bursts = (customer_class.burst_arrivals, customer_class.burst_time, customer_class.quiet_time)
-    return ArrivalPattern(1.0, customer_class.batch, *bursts)
+    return ArrivalPattern(1.0, customer_class.batch, *bursts, backlog=customer_class.backlog)
 
 
 def _cycle_activity(

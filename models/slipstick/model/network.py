@@ -98,6 +98,7 @@ class OpenClass:
     trace : recorded times between arrivals; they are scaled to the arrival rate
     profile : durations [s] and rates of the parts of a period, such as a day; the rates are scaled
         so that their mean equals the arrival rate [1/s]
+    backlog : customers that wait at time 0, for values before the steady state [1]
     target_time : a response time; ``within_target`` is then the share of the responses that take at
         most this time. By default there is no target [s]
     """
@@ -110,6 +111,7 @@ class OpenClass:
     trace: tuple[float, ...] = ()
     profile: Profile = ()
     target_time: Expr = field(default_factory=lambda: zero(TIME))
+    backlog: int = 0
 
     def __post_init__(self) -> None:
         if self.profile:
@@ -548,6 +550,7 @@ PROFILE = listed(row(real(0), real(0), wanted="a pair of a duration in s and a r
     burst_time=LIKE,
     quiet_time=LIKE,
     batch=whole(1, 2**53),
+    backlog=whole(0, 2**53),
     trace=listed(real(0)),
     profile=PROFILE,
     target_time=LIKE,
@@ -562,13 +565,14 @@ def open_class(
     trace: Sequence[float] = (),
     profile: Sequence[tuple[float, float]] = (),
     target_time: Like = 0.0,
+    backlog: int = 0,
 ) -> OpenClass:
     """Make a class of customers that arrive at a rate [1/s], pass through once and leave. The
     arrivals are a Poisson stream, or have bursts, a trace, or a profile over the day.
 
     Parameters
     ----------
-    rate, burst_arrivals, burst_time, quiet_time, batch, trace, profile, target_time : see
+    rate, burst_arrivals, burst_time, quiet_time, batch, trace, profile, target_time, backlog : see
         `OpenClass`
 
     >>> open_class(20.0, burst_arrivals=150.0, burst_time=1.0, quiet_time=9.0).bursty
@@ -583,6 +587,7 @@ def open_class(
         tuple(map(float, trace)),
         tuple((float(duration), float(piece_rate)) for duration, piece_rate in profile),
         _as_number(target_time, TIME, "a target"),
+        backlog,
     )
 
 

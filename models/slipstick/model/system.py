@@ -1059,6 +1059,7 @@ class ArrivalPattern(ModelPart):
     trace : times between arrivals, in proportion [1]
     profile : durations [s] and rates of the pieces of a period, scaled so that their mean is the
         given rate [1/s]
+    backlog : customers that come together at time 0, for values before the steady state [1]
     """
 
     arrivals_scv: float = 1.0
@@ -1068,8 +1069,10 @@ class ArrivalPattern(ModelPart):
     quiet_time: Expr | None = None
     trace: tuple[float, ...] = ()
     profile: Profile = ()
+    backlog: int = 0
 
     made_of = ("burst_arrivals", "burst_time", "quiet_time")
+    plain = ("backlog",)
     special: ClassVar[Mapping[str, str]] = {
         "arrivals_scv": RENEWALS,
         "batch": BATCHES,
@@ -1091,6 +1094,7 @@ class ArrivalPattern(ModelPart):
             raise ModelError("bursts need both a burst_time and a quiet_time, or neither")
         if self.profile:
             check_profile(self.profile, False)
+        at_least(Number(float(self.backlog)), 0, "a backlog")
         # Batches go with any pattern but a trace, whose times are of single customers.
         patterns = self.constructs - {BATCHES}
         if len(patterns) > 1 or (TRACES in patterns and self.batch > 1):

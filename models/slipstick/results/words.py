@@ -217,6 +217,8 @@ class Words:
     ('number of agents', 'clients')
     >>> words.value("time_until[door,10]"), words.value("probability_at[door,1,5]")
     ('time until 10 customers are at door', 'probability of 1 customer at door after 5 s')
+    >>> words.value("time_until[door,0]")
+    'time until door is empty'
     >>> words.value("waiting_time[messages,queue]"), words.value("queue_length[messages,queue]")
     ('waiting time of messages at queue', 'number of messages at queue')
     >>> words.condition("response_time_quantile[requests,0.99] <= 300 ms and efficiency >= 0.8")
@@ -363,6 +365,8 @@ class Words:
             unit = "" if time_phrase[-1].isalpha() else " s"
             return f"{self.value(steady_name)} after {time_phrase}{unit}"
         first_label, comma, second_label = label_text.partition(",")
+        if comma and (value_kind, second_label) == ("time_until", "0"):
+            return f"time until {as_words(first_label)} is empty"
         if comma and value_kind in _PHRASES_OF_NUMBER_VALUES:
             customers_text, verb = (
                 (f"{second_label} customers", "are")

@@ -41,6 +41,7 @@ from slipstick.schema.text import (
     plain_data,
     replace,
 )
+from slipstick.vocabulary import MOST_HOLDERS
 
 
 def with_data(tree: Table, library: SpecFiles) -> Node:
@@ -312,6 +313,16 @@ class StreamSpec(Spec):
         min_length=1,
     )
 
+    backlog: int | None = Field(
+        None,
+        description=(
+            "number of customers that wait at time 0, for values before the steady state; 0 by"
+            " default"
+        ),
+        ge=0,
+        le=MOST_HOLDERS,
+    )
+
     target_time: TimeOrFormula | None = Field(
         None,
         description=(
@@ -346,6 +357,8 @@ class StreamSpec(Spec):
             )
         if self.batch is not None and self.arrivals is None:
             raise broken_rule(f"a batch belongs to {self.stream}; give it arrivals", "batch")
+        if self.backlog and self.arrivals is None:
+            raise broken_rule(f"a backlog belongs to {self.stream}; give it arrivals", "backlog")
         if self.profile is not None and (burst_keys or self.trace is not None):
             raise broken_rule(OTHER_PATTERN, "profile")
         if burst_keys and self.arrivals is None:

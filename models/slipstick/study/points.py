@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import OVERHEAD, Answer
+from slipstick.answer import OVERHEAD, Answer, Value
 from slipstick.extensions import FUNCTIONS, code_hash
 from slipstick.late import Array, np
 from slipstick.limits import given_limits
@@ -361,8 +361,8 @@ def _quantile_columns(
 def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:
     """Return the requested transient values [points]; NaN where there is none.
 
-    They are exact. If the other columns are estimates with intervals, the interval of a transient
-    value has the value itself as both ends.
+    Exact ones have the value itself as both ends of their interval, where other columns or points
+    are estimates.
     """
     varied_values = {**block.axis_values, **block.values}
     solvable = block.solvable
@@ -374,21 +374,35 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
         for row in range(block.count)
     )
     values_by_point = [
-        transient_values(solvable.model, names, {**solvable.own_values, **point_values})
+        transient_values(
+            solvable.model,
+            names,
+            {**solvable.own_values, **point_values},
+            solvable.simulation,
+        )
         for point_values in values_of_points
     ]
-    columns = {}
+    columns: dict[str, Array] = {}
     for value_name in values_by_point[0]:
-        values_at_points = (value_by_name[value_name] for value_by_name in values_by_point)
-        columns[value_name] = np.array(
-            [np.nan if isinstance(value, str) else value for value in values_at_points]
-        )
-    end_names = ("low", "high") if solvable.form.estimated else ()
-    return columns | {
-        f"{end}[{value_name}]": column
-        for end in end_names
-        for value_name, column in columns.items()
-    }
+        table = [_value_and_ends(value_by_name[value_name]) for value_by_name in values_by_point]
+        column, *ends = np.array(table).T
+        columns[value_name] = column
+        if solvable.form.estimated or any((end != column).any() for end in ends):
+            columns |= {
+                f"{name}[{value_name}]": end
+                for name, end in zip(("low", "high"), ends, strict=True)
+            }
+    return columns
+
+
+def _value_and_ends(value: Value | str) -> tuple[float, float, float]:
+    """Return a transient value with the ends of its interval; NaN where it is the reason why there
+    is none.
+    """
+    if isinstance(value, str) or value.value is None:
+        return (np.nan,) * 3
+    low, high = (value.value if end is None else end for end in value.ends)
+    return value.value, low, high
 
 
 def overhead(columns: Mapping[str, Array], useful_components: Collection[str]) -> dict[str, Array]:

@@ -141,6 +141,8 @@ class BurstyTimes:
     ----------
     rates : of arrivals between bursts and in them [1/s]
     changes : rates at which a burst begins, and ends [1/s]
+    begins_quiet : time 0 lies between two bursts; else in a burst with the share of the time that
+        bursts take in the long run
 
     Source: Fischer and Meier-Hellstern, Performance Evaluation 18(2), 1993, 149-171.
 
@@ -150,6 +152,7 @@ class BurstyTimes:
 
     rates: tuple[float, float]
     changes: tuple[float, float]
+    begins_quiet: bool = False
     is_constant: ClassVar[bool] = False
 
     @property
@@ -166,9 +169,7 @@ class BurstyTimes:
         return sum(1 / change_rate for change_rate in self.changes) / self.mean
 
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
-        """Draw blocks of values from the stationary process [s]; values beyond a block go into
-        the next.
-        """
+        """Draw blocks of values from the process [s]; values beyond a block go into the next."""
         # In each state an arrival competes with the change of the state; both times are
         # exponential, so the next event comes at the sum of their rates.
         arrival_probability_by_state = [
@@ -179,8 +180,8 @@ class BurstyTimes:
             1 / (rate + change_rate)
             for rate, change_rate in zip(self.rates, self.changes, strict=True)
         ]
-        # It begins in a burst with the share of the time that bursts take in the long run.
-        state = int(stream.uniforms(1)[0] * sum(self.changes) < self.changes[0])
+        is_in_burst = stream.uniforms(1)[0] * sum(self.changes) < self.changes[0]
+        state = int(is_in_burst and not self.begins_quiet)
         time_since_arrival = 0.0
         ready_times = list[float]()
         for block_size in block_sizes:

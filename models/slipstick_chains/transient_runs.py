@@ -1,0 +1,360 @@
+"""Values before the steady state by simulation, for models that no Markov chain follows: many
+independent runs from the same start.
+
+Run number r of every model has the same random numbers, so that models differ by what was varied
+and not by chance. The mean over the runs has Student's interval. Runs are added until it is as
+narrow as the precision of the settings says, or the events are used up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from slipstick.answer import Value, unit_of
+from slipstick.errors import NoAnswerError
+from slipstick.late import Array, np
+from slipstick.method.names import passage_of, transient_value_of
+from slipstick.method.networks.arrays import NetworkLayout
+from slipstick.method.networks.blocking import flat_network
+from slipstick.method.simulation.flatten import flatten
+from slipstick.model.absences import OFF_DUTY
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model
+from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plain.stations import Ordered, QueueStatistics
+from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
+from slipstick.sim.plan.plan import Draw, Plan
+from slipstick.sim.settings import Simulation
+from slipstick_chains.over_the_day import empty_at_start
+
+FEWEST_RUNS, MOST_RUNS = 40, 2_000
+"""Runs at least, so that the interval of a mean can be trusted, and at most."""
+
+MOST_EVENTS, MOST_EVENTS_OF_RUN = 3_000_000, 200_000
+"""Events of all runs together and of a single run at most: about a minute and some seconds."""
+
+
+class _AtTime(NamedTuple):
+    """A number present at a time, or whether it is a given number.
+
+    Parameters
+    ----------
+    resource : where
+    time : after the start [s]
+    present : the number whose probability is asked for; None: the number itself is
+    """
+
+    resource: str
+    time: float
+    present: int | None = None
+
+    def observation(self, number: int) -> float:
+        """Return what a run contributes if a number of customers is present."""
+        return float(number if self.present is None else number == self.present)
+
+
+class _Passage(NamedTuple):
+    """The time at which a number is first present.
+
+    Parameters
+    ----------
+    resource : where
+    present : the number; 0: until the resource is empty
+    """
+
+    resource: str
+    present: int
+
+    def has_ended(self, number: int, first_number: int) -> bool:
+        """Return whether the number has risen, or fallen, to the one asked for.
+
+        Parameters
+        ----------
+        number, first_number : customers present, now and at time 0
+        """
+        if first_number > self.present or not self.present:
+            return number <= self.present
+        return number >= self.present
+
+
+_Question = _AtTime | _Passage
+
+
+@dataclass(frozen=True)
+class _FollowedPlan:
+    """A plan with what its runs need beside it.
+
+    Parameters
+    ----------
+    plan : of the simulator
+    backlogs : customers that come at time 0, by group
+    absent_groups : groups whose members are servers that are away
+    off_duty : those of them that follow a schedule
+    """
+
+    plan: Plan
+    backlogs: Mapping[str, int]
+    absent_groups: frozenset[int]
+    off_duty: frozenset[int]
+
+
+def simulated_values(
+    model: QueueingNetwork | Model,
+    names: Sequence[str],
+    values: Mapping[str, float],
+    seconds: Callable[[str], float],
+    backlogs: Mapping[str, int],
+    simulation: Simulation,
+) -> dict[str, Value | str]:
+    """Estimate values before the steady state by name, from runs that all start alike.
+
+    Parameters
+    ----------
+    model : a network or an activity
+    names : such as ``queue_length_at[desk,60]`` and ``time_until[desk,0]``
+    values : parameters that differ from the model's own
+    seconds : returns the number that the time in a name stands for [s]
+    backlogs : customers of each stream that come at time 0, by the name of its group in a plan
+    simulation : seed, precision, level and events
+
+    Returns
+    -------
+    each value with its interval, or why there is none
+    """
+    followed_plan = _followed_plan(model, values, backlogs)
+    questions: dict[str, _Question] = {}
+    answers: dict[str, Value | str] = {}
+    for name in names:
+        question = _question(name, seconds)
+        if question.resource in followed_plan.plan.resources:
+            questions[name] = question
+        else:
+            answers[name] = (
+                f"{question.resource} is no resource whose customers a simulation counts"
+            )
+    if not questions:
+        return answers
+    observations = _observations(followed_plan, list(questions.values()), simulation)
+    for name, numbers in zip(questions, np.array(observations).T, strict=True):
+        answers[name] = _estimate(name, numbers, simulation.level)
+    return answers
+
+
+def _question(name: str, seconds: Callable[[str], float]) -> _Question:
+    """Parse the name of a value."""
+    if passage := passage_of(name):
+        return _Passage(*passage)
+    parsed_name = transient_value_of(name)
+    assert parsed_name is not None
+    steady_name, time_text = parsed_name
+    kind, _, arguments = steady_name.removesuffix("]").partition("[")
+    if kind == "queue_length":
+        return _AtTime(arguments, seconds(time_text))
+    resource, _, number = arguments.rpartition(",")
+    return _AtTime(resource, seconds(time_text), int(number))
+
+
+def _followed_plan(
+    model: QueueingNetwork | Model, values: Mapping[str, float], backlogs: Mapping[str, int]
+) -> _FollowedPlan:
+    """Write a model as a plan."""
+    plan = (
+        flatten(model, values).plan
+        if isinstance(model, Model)
+        else flat_network(NetworkLayout(model), values).plan
+    )
+    if plan.is_program:
+        raise NoAnswerError(f"{model.name} is a program that ends, and has no time after a start")
+    plan = replace(plan, draws=tuple(map(_from_quiet, plan.draws)))
+    absent_groups, off_duty = (
+        frozenset(
+            number
+            for number, group in enumerate(plan.groups)
+            if group.name in model.absences
+            and (not is_by_schedule or model.absences[group.name].by == OFF_DUTY)
+        )
+        for is_by_schedule in (False, True)
+    )
+    return _FollowedPlan(plan, backlogs, absent_groups, off_duty)
+
+
+def _from_quiet(drawn_quantity: Draw) -> Draw:
+    """Return a random quantity whose bursts of arrivals, if it has some, begin after time 0."""
+    times = drawn_quantity.distribution
+    if isinstance(times, BatchTimes) and isinstance(times.between, BurstyTimes):
+        times = replace(times, between=replace(times.between, begins_quiet=True))
+    elif isinstance(times, BurstyTimes):
+        times = replace(times, begins_quiet=True)
+    return replace(drawn_quantity, distribution=times)
+
+
+def counted_resources(model: QueueingNetwork | Model, values: Mapping[str, float]) -> list[str]:
+    """List the stations and other resources whose customers a simulation counts."""
+    resources = _followed_plan(model, values, {}).plan.resources
+    names = model.resources if isinstance(model, Model) else model.stations
+    return [name for name in names if name in resources]
+
+
+def _observations(
+    followed_plan: _FollowedPlan, questions: Sequence[_Question], simulation: Simulation
+) -> list[list[float]]:
+    """Return what each run contributes to each question; NaN for a number that was never present
+    [runs, questions].
+    """
+    observations: list[list[float]] = []
+    events = 0
+    most_events = min(simulation.events, MOST_EVENTS)
+    while len(observations) < MOST_RUNS:
+        run = _Run(followed_plan, simulation.seed, len(observations))
+        observations.append(run.follow(questions))
+        events += run.kernel.events
+        # A mean over the other runs would be too small, so that no further run is needed.
+        if np.isnan(observations[-1]).all():
+            break
+        if len(observations) >= FEWEST_RUNS and (
+            events * (1 + 1 / len(observations)) > most_events
+            or (
+                len(observations) % FEWEST_RUNS == 0
+                and _are_precise(np.array(observations), simulation)
+            )
+        ):
+            break
+    return observations
+
+
+def _are_precise(observations: Array, simulation: Simulation) -> bool:
+    """Return whether all means have intervals as narrow as wanted."""
+    half_widths = _half_widths(observations, simulation.level)
+    return bool((half_widths <= simulation.precision * np.abs(observations.mean(axis=0))).all())
+
+
+def _half_widths(observations: Array, level: float) -> Array:
+    """Return the half-widths of Student's intervals of the means over the runs."""
+    from scipy.stats import t
+
+    runs = len(observations)
+    deviations = observations.std(axis=0, ddof=1) / math.sqrt(runs)
+    return np.asarray(t.ppf((1 + level) / 2, runs - 1) * deviations)
+
+
+def _estimate(name: str, numbers: Array, level: float) -> Value | str:
+    """Return the mean of a value over the runs with its interval, or why there is none."""
+    passage = passage_of(name)
+    if passage and not (passage[1] or numbers.any()):
+        return empty_at_start(passage[0])
+    if np.isnan(numbers).any():
+        return (
+            f"a simulation did not reach it within {MOST_EVENTS_OF_RUN:,} events; ask for"
+            " queue_length_at or probability_at"
+        )
+    mean = float(numbers.mean())
+    half_width = float(_half_widths(numbers[:, None], level)[0])
+    if name.startswith("probability_at"):
+        # A probability of 0 or 1 in all runs may differ from it by 3 / runs (the rule of three).
+        margin = max(half_width, 3 / len(numbers) if mean in (0.0, 1.0) else 0.0)
+        return Value(mean, unit_of(name), max(mean - margin, 0.0), min(mean + margin, 1.0))
+    return Value(mean, unit_of(name), max(mean - half_width, 0.0), mean + half_width)
+
+
+class _Run:
+    """One run from the start of a plan, with its backlog and the servers that are off duty then.
+
+    Parameters
+    ----------
+    followed_plan : what to run
+    seed, replication : keys of the random streams
+    """
+
+    def __init__(self, followed_plan: _FollowedPlan, seed: int, replication: int) -> None:
+        self.kernel = Kernel(followed_plan.plan, seed, replication)
+        self._absent_groups = followed_plan.absent_groups
+        self._begin_schedules(followed_plan.off_duty)
+        for group_number, group in enumerate(followed_plan.plan.groups):
+            for number in range(followed_plan.backlogs.get(group.name, 0)):
+                token = self.kernel.make_token(-1 - number, group_number)
+                token.pc = group.starts[0]
+                self.kernel.ready.append(token)
+        self._resources_by_name: dict[str, list[QueueStatistics]] = {}
+        for resource in self.kernel.resources:
+            self._resources_by_name.setdefault(resource.name, []).append(resource)
+
+    def _begin_schedules(self, off_duty: Collection[int]) -> None:
+        """Let the period before time 0 pass for the servers that follow a schedule, so that those
+        who are off duty at time 0 are away then.
+
+        Such a group comes once a period, for the first time at the end of the first one.
+        """
+        kernel = self.kernel
+        if not off_duty:
+            return
+        customers = list(kernel.ready)
+        kernel.ready.clear()
+        open_groups = [
+            number for number, group in enumerate(kernel.plan.groups) if group.kind == "open"
+        ]
+        # The kernel plans the first arrivals of the groups one after the other.
+        arrivals = sorted(kernel.heap, key=lambda event: event[1])
+        kernel.heap[:] = sorted(
+            (-time if group_number in off_duty else time, order, action, token)
+            for group_number, (time, order, action, token) in zip(
+                open_groups, arrivals, strict=True
+            )
+        )
+        while kernel.heap[0][0] <= 0:
+            kernel.run(1)
+        kernel.now = 0.0
+        kernel.ready.extend(customers)
+
+    def present(self, resource_name: str) -> int:
+        """Return the number of customers at a resource, without servers that are away."""
+        resources = self._resources_by_name[resource_name]
+        return sum(resource.present - self._servers_away(resource) for resource in resources)
+
+    def _servers_away(self, resource: QueueStatistics) -> int:
+        if not self._absent_groups or not isinstance(resource, Ordered):
+            return 0
+        waiting = (token for *_, token in resource.queue)
+        return sum(token.group in self._absent_groups for token in (*resource.serving, *waiting))
+
+    def follow(self, questions: Sequence[_Question]) -> list[float]:
+        """Run until each question has its answer, and return what this run contributes."""
+        kernel = self.kernel
+        observations = [math.nan] * len(questions)
+        passages = {
+            number: question
+            for number, question in enumerate(questions)
+            if isinstance(question, _Passage)
+        }
+        times = sorted(
+            (question.time, number)
+            for number, question in enumerate(questions)
+            if isinstance(question, _AtTime)
+        )
+        # Customers that are there at time 0 begin.
+        kernel.run(0)
+        first_numbers = {
+            passage.resource: self.present(passage.resource) for passage in passages.values()
+        }
+        while kernel.events < MOST_EVENTS_OF_RUN:
+            next_time = kernel.heap[0][0] if kernel.heap else math.inf
+            while times and times[0][0] < next_time:
+                _, number = times.pop(0)
+                question = questions[number]
+                assert isinstance(question, _AtTime)
+                observations[number] = question.observation(self.present(question.resource))
+            for number in [
+                number
+                for number, passage in passages.items()
+                if passage.has_ended(
+                    self.present(passage.resource), first_numbers[passage.resource]
+                )
+            ]:
+                del passages[number]
+                observations[number] = kernel.now
+            if not (times or passages) or not kernel.heap:
+                break
+            kernel.run(1)
+        return observations
