@@ -80,7 +80,7 @@ class _Passage(NamedTuple):
         return number >= self.present
 
 
-_Question = _AtTime | _Passage
+_TransientValue = _AtTime | _Passage
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def simulated_values(
     each value with its interval, or why there is none
     """
     followed_plan = _followed_plan(model, values, backlogs)
-    questions: dict[str, _Question] = {}
+    questions: dict[str, _TransientValue] = {}
     answers: dict[str, Value | str] = {}
     for name in names:
         question = _question(name, seconds)
@@ -143,7 +143,7 @@ def simulated_values(
     return answers
 
 
-def _question(name: str, seconds: Callable[[str], float]) -> _Question:
+def _question(name: str, seconds: Callable[[str], float]) -> _TransientValue:
     """Parse the name of a value."""
     if passage := passage_of(name):
         return _Passage(*passage)
@@ -199,7 +199,7 @@ def counted_resources(model: QueueingNetwork | Model, values: Mapping[str, float
 
 
 def _observations(
-    followed_plan: _FollowedPlan, questions: Sequence[_Question], simulation: Simulation
+    followed_plan: _FollowedPlan, questions: Sequence[_TransientValue], simulation: Simulation
 ) -> list[list[float]]:
     """Return what each run contributes to each question; NaN for a number that was never present
     [runs, questions].
@@ -208,7 +208,7 @@ def _observations(
     events = 0
     most_events = min(simulation.events, MOST_EVENTS)
     while len(observations) < MOST_RUNS:
-        run = _Run(followed_plan, simulation.seed, len(observations))
+        run = _RunFromStart(followed_plan, simulation.seed, len(observations))
         observations.append(run.follow(questions))
         events += run.kernel.events
         # A mean over the other runs would be too small, so that no further run is needed.
@@ -259,7 +259,7 @@ def _estimate(name: str, numbers: Array, level: float) -> Value | str:
     return Value(mean, unit_of(name), max(mean - half_width, 0.0), mean + half_width)
 
 
-class _Run:
+class _RunFromStart:
     """One run from the start of a plan, with its backlog and the servers that are off duty then.
 
     Parameters
@@ -282,8 +282,8 @@ class _Run:
             self._resources_by_name.setdefault(resource.name, []).append(resource)
 
     def _begin_schedules(self, off_duty: Collection[int]) -> None:
-        """Let the period before time 0 pass for the servers that follow a schedule, so that those
-        who are off duty at time 0 are away then.
+        """Run the period before time 0 for the servers that follow a schedule, so that those that
+        are off duty at time 0 are away then.
 
         Such a group comes once a period, for the first time at the end of the first one.
         """
@@ -319,7 +319,7 @@ class _Run:
         waiting = (token for *_, token in resource.queue)
         return sum(token.group in self._absent_groups for token in (*resource.serving, *waiting))
 
-    def follow(self, questions: Sequence[_Question]) -> list[float]:
+    def follow(self, questions: Sequence[_TransientValue]) -> list[float]:
         """Run until each question has its answer, and return what this run contributes."""
         kernel = self.kernel
         observations = [math.nan] * len(questions)

@@ -24,6 +24,7 @@ from slipstick import (
     network,
     open_class,
     open_model,
+    phased_model,
     run,
     service,
     station,
@@ -31,7 +32,7 @@ from slipstick import (
     transient,
 )
 from slipstick.answer import Value
-from slipstick.errors import SpecError
+from slipstick.errors import NoAnswerError, SpecError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.methods import compute_answers
 from slipstick_chains.breakdowns import network_with_breakdowns
@@ -210,6 +211,13 @@ def answer_of(path: Path, name: str) -> Mapping[str, Value]:
         model, model.parameters, simulation=Simulation(events=60_000), values=[name]
     )
     return answer.values
+
+
+def test_a_program_that_ends_is_refused() -> None:
+    model = phased_model((3, 2, service("desk", 1.0, scv=1.0)))
+    with pytest.raises(NoAnswerError) as raised:
+        simulated(model, "queue_length_at[desk,1]")
+    assert str(raised.value) == "model is a program that ends, and has no time after a start"
 
 
 def test_answers_and_studies_of_a_file_have_intervals(tmp_path: Path) -> None:
