@@ -41,7 +41,14 @@ from slipstick import Simulation
 from slipstick.answer import Answer
 from slipstick.errors import SlipstickError
 from slipstick.law.law import Law
-from slipstick.model.network import ClosedClass, NetworkStation, OpenClass, QueueingNetwork
+from slipstick.model.network import (
+    ClosedClass,
+    GuardedStations,
+    NetworkStation,
+    OpenClass,
+    QueueingNetwork,
+    Region,
+)
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, ResourceKind
 from slipstick.results.study import Results
@@ -328,7 +335,16 @@ def _network_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
                 )
             ),
         ),
-        "network": lambda: ([{"jobs": drawn.customers()}, {"cpu": drawn.station()}], {"name": "n"}),
+        "network": lambda: (
+            [{"jobs": drawn.customers()}, {"cpu": drawn.station()}],
+            pick(
+                (
+                    {"name": "n"},
+                    {"regions": {"hall": slipstick.region(["cpu"], 2)}},
+                    {"breakers": {"guard": slipstick.guard(["cpu"], slipstick.Breaker(2, time()))}},
+                )
+            ),
+        ),
         "QueueingNetwork": lambda: (
             ["n", {"jobs": drawn.customers()}, {"cpu": drawn.station()}],
             {"chains": {}, "routing": ()},
@@ -345,6 +361,7 @@ def _network_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
                 "rates": pick(((), (1.0, 1.5))),
                 "weight": pick(({}, {"jobs": 2.0}, {"jobs": 0.0})),
                 "blocking": "loss",
+                pick(("patience", "timeout")): pick(({}, {"jobs": time()})),
             },
         ),
     }
@@ -508,6 +525,15 @@ def use(value: Any, drawn: Drawn) -> None:
         value = slipstick.closed_model(used("r", value), 2, resources={"r": cast(Any, value)})
     elif isinstance(value, ClosedClass | OpenClass):
         value = slipstick.network({"jobs": value}, {"cpu": drawn.station()})
+    elif isinstance(value, GuardedStations | Region):
+        impatient = slipstick.station(service={"jobs": 1.0}, patience={"jobs": 0.5})
+        limits: dict[str, Any] = (
+            {"regions": {"hall": value}}
+            if isinstance(value, Region)
+            else {"breakers": {"guard": value}}
+        )
+        stations = {"cpu": impatient, "disk": drawn.station()}
+        value = slipstick.network({"jobs": slipstick.closed_class(2, 1.0)}, stations, **limits)
     elif isinstance(value, NetworkStation):
         value = slipstick.network({"jobs": slipstick.closed_class(2, 1.0)}, {"cpu": value})
     if isinstance(value, Simulation):
