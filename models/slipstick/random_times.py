@@ -220,6 +220,7 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
     transform_value = np.exp(
         -gamma_shape * np.log(1 + mean / nonzero(exponential_gap) / gamma_shape)
     )
+    # The transform divides by the gap; a gap of rounding size removes nothing.
     transform_value = np.where(exponential_gap.real > 1e-12 * mean.real, transform_value, 0)
     mean_left = clamped(mean - exponential_gap * (1 - transform_value))
     variance_left = (
@@ -259,6 +260,8 @@ def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Ar
 def _excess_moments(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
     """Return mean and mean square of a normal variate's excess over a level."""
     margin = mean - level
+    # The square of 1e-9 of the values: a smaller deviation is rounding, and the time is taken as
+    # constant.
     least_variance = (mean + level) * (mean + level) * 1e-18
     is_constant = variance.real <= least_variance.real
     deviation = np.sqrt(nonzero(np.where(is_constant, least_variance, variance)))
@@ -499,6 +502,7 @@ class FittedDistribution:
 
     def at(self, t: Array) -> Array:
         """Return P(time <= t), which is 0 for t <= 0."""
+        # Logarithms of t are evaluated for all elements; the result where t <= 0 is thrown away.
         return np.where(t.real > 0, self.distribution(np.where(t.real > 0, t, 1e-30 + 0 * t)), 0.0)
 
     def grid(self, starts: Array) -> tuple[Array, Array, Array]:
@@ -607,6 +611,8 @@ class JointlyNormalTimes:
         variance_b = self.variance(second_number)
         covariance = self._covariance[first_number].get(second_number, self._zero)
         difference_variance = variance_a + variance_b - 2 * covariance
+        # The difference of two equal variances is rounding of their size, which is the square of a
+        # time.
         least_variance = (mean_a + mean_b) * (mean_a + mean_b) * 1e-20 + 1e-300
         # Where the difference does not vary, the larger mean is the later time.
         is_constant = difference_variance.real <= least_variance.real

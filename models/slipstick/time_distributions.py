@@ -228,6 +228,7 @@ def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> 
         raise ModelError(f"a time has at most {MOST_PHASES} phases, got {phase_count}")
     for row_index, row in enumerate(rates):
         other_rates = [rate for column_index, rate in enumerate(row) if column_index != row_index]
+        # Rates read from decimals may add up to slightly above 0.
         if (
             row[row_index] >= 0
             or min(other_rates, default=0.0) < 0

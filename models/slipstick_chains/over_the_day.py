@@ -228,12 +228,16 @@ def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]
         spent = 0.0
         for step, rate, duration in steps:
             spent += _time_spent(step, rate, probabilities, duration)
+            # The solver subtracts two states a period apart, so that the error of one must be far
+            # below its residual.
             probabilities = probabilities_after(step, rate, probabilities, duration, 1e-13)
         return probabilities, spent
 
     def lost_in_period(probabilities: Array) -> Array:
         return probabilities - after_period(probabilities)[0]
 
+    # The matrix of a whole period is dense; its product with a vector needs only the chain's sparse
+    # rates.
     operator = LinearOperator((len(inner), len(inner)), matvec=lost_in_period, dtype=np.float64)
     visits, failed = gmres(operator, start[inner], rtol=LARGEST_RESIDUAL, maxiter=20)
     mean_time = after_period(visits)[1]

@@ -249,6 +249,7 @@ def _waits_in_chain(
     """
     time_elsewhere, write_probability, read_time, write_time = times
     mean_holding_time = (1 - write_probability) * read_time.mean + write_probability * write_time
+    # At saturation no time is left between two visits; a small one keeps their rate finite.
     least_time = 1e-6 * mean_holding_time
     between_visits = clamped(
         (time_elsewhere + mean_holding_time) * load_factor - mean_holding_time, least_time

@@ -301,6 +301,8 @@ def _interpolation_error(
     interpolated_values = (
         np.exp(interpolated_values) if stored_column["logs"] else interpolated_values
     )
+    # A value of less than a thousandth of the largest is measured against that: a bar does not show
+    # its digits.
     scale = np.maximum(np.abs(exact), 1e-3 * np.nanmax(np.abs(exact), initial=1e-300))
     return float(np.nanmax(np.abs(interpolated_values - exact) / scale, initial=0.0))
 

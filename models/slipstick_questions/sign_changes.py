@@ -243,6 +243,7 @@ def _root(
         value = margin_at(x) if np.isnan(value) else value
         return margin_at_high if np.isnan(value) else value
 
+    # The smallest rtol that brentq accepts: the place is exact but for rounding.
     return float(
         brentq(
             known_or_computed,

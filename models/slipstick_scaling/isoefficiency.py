@@ -781,6 +781,7 @@ class Isoefficiency:
         low = float(processor_counts[index - 1])
         high = float(processor_counts[index])
         for _ in range(60):
+            # Processors range over many powers of ten, so that the middle is the geometric one.
             middle = np.array([(low * high) ** 0.5])
             has_overtaken = (
                 self._log_work(need_after, middle)[0] > self._log_work(need_before, middle)[0]
@@ -932,6 +933,8 @@ def _largest_efficient_processors(isoefficiency_found: Isoefficiency, work: Term
         log_shares = [np.log(share) + p * np.exp(x) + q * x for share, p, q in shares]
         return np.asarray(np.logaddexp.reduce(log_shares))
 
+    # N - 1 in equal ratios from 1e-9 to 1e300: the efficient range may end just above one
+    # processor, or at any power of ten.
     log_candidates = np.log(np.log1p(np.geomspace(1e-9, 1e300, 4000)))
     margins = log_excess(log_candidates)
     if margins[0] > 0 or not margins[-1] > 0:

@@ -124,6 +124,7 @@ class Arrival:
     @property
     def held(self) -> bool:
         """Return whether the time on the later machine lies within the band of the prediction."""
+        # Without draws the band is one value, which rounding must not leave.
         return self.low <= self.came * (1 + 1e-9) and self.came <= self.high * (1 + 1e-9)
 
 

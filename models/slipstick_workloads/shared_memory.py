@@ -319,6 +319,7 @@ def _radix_and_stages(network: Multistage) -> tuple[int, int]:
         int(structural_number(size, "a size of the switches"))
         for size in (network.radix, network.ports)
     )
+    # The quotient of logarithms may lie above a whole number by rounding, as log 125 / log 5 does.
     return radix, math.ceil(math.log(ports, radix) - 1e-9)
 
 

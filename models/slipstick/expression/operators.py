@@ -86,6 +86,8 @@ def _relative_exponential_adjoint(
     operands: Sequence[Array], value: Array, adjoint: Array
 ) -> list[Array | None]:
     (x,) = operands
+    # Near 0 both terms of (exp(x) - value) / x cancel; 18 terms of the series reach rounding up to
+    # |x| = 1.
     series_near_zero = series([1 / (factorial(k) * (k + 2)) for k in range(18)], x)
     return [adjoint * np.where(np.abs(x) < 1.0, series_near_zero, (np.exp(x) - value) / x)]
 

@@ -382,6 +382,7 @@ def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]
     load, elapsed = np.broadcast_arrays(load, elapsed)
     next_whole = np.floor(elapsed) + 1.0
     time_to_whole = next_whole - elapsed
+    # The logarithm of the mean is taken below; without load it must be finite.
     mean_arrivals = np.maximum(load * time_to_whole, 1e-300)
     probability, slope_by_load, slope_by_time = (np.zeros(load.shape) for _ in range(3))
     present_probability = np.zeros(load.shape)

@@ -496,6 +496,7 @@ def _checks_of_order(
 ) -> Iterator[IdentityCheck]:
     """Yield the check that one value is at most another one."""
     if larger_value is not None:
+        # 1e-12 [s, or customers]: both values may be 0 but for rounding.
         allowed_difference = (
             ROUNDING * np.maximum(np.abs(smaller_value), np.abs(larger_value)) + 1e-12
         )

@@ -428,6 +428,7 @@ def _starting_throughput(demand: Array, delay: Array, population: Array) -> Arra
     load_limit = all_customers / (1 + all_customers)
     load_by_station = (throughput[:, :, None] * demand.real).sum(axis=1)
     busiest_load = load_by_station.max(axis=1, initial=0.0, keepdims=True)
+    # A class without customers has the limit 0, by which nothing is to be divided.
     positive_load_limit = np.maximum(load_limit, 1e-300)
     reduction_factor = load_limit / np.where(
         busiest_load > load_limit, busiest_load, positive_load_limit
@@ -511,6 +512,9 @@ def _by_substitution(
         # Before the second step nothing is known to be in service, so a first difference says
         # nothing.
         if step_number > 1:
+            # 1e-11 is three digits above rounding in sums over classes. Derivatives converge later
+            # than values and are shown with fewer digits, so that 1e-7 of the largest is enough for
+            # them.
             queues_settled = _points_settled(
                 next_queue - queue,
                 1e-11 * np.maximum(all_customers, next_queue.real),

@@ -55,6 +55,8 @@ def lru_hit_ratios(popularity: Array, capacity: float) -> NDArray[np.float64]:
     while -np.expm1(-request_probabilities * longest_time).sum() < capacity:
         shortest_time = longest_time
         longest_time = 2 * longest_time
+    # 200 halvings reach neighbouring doubles from any bracket; the test in the loop ends it
+    # earlier.
     for _ in range(200):
         middle_time = (shortest_time + longest_time) / 2
         if middle_time in (shortest_time, longest_time):

@@ -374,6 +374,7 @@ def _number_probabilities(
     log_speeds = np.log(speed[:, np.minimum(numbers_present, last_index)])
     sums_of_steps = np.cumsum(log_speeds[:, :-1], axis=1)
     log_products = -np.concatenate([np.zeros((point_count, 1)), sums_of_steps], axis=1)
+    # Without load, numbers above 0 get weights that vanish, in place of NaN from 0 times log 0.
     log_load = np.log(np.where(load == 0, 1e-300, load))[:, None]
     probabilities = np.zeros(
         (point_count, MOST_SHOWN), dtype=np.result_type(closed_probability, log_products, log_load)

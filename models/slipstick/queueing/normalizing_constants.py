@@ -164,6 +164,7 @@ def _scale(demand: Array, demand_at_full_speed: Array, delay: Array, population:
         * total_at_full_speed
         / (max(1, demand.shape[1]) * cycle)
     )
+    # The time between two passages of customers at any station, by Little's law.
     time_between_passages = (cycle + mean_wait) / np.maximum(population, 1)
     longest_time = np.maximum(
         demand_at_full_speed.max(axis=1, initial=1e-300), time_between_passages

@@ -183,6 +183,7 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
             excess_above - excess_below
         )
         excess_at_time = log_excess(time)
+        # The excess is a logarithm: 1e-8 is a relative error of 1e-8 of the probability.
         if abs(excess_at_time) < 1e-8 or longer_time - shorter_time < 1e-12 * longer_time:
             break
         if excess_at_time > 0:

@@ -166,6 +166,7 @@ def warm_up_length(series: Array) -> int:
         return 0
     # Centring keeps the difference of squares exact where values are nearly equal.
     centred_series = series - series[value_count // 2 :].mean()
+    # Sums from the end serve all lengths of the warm-up in one pass.
     values_left = np.arange(value_count, 0, -1)
     remaining_sums = np.cumsum(centred_series[::-1])[::-1]
     remaining_squares = np.cumsum((centred_series**2)[::-1])[::-1]

@@ -678,6 +678,8 @@ def _chosen_controls(residual: Array, control_batches: Array) -> Array:
     most_controls = min(_CONTROLS, (len(residual) - 3) // 3)
     for _ in range(min(most_controls, len(control_batches))):
         centred_controls = control_batches - control_batches.mean(axis=1, keepdims=True)
+        # A control variate that is constant in all batches explains nothing: 0 / 1e-300 in place of
+        # 0 / 0.
         norms = np.maximum(
             (centred_controls**2).sum(axis=1) * float(residual_left @ residual_left), 1e-300
         )

@@ -96,6 +96,8 @@ def count_iterations(blocks: int, variables: int, coupling: float, seed: int) ->
         jacobian = matrices + np.einsum("bi,ij->bij", 3 * x**2, np.eye(variables))
         correction = np.linalg.solve(jacobian, residual[..., None])[..., 0]
         x = x - correction
+        # Newton's corrections square from step to step, so that a smaller limit would seldom add an
+        # iteration.
         if np.abs(correction).max() <= 1e-10:
             return iteration
     raise ModelError(

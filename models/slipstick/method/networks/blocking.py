@@ -252,6 +252,7 @@ class BlockedNetwork(FlatNetwork):
         entries = self._entries_by_chain[chain_name]
         passing_probability = 1 - sum(probability for probability, _ in entries)
         ways_in = [(probability, entrance_of_network(place)) for probability, place in entries]
+        # Probabilities that add up to 1 but for rounding leave no way past all stations.
         if passing_probability > 1e-12:
             ways_in.append((passing_probability, out_mark(chain_name)))
         builder.jump_at_random(ways_in, f"{chain_name} begins")

@@ -396,6 +396,8 @@ def _likeliest_state_at_random_time(
     Its distribution is r (r I - Q)^-1 from the start, with r the rate of that time: one more
     factorization.
     """
+    # Slow enough to reach the long run of most chains, and large enough that the factors do not
+    # lose it to rounding.
     restart_rate = 1e-8 * float(-generator.diagonal().min())
     matrix = sparse.csc_array(restart_rate * sparse.eye_array(len(start_probability)) - generator.T)
     return int(np.argmax(linalg.splu(matrix, **SYMMETRIC_OPTIONS).solve(start_probability)))
@@ -454,6 +456,8 @@ def _iterative_solver(matrix: csc_array) -> Solve:
         # Each pass solves for what the last one left, which keeps digits that one long pass would
         # lose.
         for _ in range(SOLVER_PASSES):
+            # Few digits in each pass: the passes together gain the digits, and short ones restart
+            # from an exact residual.
             solution = (
                 solution
                 + linalg.gmres(

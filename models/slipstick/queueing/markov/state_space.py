@@ -1116,6 +1116,8 @@ def missing_probability(probability_sum: Array | complex) -> Array:
     that a complex sum carries is kept.
     """
     remainder = 1.0 - np.asarray(probability_sum)
+    # Sums of probabilities read from a file miss 1 by less than 1e-12; such a rest would only add
+    # states.
     return np.where(np.abs(remainder.real) > 1e-12, remainder, remainder - remainder.real)
 
 

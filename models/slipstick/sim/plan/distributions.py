@@ -493,6 +493,7 @@ def time_of_distribution(
 
 
 def _is_whole(number: float) -> bool:
+    # A number of phases such as 1 / scv is computed, and may miss a whole one by rounding.
     return abs(number - round(number)) < 1e-9
 
 
