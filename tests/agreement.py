@@ -183,8 +183,8 @@ def _mistaken(text: str, chance: random.Random) -> str:
 
 
 def agree(text: str, folder: Path) -> str:
-    """Check and solve a spec from another folder than its own; what they disagree about, or
-    nothing.
+    """Check and solve a spec from a folder other than its own. Return how the two disagree; empty
+    if they agree.
     """
     shipped = "lock-and-bus"
     (folder / "one").mkdir(exist_ok=True)

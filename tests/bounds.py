@@ -10,5 +10,5 @@ from slipstick.model.system import Model
 
 
 def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
-    """Enclose time and throughput."""
+    """Return the bounds on time and throughput of a model."""
     return CompiledBounds(model).points(values or {}).answer(0)

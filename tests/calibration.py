@@ -31,8 +31,8 @@ HOST: dict[str, Any] = {
 
 
 def read_time(known: Mapping[str, Any], size: float) -> float:
-    """The mean over reads at random of a set: each is answered by the nearest cache that has its
-    line.
+    """Return the mean time of a read at a random place of a set; the nearest cache that holds its
+    line answers it.
     """
     time, missed = 0.0, 1.0
     for cache, hit in zip((*known["sizes"], np.inf), known["hits"], strict=True):
@@ -42,7 +42,7 @@ def read_time(known: Mapping[str, Any], size: float) -> float:
 
 
 def times_of(known: Mapping[str, Any], seed: int = 1, cores: int = 2) -> list[Timing]:
-    """Times that the kernels would have on a host, with noise."""
+    """Draw the times that the kernels would measure on a host, with noise."""
     made: list[tuple[str, dict[str, Any], float]] = [
         ("step", {}, known["step"]),
         ("swap", {}, known["own"]),
@@ -78,7 +78,7 @@ def times_of(known: Mapping[str, Any], seed: int = 1, cores: int = 2) -> list[Ti
 
 
 class FakeCalibration:
-    """A host whose times are made."""
+    """A host whose measured times are computed."""
 
     known: Mapping[str, Any] = HOST
 
@@ -93,8 +93,8 @@ class FakeCalibration:
 
 
 def use_made_times(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
-    """Let `slipstick calibrate` measure the known host on two cores, whatever else the machine
-    computes.
+    """Replace the measurements of `slipstick calibrate` by the times of a known host with two
+    cores, so that other work on the machine changes nothing.
     """
     monkeypatch.setattr(host, "Calibration", FakeCalibration)
     monkeypatch.setattr(host, "clock", lambda: CLOCK)

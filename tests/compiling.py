@@ -10,7 +10,7 @@ from tests.processes import CACHE
 
 
 def compile_loops() -> None:
-    """Run the compiled loops for a few events, and so store their code."""
+    """Run the compiled loops for a few events, which stores their code."""
     from slipstick import Simulation, solve
     from slipstick.sim.plan.builder import Builder
     from slipstick.sim.plan.distributions import ServiceTime

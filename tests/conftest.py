@@ -55,7 +55,7 @@ CLOCKS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the pace of the clocks, with which a faster or slower machine is played."""
+    """Add the option for the rate of the clocks, which imitates a faster or slower machine."""
     parser.addoption(
         "--clock-rate",
         type=float,
@@ -76,12 +76,14 @@ def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(autouse=True)
 def _compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Announce no compilation, which happens on a machine that has not run the tests before."""
+    """Suppress the note on compilation, which appears only on a machine that has not run the tests
+    before.
+    """
     monkeypatch.setattr("slipstick.sim.run.announce_compilation", lambda: None)
 
 
 def _scaled(read: Callable[[], float], rate: float) -> float:
-    """Read a clock as it is on a machine on which everything takes `rate` times as long [s]."""
+    """Read a clock as on a machine on which everything takes `rate` times as long [s]."""
     return rate * read()
 
 
@@ -94,7 +96,7 @@ _bytes_by_ending: dict[str, bytes] = {}
 
 @pytest.fixture(autouse=True)
 def _pixels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute the pixels of one picture, which all others of these folders get as well."""
+    """Compute the pixels of one picture and use them for all other pictures of these folders."""
     if request.node.nodeid.startswith(WITHOUT_PIXELS):
         import slipstick_pictures.pictures
 
@@ -144,9 +146,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cases of long tests that have their turn at other commits, and that
-    `make thorough` tries.
-    """
+    """Skip the cases of long tests whose turn is at another commit; `make thorough` runs all."""
     tests = [(item.nodeid.partition("[")[0], turns_of(item)) for item in items]
     tried = tried_cases(tests, whole_suite=len(items) >= WHOLE_SUITE)
     config.hook.pytest_deselected(items=list(compress(items, map(not_, tried))))

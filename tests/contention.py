@@ -32,7 +32,7 @@ def column(table: int, network: str, phase: str) -> dict[str, Any]:
 
 
 def inputs(table: int, network: str, phase: str, variation: float = VARIATION) -> dict[str, Any]:
-    """Return the inputs of a phase: what was measured, but for the delay."""
+    """Return the inputs of a phase: measured values, except for the delay."""
     printed = column(table, network, phase)
     many, once = printed["call_source"]
     send, receive = (once, many) if phase == "III" else (many, once)
@@ -68,7 +68,7 @@ def simulated(table: int, network: str, phase: str, variation: float = VARIATION
 
 
 def fault_time(answer: Answer) -> float:
-    """Return the time of a fault: a cycle without what was served before it [us]."""
+    """Return the time of a fault: a cycle less the services before it [us]."""
     time = answer["time"]
     assert time is not None
     return (time - answer.account.get("wait:processor[0]", 0.0)) / US

@@ -137,7 +137,7 @@ def flow_line(kinds: Sequence[str], times: Sequence[Sequence[float]]) -> float:
 
 
 def plain_time(activity: Activity, model: Model, values: Mapping[str, float]) -> float:
-    """Follow one pass through an activity, nobody in the way."""
+    """Return the time of one pass through an activity without contention."""
 
     def inside(part: Activity) -> float:
         return plain_time(part, model, values)

@@ -195,7 +195,7 @@ POPULATIONS: dict[str, Population] = {
 
 
 def kinds_of(module: object, base: type) -> set[type]:
-    """Return the kinds of a module that are used as they are: those without kinds of their own."""
+    """Return the kinds of a module that are used directly: those without derived kinds."""
     classes = [kind for _, kind in inspect.getmembers(module, inspect.isclass)]
     kinds = {kind for kind in classes if issubclass(kind, base) and kind is not base}
     return {kind for kind in kinds if not any(issubclass(other, kind) for other in kinds - {kind})}
@@ -244,7 +244,7 @@ def _maker_of(make: Use, build: Population, scv: float) -> Callable[[], Model]:
 
 
 def exact_answers(model: Model) -> list[Answer]:
-    """Return the answers that methods call exact; of a refused model none."""
+    """Return the answers that methods call exact; none for a refused model."""
     answers = []
     for method in (None, *EXACT_METHODS):
         try:

@@ -29,7 +29,7 @@ def examples(whole: int) -> int:
 
 
 def sample(cases: Iterable[T], least: int = 1, part: float = PART, turn: int = TURN) -> list[T]:
-    """Return a sample of cases in their order: a part of them, but at least so many.
+    """Return a part of the cases in their order, with at least a given number of them.
 
     >>> sample("abcdefgh", least=2, part=0.25, turn=0)
     ['c', 'd']

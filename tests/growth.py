@@ -42,7 +42,7 @@ _KNOWN = tuple(
 
 
 def lines_executed(work: Callable[[], object]) -> int:
-    """Count the lines of the package that some work executes, which may be refused."""
+    """Count the lines of the package that are executed while a function runs, also if it raises."""
     count = 0
 
     def lines(frame: FrameType, event: str, argument: Any) -> Any:
@@ -194,7 +194,7 @@ class Steps:
             self.flags = before
 
     def _alone(self, body: Any, at: int) -> int | None:
-        """Return the end of a part that is matched once."""
+        """Return the end of the match of a part that matches only once."""
         ends: list[int] = []
 
         def keep(end: int) -> bool:
@@ -263,7 +263,7 @@ class Steps:
 
 
 def shortest(items: Sequence[Any], steps: Steps) -> str:
-    """Return a short text that a part of a pattern takes, without what may be left out."""
+    """Return a short text that a part of a pattern matches, without its optional parts."""
     words = []
     for code, value in items:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
@@ -280,12 +280,12 @@ def shortest(items: Sequence[Any], steps: Steps) -> str:
 
 
 def characters(code: Any, value: Any, steps: Steps) -> Iterator[str]:
-    """Yield some characters that a part takes."""
+    """Yield some characters that a part of a pattern matches."""
     yield from (sign for sign in _KNOWN if steps.takes(code, value, sign))
 
 
 def repeats(items: Sequence[Any], before: str, steps: Steps) -> Iterator[tuple[str, list[str]]]:
-    """Yield for each repeat without end a text that leads to it, and texts of one turn."""
+    """Yield for each unlimited repeat a text that leads to it, and texts that one turn matches."""
     for code, value in items:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
             if value[1] is codes.MAXREPEAT:

@@ -25,7 +25,7 @@ UNWANTED = (
 
 
 def paths_in(sentence: str) -> list[str]:
-    """Return what of a sentence is a path, an option, a condition or a name of a file.
+    """Return the words of a sentence that are a path, an option, a condition or the name of a file.
 
     >>> paths_in("from 386 cells along an edge on"), paths_in("time <= 3 s up to parameters.n = 4")
     ([], ['parameters.n', '<=', '='])

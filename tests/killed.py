@@ -44,7 +44,7 @@ def outcomes(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Kill, look, and print what was left."""
+    """Kill runs, look at their folders, and print what was left."""
     folder, found = Path(sys.argv[1]), list[str]()
     folder.mkdir()
     (folder / FOREIGN).write_text("mine")

@@ -122,7 +122,7 @@ TOKENS = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of checking a text.
+    """The result of checking a text.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ def checked(text: str, path: Path) -> Outcome:
 
 
 def mutated(chance: random.Random, longest: int = 1 << 20) -> tuple[str, str]:
-    """Draw a shipped spec of at most so many characters and change it in one to four places; give
-    its name and the text.
+    """Draw a shipped spec of at most so many characters and change it in one to four places. Return
+    its name and the new text.
     """
     name = chance.choice([name for name, text in SHIPPED.items() if len(text) <= longest])
     return name, text_mutated(SHIPPED[name], chance)
@@ -349,7 +349,7 @@ def planted(chance: random.Random) -> Planted:
 
 
 def planted_lines(fault: Planted, outcome: Outcome) -> bool:
-    """Return whether the fault was refused, and named at its line and nowhere else."""
+    """Return whether a fault was refused and reported at its own line only."""
     return outcome.kind == "refused" and outcome.lines == {fault.line}
 
 

@@ -370,9 +370,9 @@ def _alone(name: str, use: Use) -> Iterator[Pair]:
 
 
 def problems(pair: Pair, settings: Simulation) -> list[str]:
-    """List what is wrong with the answers to a pair: a method that passes over a construct, an
-    exact or default answer that simulation contradicts, bounds that do not hold, a limit that is
-    none.
+    """List what is wrong with the answers to a pair: a method that ignores a construct, an exact or
+    default answer that simulation contradicts, bounds that do not hold, or a construct at its
+    limit that differs from the model without it.
 
     Parameters
     ----------
@@ -428,7 +428,7 @@ def _reference(model: Model, settings: Simulation) -> Answer:
 
 
 def apart(first: Answer, second: Answer, slack: float) -> Iterator[str]:
-    """Yield the values of two answers that are further apart than their intervals and a part of the
+    """Yield the values of two answers that differ by more than their intervals and a share of the
     value.
     """
     for name in sorted(first.values.keys() & second.values.keys()):

@@ -39,7 +39,7 @@ STATIONS = {"front": 0.3, "desk": 0.5, "store": 0.4}
 
 @dataclass
 class Parts:
-    """What a construct adds: to a station, and to the network."""
+    """The parts that a construct adds to a station and to the network."""
 
     traits: Mapping[str, Any] = field(default_factory=dict)
     regions: Mapping[str, Any] = field(default_factory=dict)
@@ -317,7 +317,7 @@ def _outside_bounds(bounds: Answer, simulated: Answer) -> Iterator[str]:
 def _of_its_activity(
     model: QueueingNetwork, simulated: Answer, settings: Simulation
 ) -> Iterator[str]:
-    """Yield where the activity that a network is written as has other numbers present."""
+    """Yield the queue lengths that differ in the activity to which a network is lowered."""
     try:
         activity = lower_network(model)
     except NoAnswerError:

@@ -58,5 +58,5 @@ def number(answer: Answer, name: str) -> float:
 
 
 def parameter(row: Answer) -> str:
-    """Return which quantity a row of a ranking is about."""
+    """Return the quantity that a row of a ranking is about."""
     return str(row.point["parameter"])

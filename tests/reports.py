@@ -76,7 +76,7 @@ SAMPLED = SLOW if PART >= 1 else (*SLOW, *LONG)
 
 
 def differences(study: str, work: Path, pictures: int = 1) -> Iterator[str]:
-    """Rebuild a report and name what of it differs: a file that is or is not there, the page, the
+    """Rebuild a report and name its differences: files that are missing or new, the page, the
     numbers, the inputs.
 
     Parameters
@@ -129,7 +129,7 @@ def _store_of_the_first(count: int) -> Callable[[Figure, Path], None]:
 
 
 def changed_inputs(study: str) -> list[str]:
-    """Name the files that a report was made from and that hold something else today."""
+    """Name the files from which a report was made and which have changed since."""
     hashes = _inputs(ROOT / "reports" / study)["hashes"]
     assert isinstance(hashes, dict)
     assert f"specs/studies/{study}.yaml" in hashes
@@ -163,7 +163,7 @@ def changed_cells(study: str) -> list[str]:
 def _changed_row(
     context: StudyContext, case: str, settings: Settings, head: list[str], row: list[str]
 ) -> list[str]:
-    """Solve one point alone, and name the columns of its row that say something else."""
+    """Solve one point alone, and name the columns of its row that differ."""
     solved = evaluator(case, settings, context.library).answer()
     names = {column.rpartition(" [")[0]: column for column in head}
     (answer,) = with_overheads({case: solved}, case, list(names)).values()

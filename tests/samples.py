@@ -28,7 +28,7 @@ class Sampler:
         return part
 
     def smallest(self, part: Mapping[str, Any], key: str = "") -> Any:
-        """Return a value with what is required alone."""
+        """Return a value that has only the required keys."""
         part = self.resolved(part)
         if key in self.names:
             return self.names[key]

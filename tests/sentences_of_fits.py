@@ -27,7 +27,7 @@ a tenth is said not to describe them."""
 
 
 def drawn_truth(chance: random.Random) -> Callable[[float], float]:
-    """Draw the time on p processors of a program that saturates something."""
+    """Draw the time on p processors of a program that saturates a resource."""
     work, limit = 10 ** chance.uniform(0, 3), chance.uniform(2, 40)
     kind = chance.choice(["roof", "queue", "serial", "exchange", "lock"])
     slow = 10 ** chance.uniform(-4, -2)
@@ -50,7 +50,7 @@ def drawn_truth(chance: random.Random) -> Callable[[float], float]:
 
 
 def false_fit(chance: random.Random, folder: Path) -> str:
-    """Fit laws to drawn rows, and return what is false of what is said."""
+    """Fit laws to drawn rows, and return the sentences of the report that are false."""
     truth = drawn_truth(chance)
     largest = chance.choice([8, 16, 32, 64])
     numbers = [2**k for k in range(chance.choice([0, 0, 1]), largest.bit_length())]
@@ -114,7 +114,7 @@ def _of_rows(sentence: str, timings: Timings, efficiency: float) -> Iterator[str
 
 
 def _of_law(sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float) -> Iterator[str]:
-    """Hold what is said of a law against the law on every number of processors."""
+    """Compare the sentences on a law with the law at every number of processors."""
     speedup = law[0] / law
     if hit := re.search(r"Efficiency is at least \S+ % up to (\d+)", sentence):
         short = np.flatnonzero(speedup / every < efficiency * (1 - 1e-9))
@@ -135,7 +135,7 @@ def _of_law(sentence: str, every: np.ndarray, law: np.ndarray, efficiency: float
 
 
 def _of_truth(sentence: str, truth: Callable[[float], float], numbers: list[int]) -> Iterator[str]:
-    """Hold the largest speed-up, and the efficient processors, against the truth in the rows."""
+    """Compare the largest speed-up and the efficient processors with the true times of the rows."""
     if hit := re.search(r"Speed-up (?:is at most|still rises, to) ([\d.]+), at (\d+)", sentence):
         most = max(truth(1) / truth(p) for p in range(1, numbers[-1] + 1))
         if numbers[0] == 1 and most > float(hit[1]) * (1 + FAR_OFF):

@@ -55,7 +55,9 @@ def trend(rates: Rates) -> str:
 
 
 def false_project(chance: random.Random, folder: Path) -> str:
-    """Ask where a program, or requests, go over the years; return what is false of the answer."""
+    """Project a program, or requests, over the years; return the sentences of the report that are
+    false.
+    """
     return next((_of_programs if chance.random() < 0.5 else _of_requests)(chance, folder), "")
 
 
@@ -205,7 +207,7 @@ def _of_requests(chance: random.Random, folder: Path) -> Iterator[str]:
 def _condition(
     lines: list[str], condition: str, holds: Callable[[float], bool | None]
 ) -> Iterator[str]:
-    """Hold what is said of a condition against it, in all years."""
+    """Compare the sentence on a condition with the condition itself, in all years."""
     words = {"time": "ime is", "efficiency": "fficiency is", "technology": "ime of memory"}
     begins = words[re.split(r"\W", condition)[0]]
     found = [
@@ -262,7 +264,7 @@ def _spans(text: str) -> Iterator[tuple[float, float]]:
 
 
 def _most(lines: list[str], times: Callable[[float], dict[str, float]]) -> Iterator[str]:
-    """Hold which class takes the most time against all classes, in all years."""
+    """Compare the class that takes the most time with all other classes, in all years."""
     for line in lines:
         hit = MOST.search(line)
         if hit is None:
@@ -281,7 +283,9 @@ def _most(lines: list[str], times: Callable[[float], dict[str, float]]) -> Itera
 
 
 def _share(lines: list[str], times: Callable[[float], dict[str, float]]) -> Iterator[str]:
-    """Hold the largest part of the last year, and what processors save, against the formula."""
+    """Compare the largest share of the last year, and what faster processors save, with the
+    formula.
+    """
     for line in lines:
         hit = SHARE.search(line)
         if hit is None:

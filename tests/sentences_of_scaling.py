@@ -116,7 +116,7 @@ def solved(model: str, study: str, folder: Path) -> ScaleResult:
 
 
 def false_scale(chance: random.Random, folder: Path) -> str:
-    """Ask how a program, or a queue, scales, and return what is false of the answer."""
+    """Scale a program, or a queue, and return the sentences of the report that are false."""
     return next(
         (_of_program if chance.random() < 0.75 else _of_queue)(chance, folder),
         "",
@@ -221,7 +221,9 @@ def _largest(sentence: str, efficiencies: dict[int, float], threshold: float) ->
 
 
 def _growth(sentence: str, program: Program, goal: float) -> Iterator[str]:
-    """Hold an order, or that no size is enough, against the size that the formula needs."""
+    """Compare an order of growth, or the statement that no size suffices, with the size that the
+    formula needs.
+    """
     never, grows = NEVER.search(sentence), GROWS.search(sentence)
     sizes = [_log_size(program, goal, math.log(count)) for count in FAR]
     if never:
@@ -323,7 +325,9 @@ def _log_size(program: Program, goal: float, log_count: float) -> float | None:
 def _sizes(
     result: ScaleResult, way: str, own: float, missing: Callable[[float, float], float]
 ) -> Iterator[str]:
-    """Hold each size against the formula, and look for one where none is said to be."""
+    """Compare each size with the formula, and search for a size where the report says that there is
+    none.
+    """
     (scaling,) = result.scalings
     sweep = scaling.ways[way]
     (path,) = [name for name in sweep.columns if name.startswith("parameters.")]

@@ -82,8 +82,8 @@ def _tree(
     alone: bool = True,
     locks: int = 0,
 ) -> Activity:
-    """Draw a tree; `alone` says that nothing of the same member runs beside it, `locks` how many
-    are held.
+    """Draw a tree. `alone`: no other branch of the same member runs beside it; `locks`: the number
+    of locks held.
     """
 
     def inner(alone: bool = alone, locks: int = locks) -> Activity:
@@ -135,7 +135,7 @@ def _pipeline(
 
 @st.composite
 def calm_models(draw: st.DrawFn) -> Model:
-    """Draw deterministic models of one processor in which nothing is in the way of anything."""
+    """Draw deterministic models of one processor without any contention."""
     if draw(st.booleans()):
         return phased_model(
             (draw(st.integers(0, 3)), 1, draw(trees(calm=True))), (1, 1, delay(1.0, name="end"))

@@ -14,5 +14,5 @@ from slipstick.sim.settings import Simulation
 def solve(
     model: Model, values: Mapping[str, float] | None = None, simulation: Simulation | None = None
 ) -> Answer:
-    """Simulate a model; what stops it is raised."""
+    """Simulate a model, and raise the error that stops it."""
     return Answers(_solution(model, values or {}, simulation or Simulation())).answer(0)

@@ -74,7 +74,7 @@ def line(text: str, number: int, new: str) -> str:
 
 
 def activity(*items: str, head: str = "population: {processors: 2}") -> str:
-    """Write an activity, a line for each of its items."""
+    """Write an activity, with one line for each of its items."""
     return "\n".join(
         ["activity: 1", *head.splitlines(), "cycle:", *(f"  - {item}" for item in items), ""]
     )
@@ -93,7 +93,7 @@ def valid(folder: Path, text: str, name: str = "x.yaml") -> str:
 
 
 def refused(folder: Path, text: str, name: str = "x.yaml") -> list[str]:
-    """Return the problems of a spec as they are printed, files by their names only."""
+    """Return the problems of a spec as they are printed, with files by their names only."""
     with pytest.raises(SpecError) as caught:
         valid(folder, text, name)
     return [str(each).replace(f"{folder}/", "") for each in caught.value.problems]

@@ -111,7 +111,7 @@ def methods_named(message: str, kind: str) -> list[str]:
 
 
 def dead_ends(model: Model | QueueingNetwork) -> Iterator[str]:
-    """Yield each refusal of a method that names other methods of which none answers.
+    """Yield each refusal of a method that names other methods of which no one answers.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ AN_ANSWER = "an answer"
 
 
 def _lacking(study: dict[str, Any]) -> dict[str, str]:
-    """Carry a study out, and return what it lacked, each with the method that it named for that."""
+    """Run a study. Return what was missing, each with the method that the message names for it."""
     try:
         results = run(study, limits=LIMITS)
     except SlipstickError as error:

@@ -212,8 +212,8 @@ class ActivityChain(ActivityForm):
         return table
 
     def takes(self, values: Values) -> Flags:
-        """Return at which points the chain is so small that it answers where no method is named,
-        and no other method is exact at less cost.
+        """Return a mask of the points at which the chain answers by default: it is small there, and
+        no other method is exact at less cost.
         """
         left_to_others = (
             self.left_to_others(values) if self.left_to_others else np.zeros(1, dtype=bool)

@@ -816,8 +816,9 @@ class _Verdicts:
     def _deciding_input(
         self, name: str, holds: Sequence[bool], kept_draws: Sequence[InputLevels]
     ) -> tuple[str, str]:
-        """Return the input with the single split that best separates the draws in which a statement
-        holds, and, in words, where the statement changes along it.
+        """Return the input whose level decides most on a statement: of all splits of the draws at
+        one level of one input, its split best separates those in which the statement holds. Return
+        also in words where the statement changes along this input.
         """
         splits = {
             drawn_input.name: _best_split([draw[drawn_input.name] for draw in kept_draws], holds)

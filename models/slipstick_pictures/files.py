@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
-    """Write a timeline as Chrome trace JSON, or as a picture, by the ending of its name; whole, or
-    nothing.
+    """Write a timeline as Chrome trace JSON or as a picture, by the ending of the file's name. A
+    failure leaves no part of a file.
 
     Parameters
     ----------

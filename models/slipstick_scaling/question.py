@@ -524,7 +524,7 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
 
 
 def cell_name(case: str, fewer: float, larger_count: float) -> str:
-    """Return the name of the answer that has a cell of the matrix of scalability.
+    """Return the name of the answer that holds one cell of the matrix of scalability.
 
     >>> cell_name("my-program", 4, 32)
     'my-program-4-to-32'

@@ -187,8 +187,9 @@ def _with_simulated_answers(
 
 
 def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verdict:
-    """Return the verdict on a rejected value by the usual simulation, which is longer than the
-    rejecting check and has other random streams: a value inside its interval is accepted.
+    """Return the verdict of the usual simulation on a value that the short check rejected. The
+    usual simulation is longer and has other random streams; a value inside its interval is
+    accepted.
     """
     rejected_answer = verdict.rejected
     if (

@@ -2021,8 +2021,8 @@ def _check_replies_inside(node: Activity, enclosing: tuple[Activity, ...]) -> No
 
 
 def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
-    """Raise for a reply without a hold of its resource among the enclosing nodes, or with a node
-    between them that may execute it several times or beside its processor.
+    """Raise for a reply that no hold of its resource encloses, or that a node between the two may
+    execute several times or beside the processor of the hold.
     """
     hold_positions = [
         position

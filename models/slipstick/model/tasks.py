@@ -254,8 +254,8 @@ def _time_of_counts(counts: tuple[int, int, int], unit_times: tuple[Expr, Expr, 
 def longest_paths(
     roots: Sequence[int], tasks: Sequence[Sequence[Part]]
 ) -> list[tuple[int, int, int]]:
-    """Return the numbers of interior nodes, leaves and accesses to the queue on each path through
-    the tasks; paths that another one reaches or exceeds in all three are left out.
+    """Return for each path through the tasks its numbers of interior nodes, leaves and accesses to
+    the queue. A path is left out if another path has at least as many of each.
     """
     path_counts = set()
     open_paths = [(root, 0, 0, 1) for root in roots]

@@ -148,8 +148,8 @@ def _bottleneck_throughput(network: NetworkArrays, highest_speed: Array) -> Arra
 
 
 def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
-    """Return, for each station and by the numbers n that may be present, the least and the greatest
-    n / s(n), s being the speed, and the highest speed, (P, K).
+    """Return three numbers of each station, (P, K): the smallest and the largest ratio n / s(n) of
+    a number n of customers that may be present to the speed s(n), and the highest speed.
     """
     all_customers = network.population.sum(axis=1)[:, None]
     # Open customers are without number where they come.

@@ -82,8 +82,8 @@ class Evaluator:
 
     @property
     def with_mean_value_default(self) -> Evaluator:
-        """The same case by mean value where simulation is the default: for derivatives, and for
-        thousands of points.
+        """Return the same case, solved by mean value if simulation is its default: for derivatives,
+        and for thousands of points.
         """
         return replace(self, smooth=True) if self.built.options.method is None else self
 
@@ -232,7 +232,9 @@ class CaseNames(Mapping[str, str]):
 
     @property
     def sampled(self) -> AnswerNames:
-        """The names that a sample of the model has."""
+        """Return the names of the answers of a sample of the model; a sample of a large model is
+        built faster.
+        """
         return self.built.sample.answer_names(self.built.options.method)
 
     @property

@@ -315,8 +315,8 @@ class Operations:
 
     @property
     def _handler_time(self) -> Expr:
-        """Return the computing time of the handler of a request for diffs, with the time to make
-        them.
+        """Return the computing time of the handler that serves a request for diffs; it includes the
+        time to make the diffs.
         """
         return self.dvsm.serve + self.classes.diffs_per_reply * self.diff_time
 
@@ -402,7 +402,9 @@ class Operations:
 
 
 def _class_name(key: OperationKey) -> str:
-    """Name a class by its parts and the power of two above the size of their replies."""
+    """Name a class of operations by its number of parts and by the size of their replies, rounded
+    up to a power of two.
+    """
     return f"{key.parts}x{1 << key.size_digits}"
 
 

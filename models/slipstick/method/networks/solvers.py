@@ -70,7 +70,7 @@ def _solution_of_solver(
 
 @dataclass(frozen=True, slots=True)
 class SolvedTogether:
-    """A solution by one solver, with the numbers of the points that it is for."""
+    """A solution of several points by one solver, with the indices of these points."""
 
     points: NDArray[np.intp]
     solver: str

@@ -137,8 +137,8 @@ def _solved_point(
     method: str | None,
     solved_before: SolvedBySize,
 ) -> MarkovSolution:
-    """Solve the chain of one point; open classes are truncated at more and more customers, until
-    the part of the mean number beyond is below `largest_error`.
+    """Solve the chain of one point. Open classes are cut off at more and more customers, until the
+    customers beyond the limit add less than `largest_error` of the mean number.
     """
     if not point.is_unbounded():
         space, chain = _explored_chain(point, None, state_limit)

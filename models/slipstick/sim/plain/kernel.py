@@ -918,7 +918,7 @@ class Kernel(EventLoop):
     def work(
         self, pool: SimulatedPool, register: int, label: int, token: Token, now: float
     ) -> bool:
-        """Suspend the token for the work of the current part of its task."""
+        """Suspend the token for the time of the current part of its task."""
         token.label = label
         part_time = pool.plan.times[token.registers[register + 1]]
         heappush(self.heap, (now + part_time, self.order(), self.resume, token))
