@@ -41,12 +41,12 @@ def drawn(random: Random, most: int, stations: int, **more: Any) -> NetworkArray
 
 
 def single(random: Random) -> NetworkArrays:
-    """Delays and single servers."""
+    """Draw a network of delays and single servers."""
     return drawn(random, 20, int(random.integers(2, 7)))
 
 
 def several(random: Random) -> NetworkArrays:
-    """Single stations and such of 2 to 16 servers, about as heavily loaded."""
+    """Draw a network of single servers and stations of 2 to 16 servers, about equally loaded."""
     count = int(random.integers(2, 5))
     servers = random.choice([1, 1, 2, 4, 16], count)
     given = drawn(random, 20, count, servers=servers)
@@ -56,13 +56,15 @@ def several(random: Random) -> NetworkArrays:
 
 
 def paced(random: Random) -> NetworkArrays:
-    """One station whose speed grows ever more slowly, as with a shared lock or cache."""
+    """Draw a network with one station whose speed grows ever more slowly with its customers, as
+    with a shared lock or cache.
+    """
     rates = [list(np.arange(1, 9) ** random.uniform(0.3, 0.9)), None, None]
     return drawn(random, 20, 3, rates=rates)
 
 
 def small(random: Random, discipline: str, scv: float) -> NetworkArrays:
-    """Two classes, one station of the given kind and a shared one: small enough for its Markov
+    """Draw two classes at one station of the given kind and a shared one, few enough for the Markov
     chain.
     """
     demand = 10 ** random.uniform(-0.5, 0.5, (2, 2))
@@ -80,7 +82,9 @@ def small(random: Random, discipline: str, scv: float) -> NetworkArrays:
 
 
 def broken(random: Random) -> NetworkArrays:
-    """One class at one station whose servers break down; the second class is those in repair."""
+    """Draw one class at one station whose servers break down; the second class represents the
+    servers in repair.
+    """
     servers = int(random.choice([1, 1, 2]))
     mean_time_up = 10 ** random.uniform(0.3, 2)
     repair = mean_time_up * 10 ** random.uniform(-2, 0)

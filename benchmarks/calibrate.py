@@ -32,7 +32,7 @@ from slipstick_measure.calibration.timing import Timing
 
 
 def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
-    """Count the increments that get lost where two cores increment one number under each lock."""
+    """Count the increments that are lost while two cores increment one number under each lock."""
     kernels, words = calibration.cores.kernels, calibration.cores.words
 
     @kernels.numba.njit(nogil=True)  # type: ignore[untyped-decorator]
@@ -58,7 +58,7 @@ def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
 def grains(
     timings: list[Timing], found: dict[str, HostValue], measured: list[Timing], cores: int
 ) -> list[float]:
-    """Predict the grains on the machine that was found: relative errors."""
+    """Return the relative errors of the grains predicted on the machine that was found."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "host.yaml"
         path.write_text(machine_spec(found, timings, clock(), cores, path.name).text())

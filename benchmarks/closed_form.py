@@ -79,7 +79,7 @@ def one_expression(parts: Array, reply: Array, speed: Array, wire: Array) -> Arr
 
 
 def named_parts(parts: Array, reply: Array, speed: Array, wire: Array) -> Array:
-    """Write the same with what is needed twice computed once: a harder rival than one
+    """Compute the same time with repeated parts computed once, which is a faster rival than one
     expression.
     """
     request = 102e-6 + 0.03865e-6 * (12 + 46)
@@ -94,8 +94,8 @@ def named_parts(parts: Array, reply: Array, speed: Array, wire: Array) -> Array:
 
 
 def ratios(calls: list[Callable[[], object]], rounds: int) -> tuple[list[float], list[float]]:
-    """Time calls in turn; give each one's median [s] and its median ratio to the first, round by
-    round [1].
+    """Time calls in turn. Return the median time of each [s], and the median of its ratios to the
+    first call in the same round [1].
     """
     table = []
     for _ in range(rounds):

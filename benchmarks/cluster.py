@@ -81,7 +81,7 @@ def blocks(count: int, method: str) -> list[PointBlock]:
 
 
 def timed(engine: Engine, given: Sequence[PointBlock]) -> tuple[list[SolvedBlock], float]:
-    """Solve by an engine that has begun."""
+    """Solve by an engine that is already started."""
     with engine:
         engine.solve([*given[:2], *given[-2:]])
         start = time.perf_counter()
@@ -89,7 +89,7 @@ def timed(engine: Engine, given: Sequence[PointBlock]) -> tuple[list[SolvedBlock
 
 
 def differing(one: Sequence[SolvedBlock], other: Sequence[SolvedBlock]) -> int:
-    """Count the points with another byte in any column."""
+    """Count the points that differ in any byte of any column."""
     same = [
         a.columns.keys() == b.columns.keys()
         and all(a.columns[name].tobytes() == b.columns[name].tobytes() for name in a.columns)
@@ -113,7 +113,7 @@ def scaling(given: Sequence[PointBlock]) -> int:
 
 
 def overhead(name: str, given: Sequence[PointBlock], engine: Callable[[], Engine]) -> int:
-    """State what a point of the closed form costs, here and elsewhere."""
+    """Print the time of a point of the closed form in this process and in another one."""
     here, seconds = timed(Engine(), given)
     there, longer = timed(engine(), given)
     wrong = differing(here, there)
@@ -125,7 +125,9 @@ def overhead(name: str, given: Sequence[PointBlock], engine: Callable[[], Engine
 
 
 def on_a_cluster(given: Sequence[PointBlock], closed: Sequence[PointBlock]) -> int:
-    """Kill two of four workers meanwhile; one point kills each process that takes it."""
+    """Solve on a cluster while two of four workers are killed, with one point that kills each
+    process that takes it.
+    """
     import distributed  # type: ignore[import-not-found,unused-ignore]
 
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))

@@ -50,17 +50,17 @@ Then = Callable[[float], None]
 
 @dataclass(slots=True)
 class Clock:
-    """What is to happen, in order of time."""
+    """The future events, in order of time."""
 
     ahead: list[tuple[float, int, Then]] = field(default_factory=list)
     order: Any = field(default_factory=itertools.count)
 
     def at(self, when: float, then: Then) -> None:
-        """Let something happen later."""
+        """Plan an event."""
         heapq.heappush(self.ahead, (when, next(self.order), then))
 
     def run(self) -> None:
-        """Go on until nothing is left."""
+        """Execute the events until none is left."""
         while self.ahead:
             when, _, then = heapq.heappop(self.ahead)
             then(when)
@@ -68,7 +68,7 @@ class Clock:
 
 @dataclass(slots=True)
 class Processor:
-    """A processor: interrupts first, and at once; all else in order of arrival."""
+    """A processor: it serves interrupts at once, and all other work in order of arrival."""
 
     clock: Clock
     waiting: list[tuple[int, int, float, Then]] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Processor:
     turn: int = 0
 
     def do(self, seconds: float, now: float, then: Then, *, interrupt: bool = False) -> None:
-        """Take up an operation; one in progress is resumed after an interrupt."""
+        """Begin an operation; the operation in progress is resumed after an interrupt."""
         self._book(now)
         heapq.heappush(self.waiting, (not interrupt, next(self.clock.order), seconds, then))
         self._go_on(now)

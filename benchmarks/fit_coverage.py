@@ -72,8 +72,8 @@ def holds(interval: Interval, value: float) -> bool:
 
 
 def covered(truth: Truth, sets: int, sure: Sure) -> tuple[float, float]:
-    """Return the part of intervals that hold: of the parameters, of the time on 64 processors, the
-    family being known.
+    """Return the share of intervals that contain the true parameters, and that of intervals that
+    contain the true time on 64 processors, if the family is known.
     """
     inside = [name for name, value in truth.parameters.items() if not at_bound(name, value)]
     parameters = ahead = 0
@@ -111,7 +111,7 @@ def single_station(demand: float, p: Array, servers: int = 1) -> Array:
 
 
 def outside(seed: int) -> tuple[str, Callable[[Array], Array]]:
-    """Draw a truth that no family has, one kind after the other."""
+    """Draw a true time that no family describes, one kind after the other."""
     random = np.random.default_rng([seed, *b"truth"])
 
     def drawn(low: float, high: float) -> float:
@@ -146,7 +146,9 @@ def outside(seed: int) -> tuple[str, Callable[[Array], Array]]:
 
 
 def turning(seed: int) -> tuple[str, Callable[[Array], Array]]:
-    """Draw a truth that turns just beyond the largest measured number, one kind after the other."""
+    """Draw a true time whose growth changes just beyond the largest measured number, one kind after
+    the other.
+    """
     random = np.random.default_rng([seed, *b"turn"])
 
     def drawn(low: float, high: float) -> float:

@@ -111,7 +111,7 @@ def arguments() -> argparse.Namespace:
 
 
 def ring(number: int, frame: FrameType | None) -> None:
-    """Interrupt what takes too long."""
+    """Interrupt a text that takes too long."""
     raise Late
 
 
@@ -133,7 +133,9 @@ def report(kind: str, texts: Iterator[str]) -> Counter[str]:
 
 
 def outcome(text: str) -> str:
-    """Read one text as an expression and as a condition, and back; say what became of it."""
+    """Read one text as an expression and as a condition, write both and read them back. Return the
+    result in a word.
+    """
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         results = {tried(text, reader) for reader in (read_back, read_condition)}
@@ -158,7 +160,7 @@ def tried(text: str, reader: Callable[[str, dict[str, Expr]], object]) -> str:
 
 
 def read_back(text: str, known: dict[str, Expr]) -> Expr | None:
-    """Read an expression; None if what is written of it reads as something else."""
+    """Read an expression that was written; None if its text reads as a different one."""
     tree = read_expression(text, known)
     written = repr(tree)
     if len(written) > 4096 or any(isinstance(each, Number) and loses(each) for each in walk(tree)):

@@ -321,8 +321,8 @@ def _spec(chance: random.Random, folder: str, text: str = "") -> bytes:
 
 
 def _bombed(text: str, chance: random.Random) -> bytes:
-    """Aliases that grow, brackets without end, many keys, other encodings, no end of line, bytes
-    at random.
+    """Return a spec with aliases that grow, endless brackets, many keys, other encodings, missing
+    line ends or random bytes.
     """
     match chance.randrange(7):
         case 0:
@@ -475,7 +475,7 @@ def _measured(chance: random.Random) -> Input:
 
 
 def _fit(chance: random.Random) -> Input:
-    """Measurements of a made-up program, changed; or any file of measurements."""
+    """Draw measurements of an invented program, changed at random, or any file of measurements."""
     if chance.random() < 0.3:
         path, content = _sample(chance, "measured")
         return Input(path.parent.name, ("fit", path.name, "--unit", "s"), path.name, content)
@@ -587,8 +587,8 @@ def drawn(seed: int, index: int, only: Sequence[str]) -> Input:
 
 
 def answered(inputs: Sequence[Input], folder: Path) -> list[Outcome]:
-    """Run inputs in a child process, each in a folder of its own, and say how they ended; it
-    stops at one that ends it.
+    """Run inputs in a child process, each in its own folder, and return how they ended. It stops at
+    an input that ends the process.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -607,7 +607,7 @@ def answered(inputs: Sequence[Input], folder: Path) -> list[Outcome]:
 
 
 def _late(said: str) -> str:
-    """Judge what took long: told, if what the command said holds an estimate."""
+    """Return the verdict on a slow command: told, if its output estimates the time."""
     return "told" if TOLD.search(said) else f"over {SECONDS:g} s"
 
 
@@ -690,8 +690,8 @@ def smallest(made: Input, verdict: str, folder: Path, tries: int = 200) -> Input
 
 @dataclass
 class Found:
-    """What came of some inputs: verdicts by command and by kind, the largest costs, and what
-    broke a promise.
+    """Results of some inputs: verdicts by command and by kind, the largest costs, and the broken
+    promises.
     """
 
     verdicts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -841,7 +841,7 @@ def recorded(options: argparse.Namespace) -> dict[tuple[int, int], Found]:
 
 
 def record(options: argparse.Namespace, first: int, count: int, found: Found) -> None:
-    """Keep what came of a block of inputs."""
+    """Store the results of a block of inputs."""
     if options.record:
         line = {
             "seed": options.seed,

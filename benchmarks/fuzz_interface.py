@@ -517,7 +517,7 @@ def used(name: str, resource: ResourceKind) -> Activity:
 
 
 def use(value: Any, drawn: Drawn) -> None:
-    """Use what a call gave, as a user would."""
+    """Use the result of a call, as a user would."""
     repr(value)
     if isinstance(value, Activity):
         value = slipstick.closed_model(value, 2)

@@ -26,7 +26,7 @@ HOLD = 0.010
 
 
 def work(turns: int) -> int:
-    """Compute something that nothing can shorten."""
+    """Compute something that no optimization can shorten."""
     x = 1
     for _ in range(turns):
         x = (x * 1103515245 + 12345) & 0x7FFFFFFF

@@ -29,7 +29,9 @@ from slipstick.sim.settings import Simulation
 
 
 def open_station(load: float, scv: float = 1.0) -> tuple[Plan, float]:
-    """M/G/1: the mean time is 1 + load (1 + scv) / 2 / (1 - load) at service rate 1."""
+    """Return an M/G/1 station and its mean time, 1 + load (1 + scv) / 2 / (1 - load) at service
+    rate 1.
+    """
     builder = Builder()
     builder.add_station("cpu")
     builder.serve("cpu", ServiceTime("exponential" if scv == 1 else "gamma", 1.0, scv))
@@ -38,7 +40,9 @@ def open_station(load: float, scv: float = 1.0) -> tuple[Plan, float]:
 
 
 def closed_network(jobs: int = 10, think: float = 5.0) -> tuple[Plan, float]:
-    """Jobs between a cpu (demand 1), a disk (0.8) and a think time; exact MVA gives the time."""
+    """Return a network of a cpu (demand 1), a disk (0.8) and a think time, and its time by exact
+    MVA.
+    """
     demands = (1.0, 0.8)
     builder = Builder()
     builder.delay(ServiceTime("exponential", think), "think")
@@ -55,7 +59,7 @@ def closed_network(jobs: int = 10, think: float = 5.0) -> tuple[Plan, float]:
 
 
 def program() -> tuple[Plan, float]:
-    """A program of one gamma-distributed step of scv 4 and mean 1, run once."""
+    """Return a program of one gamma-distributed step of scv 4 and mean 1, which is run once."""
     builder = Builder()
     builder.delay(ServiceTime("gamma", 1.0, 4.0), "work")
     builder.add_program("jobs", [0])

@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def killed_folders(kills: int, moments: random.Random) -> int:
-    """Kill what writes a report; give the number of folders that are wrong."""
+    """Kill processes that write a report; return the number of folders that are then wrong."""
     wrong, recognized = 0, 0
     with tempfile.TemporaryDirectory() as temporary:
         target = Path(temporary, "report")

@@ -53,7 +53,7 @@ def drawn(chance: random.Random, factor: float, is_open: bool, folder: Path) -> 
 
 
 def moved(case: Evaluator) -> float:
-    """Return by how much of itself the end that moves more moves [1]."""
+    """Return the relative change of the end that changes more [1]."""
     name = case.form.quantity
     all_draws, between = (
         columns_of_draws(case, [name], POINTS, quadratic=quadratic)[name][:, 0]

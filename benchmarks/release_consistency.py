@@ -98,7 +98,7 @@ def table_1(name: str, protocol: Protocol) -> Measured:
 
 
 def grown(name: str, factor: int) -> Measured:
-    """Run a program for so many times its steps."""
+    """Run a program with a multiple of its steps."""
     makers: dict[str, Callable[[], SharedProgram]] = {
         "SOR": lambda: sor(iterations=10 * factor),
         "Barnes": lambda: barnes(bodies=2048, steps=factor),

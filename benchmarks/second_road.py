@@ -78,7 +78,7 @@ TOLERANCE = 0.05
 
 
 class RandomActivity:
-    """What an activity is drawn from: a random source, resources, and steps by number.
+    """The source of a random activity: random numbers, resources, and a counter of steps.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def waiting_network(seed: int) -> QueueingNetwork:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one model."""
+    """Result of the comparison for one model."""
 
     name: str
     method: str
@@ -369,7 +369,7 @@ def report(outcomes: list[Outcome]) -> None:
 
 
 def spent(*arguments: str) -> float:
-    """Return the processor time of a command, the least of two runs [s]."""
+    """Return the processor time of a command, the smaller of two runs [s]."""
     times = []
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

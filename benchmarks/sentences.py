@@ -130,7 +130,7 @@ def said(sentence: str, named: list[tuple[float, str]], place: float) -> bool:
 
 
 def false_seek(tandem: Tandem, chance: random.Random, folder: Path) -> str:
-    """Ask for a limit, and return what is false of the sentence; empty if nothing is."""
+    """Ask for a limit, and return the false statements of the sentence; empty if there are none."""
     of = chance.choice(["arrivals", "service0", "servers0"])
     whole = of == "servers0"
     own = getattr(tandem, of, None) or (
@@ -179,7 +179,7 @@ BEST = re.compile(r"(\d[\d.]*) % (less|more) of (\S+) helps most: it saves ([\d.
 
 
 def false_rank(tandem: Tandem, chance: random.Random, folder: Path) -> str:
-    """Ask what helps most, and return what is false of the sentence."""
+    """Ask which change helps most, and return the false statements of the sentence."""
     change = chance.choice([0.01, 0.05, 0.1, 0.5, 1.0])
     (sentence,) = question(tandem, f"rank: {{change: {change!r}}}", folder)
     before = tandem.time()
@@ -217,7 +217,7 @@ LEAST = re.compile(r"the least \S+, ([\d.]+), is at (.+?);")
 
 
 def false_choose(tandem: Tandem, chance: random.Random, folder: Path) -> str:
-    """Ask for the cheapest servers, and return what is false of the first sentence."""
+    """Ask for the cheapest servers, and return the false statements of the first sentence."""
     spans = [range(1, max(2, c + chance.choice([1, 2, 3])) + 1) for c in tandem.servers]
     prices = [chance.choice([1, 2, 3, 5]) for _ in spans]
     limit = sum(tandem.services) * math.exp(chance.uniform(0.001, 3))

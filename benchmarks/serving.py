@@ -310,7 +310,7 @@ def main() -> None:
 
 
 def parted(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
-    """Part rows that test the server from those of so many clients that they test the client."""
+    """Separate rows that test the server from rows that test the client, by the clients."""
     listed = list(rows)
     few = [row for row in listed if row.clients <= MOST_CLIENTS]
     return few, [row for row in listed if row.clients > MOST_CLIENTS]
