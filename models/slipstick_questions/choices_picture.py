@@ -48,29 +48,35 @@ class SolvedChoices:
     meets_all: NDArray[np.bool_]
 
 
-def choices_figure(choices: SolvedChoices, title: str, words: Words) -> Figure:
+def choices_figure(choices: SolvedChoices | None, title: str, words: Words) -> Figure:
     """Draw the limited value against the objective: a filled mark for each point that meets all
     conditions, an open one for the others, and a ring around the chosen point.
 
     Parameters
     ----------
-    choices : of one case
+    choices : of one case; None if none of its points has an answer
     title : heading
     words : titles of the values
     """
     from slipstick_pictures.look import axis_title, draw_intervals, sheet, titled
     from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 
+    figure = sheet(7.6, 4.2)
+    axes = figure.subplots()
+    if choices is None:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, "no point has an answer", ha="center", transform=axes.transAxes)
+        return titled(figure, title)
     limit = float(choices.limits[0])
     has_one_limit = bool(np.ptp(choices.limits) <= 1e-9 * abs(limit))
     highest = float(choices.values[0].max())
-    highest = min(highest, _ABOVE_THE_LIMIT * limit) if has_one_limit else highest
+    lowest = min(0.0, float(choices.values[0].min()))
+    if has_one_limit and limit > 0:
+        highest = max(limit, min(highest, _ABOVE_THE_LIMIT * limit))
     unit, factor = choose_unit([highest], Dimension.of(choices.dimension))
     across_unit, across_factor = choose_unit(
         choices.objectives.tolist(), Dimension.of(choices.objective_unit)
     )
-    figure = sheet(7.6, 4.2)
-    axes = figure.subplots()
     across, (value, low, high) = choices.objectives / across_factor, choices.values / factor
     for meets, fill, label in ((True, "black", "meets all conditions"), (False, "white", "fails")):
         drawn = choices.meets_all == meets
@@ -85,7 +91,8 @@ def choices_figure(choices: SolvedChoices, title: str, words: Words) -> Figure:
     axes.set_xlabel(axis_title(_title(choices.objective, words), across_unit))
     subject = axis_title(_title(choices.limited_value, words), unit)
     axes.set_ylabel(textwrap.fill(subject, _LONGEST_TITLE))
-    axes.set_ylim(0, 1.1 * max(highest, limit if has_one_limit else 0.0) / factor)
+    margin = 0.1 * (highest - lowest) or factor
+    axes.set_ylim(lowest / factor, (highest + margin) / factor)
     if has_one_limit:
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
         text = f"limit {quantity(limit, choices.dimension)}"

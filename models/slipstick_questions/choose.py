@@ -19,7 +19,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import NoAnswerError, Saturated, SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import Saturated, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
@@ -229,8 +229,6 @@ class ChooseResult(QuestionResult):
         """Draw the limited value against the objective at the points solved for a case."""
         choices_by_case = {choice.case: choice.solved_choices for choice in self.choices}
         solved_choices = choices_by_case[spec.case or self.choices[0].case]
-        if solved_choices is None:
-            raise NoAnswerError(f"picture {spec.name}: no point of choose has an answer to draw")
         return choices_figure(solved_choices, spec.title, words)
 
     def parts(self) -> Iterator[ResultTable]:

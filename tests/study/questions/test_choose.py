@@ -271,7 +271,12 @@ def test_where_every_point_is_saturated_the_choice_says_so(folder: Path) -> None
         " {stations.web.servers: [1, 2, 3]}\n  minimize: stations.web.servers\n  where:"
         ' "response_time[jobs] <= 2 s"\n'
     )
-    (line,) = result_of(run(prepare("study.yaml")), ChooseResult).sentences()
+    prepared = prepare("study.yaml")
+    result = result_of(run(prepared), ChooseResult)
+    (picture,) = prepared.spec.pictures
+    figure = result.draw(ChoicesPictureSpec.model_validate(picture.model_dump()), {})
+    assert [text.get_text() for text in figure.axes[0].texts] == ["no point has an answer"]
+    (line,) = result.sentences()
     assert (
         line == "base: no point has the values of all conditions: station web is saturated:"
         " arrivals need 3 s of service a second, and it gives less than 1; lower the"
