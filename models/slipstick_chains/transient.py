@@ -161,20 +161,20 @@ def _simulated_columns(
     """Return estimated queue lengths and the ends of their intervals [times]."""
     from slipstick_chains.transient_runs import counted_resources, simulated_values
 
+    resources = counted_resources(model, values)
+    names = [f"queue_length_at[{resource},{time!r}]" for resource in resources for time in times]
+    # One set of runs answers for all resources and times.
+    found = simulated_values(model, names, values, float, backlogs_of(model), simulation)
     columns: Columns = {}
-    for resource in counted_resources(model, values):
-        names = [f"queue_length_at[{resource},{time!r}]" for time in times]
-        found = simulated_values(model, names, values, float, backlogs_of(model), simulation)
-        estimates = [value for value in (found[name] for name in names) if isinstance(value, Value)]
+    for resource in resources:
+        estimates = [found[f"queue_length_at[{resource},{time!r}]"] for time in times]
         name = f"queue_length[{resource}]"
-        columns |= {
-            column_name: np.array([getattr(value, part) for value in estimates])
-            for column_name, part in (
-                (name, "value"),
-                (f"low[{name}]", "low"),
-                (f"high[{name}]", "high"),
-            )
-        }
+        for column_name, part in (
+            (name, "value"),
+            (f"low[{name}]", "low"),
+            (f"high[{name}]", "high"),
+        ):
+            columns[column_name] = np.array([getattr(value, part) for value in estimates])
     return columns
 
 

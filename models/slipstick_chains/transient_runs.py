@@ -206,19 +206,21 @@ def _observations(
     """
     observations: list[list[float]] = []
     events = 0
+    unreached = set[int]()
     most_events = min(simulation.events, MOST_EVENTS)
     while len(observations) < MOST_RUNS:
         run = _RunFromStart(followed_plan, simulation.seed, len(observations))
-        observations.append(run.follow(questions))
+        observations.append(run.follow(questions, unreached))
         events += run.kernel.events
-        # A mean over the other runs would be too small, so that no further run is needed.
-        if np.isnan(observations[-1]).all():
+        # A mean over the other runs would be too small, so that no further run follows it.
+        unreached = set(np.flatnonzero(np.isnan(observations[-1])).tolist())
+        if len(unreached) == len(questions):
             break
         if len(observations) >= FEWEST_RUNS and (
             events * (1 + 1 / len(observations)) > most_events
             or (
                 len(observations) % FEWEST_RUNS == 0
-                and _are_precise(np.array(observations), simulation)
+                and _are_precise(np.delete(observations, list(unreached), axis=1), simulation)
             )
         ):
             break
@@ -319,14 +321,22 @@ class _RunFromStart:
         waiting = (token for *_, token in resource.queue)
         return sum(token.group in self._absent_groups for token in (*resource.serving, *waiting))
 
-    def follow(self, questions: Sequence[_TransientValue]) -> list[float]:
-        """Run until each question has its answer, and return what this run contributes."""
+    def follow(
+        self, questions: Sequence[_TransientValue], left_out: Collection[int] = ()
+    ) -> list[float]:
+        """Run until each question has its answer, and return what this run contributes.
+
+        Parameters
+        ----------
+        questions : times, and numbers to be reached
+        left_out : those that are not followed, by position
+        """
         kernel = self.kernel
         observations = [math.nan] * len(questions)
         passages = {
             number: question
             for number, question in enumerate(questions)
-            if isinstance(question, _Passage)
+            if isinstance(question, _Passage) and number not in left_out
         }
         times = sorted(
             (question.time, number)

@@ -190,7 +190,9 @@ def test_what_a_run_cannot_tell_is_said() -> None:
     assert simulated(delays, "queue_length_at[walk,1]") == {
         "queue_length_at[walk,1]": "walk is no resource whose customers a simulation counts"
     }
-    never = simulated(delays, "time_until[desk,3]", settings=Simulation(events=1000))
+    few = Simulation(events=1000)
+    never = simulated(delays, "time_until[desk,3]", "queue_length_at[desk,1]", settings=few)
+    assert isinstance(never["queue_length_at[desk,1]"], Value)
     assert never["time_until[desk,3]"] == (
         "a simulation did not reach it within 200,000 events; ask for queue_length_at or"
         " probability_at"
