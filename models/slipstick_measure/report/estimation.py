@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import log10
 from statistics import median
 
 from slipstick.answer import Value
@@ -93,7 +94,7 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     )
     lines.append(
         f"Intervals of 90 % hold {percent(coverage, 2)} of the {rows}; in the median their high"
-        f" end is {width:.2f} times the low one."
+        f" end is {_ratio_text(width)} times the low one."
     )
     if width > WIDEST:
         lines.append(
@@ -112,6 +113,11 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         names = ", ".join(group.name for group in weak_groups)
         lines.append(f"Of {names} fewer than 6 of 10 rows are held: do not trust it there.")
     return lines
+
+
+def _ratio_text(ratio: float) -> str:
+    """Write high over low; of ratios that are of no use only the size counts."""
+    return f"{ratio:.2f}" if ratio < 1000 else f"over 10^{int(log10(ratio))}"
 
 
 def _widening_sentence(estimation: Estimation) -> str:
@@ -143,7 +149,7 @@ def group_table(groups: Sequence[GroupError], by: Sequence[str]) -> TextTable:
             percent(group.ninth, 2),
             percent(group.worst, 2),
             percent(group.coverage, 2),
-            f"{group.width:.2f}",
+            _ratio_text(group.width),
         ]
         for group in groups
     ]

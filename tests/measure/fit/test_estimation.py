@@ -491,6 +491,14 @@ def test_chosen_rows_to_fit_widen_by_their_own_groups(tmp_path: Path) -> None:
     assert group.coverage == 1
 
 
+def test_useless_intervals_are_written_in_few_digits(tmp_path: Path) -> None:
+    """Times that the model misses by a factor of 400, in groups of one row."""
+    rows = "machine_name,time [us]\na,60\nb,70\nc,80"
+    text = estimation_text(found(tmp_path, rows, ["share=0.5..1"], groups=["machine_name"]))
+    assert "over 10^" in text
+    assert all(len(word) < 25 for word in text.split())
+
+
 def test_a_prediction_that_is_too_wide_says_what_to_measure(tmp_path: Path) -> None:
     shares = {"a": 0.1, "b": 0.7, "c": 5.0}
     free = ["parameters.share=0.05..9@machine_name", "parameters.start=1 us..100 us"]
