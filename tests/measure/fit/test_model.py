@@ -168,6 +168,12 @@ def test_a_law_with_a_size() -> None:
             [],
             "is the number of processors (population); there are classes.",
         ),
+        (
+            {"model": "lazowska-closed-classes"},
+            [],
+            "; if the columns are other numbers of it, say which: --column parameters.size=COLUMN"
+            " --measured time=COLUMN",
+        ),
     ],
 )
 def test_what_cannot_be_free_is_refused(
