@@ -172,8 +172,8 @@ def test_a_law_with_a_size() -> None:
             {"model": "lazowska-closed-classes"},
             [],
             (
-                "; if the columns are other numbers of it, say which: --column parameters.size=COLUMN"
-                " --measured time=COLUMN"
+                "; if the columns are other numbers of it, say which: --column"
+                " parameters.size=COLUMN --measured time=COLUMN"
             ),
         ),
     ],
