@@ -31,10 +31,10 @@ from slipstick_measure.readers.reading import (
     Reading,
 )
 
-_NCCL_HEAD = re.compile(r"#?\s+size\s+count\s+type\b.*\balgbw\s+busbw\b")
-_RANK = re.compile(r"(?:#\s+Rank\s+|\s*Rank\s+(?=[0-9]+\s+(?:Pid|Group)\b))([0-9]+)\b.*")
-_OPERATION = re.compile(r"#\s*Collective test starting:\s*(\w+?)(?:_perf)?\s*")
-_SETTINGS = re.compile(r"#?\s*nThread\s+([0-9]{1,6})\s+nGpus\s+([0-9]{1,6})\b")
+_NCCL_HEAD = re.compile(r"\s*+(?:#\s++)?size\s+count\s+type\b.*\balgbw\s+busbw\b")
+_RANK = re.compile(r"\s*+(?:#\s++Rank\s+|Rank\s+(?=[0-9]+\s+(?:Pid|Group)\b))([0-9]+)\b.*")
+_OPERATION = re.compile(r"\s*+#\s*Collective test starting:\s*(\w+?)(?:_perf)?\s*")
+_SETTINGS = re.compile(r"\s*+#?\s*+nThread\s+([0-9]{1,6})\s+nGpus\s+([0-9]{1,6})\b")
 _NCCL_ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+\w+\s.*")
 _NCCL_TYPE = re.compile(r"\s*[0-9]+\s+[0-9]+\s+(?:u?int\d+|float|double|half|bfloat16|fp8\w*)\s.*")
 _HPL_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops(?:\s+\(\s*per GPU\s*\))?\s*")

@@ -38,9 +38,9 @@ BETWEEN_TWO = re.compile(
 )
 """Benchmarks of messages between two processes; all others are operations of all of them."""
 
-_PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]+)\s*")
+_PROCESSES = re.compile(r"\s*+#\s*#processes\s*=\s*([0-9]+)\s*")
 _GROUPS = re.compile(
-    r"#\s*\(\s*([0-9]{1,9}) groups? of ([0-9]{1,9}) processes each running simultaneous.*"
+    r"\s*+#\s*\(\s*([0-9]{1,9}) groups? of ([0-9]{1,9}) processes each running simultaneous.*"
 )
 _PAIRS = re.compile(r"#\s*\[\s*pairs:\s*([0-9]+)\s*\].*")
 _HEADING = re.compile(
@@ -62,10 +62,10 @@ _TOOLS = (
     _Tool(
         "osu",
         re.compile(
-            r"#\s*+OSU\s++(?P<name>\S++(?:\s++\S++)*?)(?:\s++Test)?(?:\s++v[0-9.a-z-]++)?\s*+"
+            r"\s*+#\s*+OSU\s++(?P<name>\S++(?:\s++\S++)*?)(?:\s++Test)?(?:\s++v[0-9.a-z-]++)?\s*+"
         ),
     ),
-    _Tool("imb", re.compile(r"#\s*Benchmarking\s+(?P<name>\S+)\s*")),
+    _Tool("imb", re.compile(r"\s*+#\s*Benchmarking\s+(?P<name>\S+)\s*")),
     _Tool(
         "perftest",
         re.compile(r"\s*(?P<name>(?:RDMA_)?(?:Send|Write|Read)(?: \w+)* (?:Latency|BW)) Test\s*"),
