@@ -17,6 +17,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -56,6 +57,36 @@ def closed_network(jobs: int = 10, think: float = 5.0) -> tuple[Plan, float]:
         time_ = think + sum(residence)
         queues = [n / time_ * each for each in residence]
     return builder.plan(), time_
+
+
+def saturated(jobs: int, visits: int, scv: float, think: float = 0.0) -> tuple[Plan, float]:
+    """Jobs that visit a station that is never idle, after constant times elsewhere: the time is the
+    service of all jobs together, to rounding. Services are 0.99 or 1.01 where they have no scv.
+    """
+    builder = Builder()
+    builder.add_station("bus")
+    think_time = ServiceTime(*(("exponential", think) if think else ("deterministic", 1.0, 0.0)))
+    builder.delay(think_time, "think")
+    for visit in range(visits):
+        builder.delay(ServiceTime("deterministic", 0.5, 0.0), f"before-{visit}")
+        services = [(1.0, 1.0)] if scv else [(0.5, 0.99), (0.5, 1.01)]
+        builder.choose(
+            [
+                (
+                    probability,
+                    partial(
+                        builder.serve,
+                        "bus",
+                        ServiceTime("gamma" if scv else "deterministic", service, scv),
+                        stream=f"{visit}-{service}",
+                    ),
+                )
+                for probability, service in services
+            ],
+            f"kind-{visit}",
+        )
+    builder.add_closed_group("jobs", jobs, first_instruction=0)
+    return builder.plan(), float(jobs * visits)
 
 
 def program() -> tuple[Plan, float]:
@@ -115,6 +146,11 @@ MODELS: dict[str, Callable[[], tuple[Plan, float]]] = {
     "M/G/1, scv 4, utilization 0.9": lambda: open_station(0.9, 4.0),
     "closed network, N = 24": lambda: closed_network(24, 20.0),
     "program, scv 4": program,
+    "saturated, 16 jobs, choices": lambda: saturated(16, 10, 0.0),
+    "saturated, 64 jobs, choices": lambda: saturated(64, 10, 0.0),
+    "saturated, 16 jobs, scv 0.01": lambda: saturated(16, 10, 0.01),
+    "saturated, 64 jobs, scv 0.01": lambda: saturated(64, 5, 0.01, 20.0),
+    "saturated, 24 jobs, scv 1": lambda: saturated(24, 2, 1.0),
     "day of 18, peak below 1": lambda: over_a_day(((20.0, 0.3), (20.0, 0.6))),
     "day of 54, peak beyond 1": lambda: over_a_day(((60.0, 0.3), (30.0, 1.2))),
     "day of 270, peak beyond 1": lambda: over_a_day(((300.0, 0.3), (150.0, 1.2))),
@@ -126,6 +162,7 @@ def coverage(
 ) -> None:
     plan, truth = make()
     held = cycles = unsure = without_interval = 0
+    half_widths = []
     begin = time.perf_counter()
     for done, seed in enumerate(seeds):
         if done and done % 50 == 0:
@@ -135,6 +172,7 @@ def coverage(
         unsure += not found.converged
         cycles += found.cycles
         without_interval += estimate.low is None
+        half_widths.append(estimate.half_width / estimate.mean)
         held += (
             estimate.low is not None
             and estimate.high is not None
@@ -146,7 +184,8 @@ def coverage(
     error = math.sqrt(share * (1 - share) / intervals)
     print(
         f"{title:<29} covers {held:4d} of {intervals:4d} = {100 * share:5.1f} % +-"
-        f" {100 * error:.1f}, mean run {cycles / replications:12,.0f} cycles, not converged"
+        f" {100 * error:.1f}, half-width {100 * float(np.median(half_widths)):.3g} %, mean run"
+        f" {cycles / replications:12,.0f} cycles, not converged"
         f" {unsure}, without an interval {without_interval}, {time.perf_counter() - begin:.0f} s",
         flush=True,
     )

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 from slipstick.sim.estimate import Quantiles, ratio, t_quantile
+from slipstick.sim.plan.builder import Builder
+from slipstick.sim.plan.distributions import ServiceTime
+from slipstick.sim.run import simulate
+from slipstick.sim.settings import Simulation
 
 T_3 = 3.182446305284263
 """Student's t for 95 % and 3 degrees of freedom, as printed in tables."""
@@ -54,3 +58,23 @@ def test_a_ratio_of_nothing_to_nothing_is_zero_and_of_something_has_no_mean() ->
     nothing, something = np.zeros(3), np.array([0.0, 2.0, 0.0])
     assert ratio(nothing, nothing).mean == 0
     assert math.isnan(ratio(something, nothing).mean)
+
+
+def test_constant_times_that_are_not_in_step_hold_the_time_of_a_full_station() -> None:
+    """64 customers visit a station ten times a cycle, 0.605 s each, with constant times between:
+    64 x 6.05 s. They start together, and their cycles come apart by the same time in every batch:
+    by batches alone the interval was 387.191 to 387.199.
+    """
+    builder = Builder()
+    builder.add_station("bus")
+    builder.delay(ServiceTime("deterministic", 10.0, 0.0), "think")
+    for visit in range(10):
+        builder.delay(ServiceTime("deterministic", 0.6, 0.0), f"there-{visit}")
+        builder.serve("bus", ServiceTime("deterministic", 0.605, 0.0))
+        builder.delay(ServiceTime("deterministic", 0.6, 0.0), f"back-{visit}")
+    builder.add_closed_group("all", customers=64, first_instruction=0)
+    estimate = simulate(builder.plan(), Simulation(seed=0)).mean_time()
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low < 64 * 6.05 < estimate.high
+    assert estimate.half_width < 0.001 * estimate.mean

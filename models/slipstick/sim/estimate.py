@@ -104,6 +104,9 @@ class Layout:
         return np.eye(1, self.width, index).ravel()
 
 
+_ROUNDING = 1e-9
+"""Part of a time by which sums of the same times in another order differ, at most [1]."""
+
 BATCHES = 32
 """Batches that an interval is made of: few, so that they are long and nearly independent."""
 
@@ -651,7 +654,8 @@ class Result(ReplicationResult):
         cycle_weights = layout.column(layout.cycles[group_index])
         if len(batch_rows) and not (batch_rows @ cycle_weights).any():
             return Estimate(math.nan)
-        return self.ratio(weights_of_time(self.plan, batch_rows, group_index), cycle_weights)
+        time_weights = weights_of_time(self.plan, batch_rows, group_index)
+        return self._as_wide_as_end_effects(self.ratio(time_weights, cycle_weights), group_index)
 
     def unended_share(self, group_index: int = 0) -> float:
         """Return the share of a closed group's time that belongs to unfinished cycles [1].
@@ -683,9 +687,34 @@ class Result(ReplicationResult):
     def cycle_time(self, group_index: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a closed group, thinking included [s]."""
         cycle_weights = self.layout.column(self.layout.cycles[group_index])
-        return self.ratio(
-            weights_of_cycle_time(self.plan, self.batches, group_index), cycle_weights
-        )
+        time_weights = weights_of_cycle_time(self.plan, self.batches, group_index)
+        return self._as_wide_as_end_effects(self.ratio(time_weights, cycle_weights), group_index)
+
+    def _as_wide_as_end_effects(self, estimate: Estimate, group_index: int) -> Estimate:
+        """Return the mean time of a closed group with an interval that is wider by the cycles under
+        way at both ends of the run.
+
+        All customers start together, and with times that hardly vary they remain so for long. The
+        time of unfinished cycles then grows or falls during the whole run, by nearly as much in
+        each batch, and batches that hardly differ do not show it: of 20 runs of 5,040 cycles of 16
+        customers, N x elapsed / cycles was 0.035 % too long on average, with intervals of +- 0.05
+        %, and the mean of the ended cycles, which is without this error, 0.0002 %. The difference
+        of the two is added. Where customers starve, it says nothing of the ends.
+
+        Parameters
+        ----------
+        estimate : by time elapsed, or of the ended cycles
+        """
+        if self.plan.groups[group_index].kind != "closed" or self.plan.is_program:
+            return estimate
+        if estimate.low is None or estimate.high is None or self.unended_share(group_index):
+            return estimate
+        if estimate.half_width <= _ROUNDING * estimate.mean:
+            return estimate  # all ended cycles have one time, which the unfinished ones have too
+        column_sums = self.batches.sum(axis=0)
+        unbooked_time = abs(column_sums @ weights_of_unbooked_time(self.plan, group_index))
+        end_effect = float(unbooked_time / column_sums[self.layout.cycles[group_index]])
+        return Estimate(estimate.mean, estimate.low - end_effect, estimate.high + end_effect)
 
     def share_within(self, time: float, group_index: int = 0) -> Estimate:
         """Estimate the share of the cycles that take at most `time` seconds [1]."""
@@ -780,7 +809,8 @@ def _has_uncounted_time(plan: Plan, sums: Array, group_index: int) -> bool:
     booked_weights = _weights_of_booked_time(plan, group_index)
     uncounted_weights = booked_weights - layout.column(layout.cycle_time[group_index])
     # Both add up the same times in another order, and differ by rounding.
-    return float(column_sums @ uncounted_weights) > 1e-9 * float(column_sums @ booked_weights)
+    booked_time = float(column_sums @ booked_weights)
+    return float(column_sums @ uncounted_weights) > _ROUNDING * booked_time
 
 
 CYCLES_AT_ENDS = 4.0

@@ -780,11 +780,9 @@ def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict
                 result.cycle_time(group_index) if group_thinks else result.mean_time(group_index)
             )
             estimates[f"time[{plan_group.name}]"] = mean_time
-            # Cycles of constant time repeat without end; their count in a run is an estimate.
-            is_constant = mean_time.mean > 0 and _is_point(mean_time)
             estimates[f"throughput[{plan_group.name}]"] = (
                 _throughput_of_members(len(plan_group.starts), mean_time)
-                if plan_group.kind == "closed" and is_constant
+                if plan_group.kind == "closed" and mean_time.mean > 0
                 else result.ratio(
                     layout.column(layout.cycles[group_index]), layout.column(layout.time)
                 )
