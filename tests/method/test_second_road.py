@@ -34,16 +34,18 @@ from slipstick.method.answers import Remarks, Solution
 from slipstick.method.methods import form_of
 from slipstick.method.second_road import (
     EVENTS,
+    LONGER_LOOK,
+    STREAM_LOOK,
     TOLERANCES,
     _expected_of_activity,
-    _may_decide_longer,
+    _factor_of_longer_look,
     _with_simulated_answers,
 )
 from slipstick.model.network import closed_class, open_class, station
 from slipstick.model.system import Model
 from slipstick.report.answer import answer_text, check_sentence
 from slipstick.results.question import answer_document
-from slipstick.sim.estimate import Estimate
+from slipstick.sim.estimate import Estimate, Layout
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
@@ -54,6 +56,7 @@ from slipstick.sim.second_look import (
     UNSETTLED,
     Expected,
     Look,
+    _control_weights,
     _controlled_ratio,
     second_look,
 )
@@ -164,7 +167,7 @@ def test_what_was_replaced_is_in_the_document() -> None:
 def test_near_saturation_nothing_is_said() -> None:
     answer = solve(open_model(service("a", 1.0, scv=4) >> delay(1.0, scv=1), 0.97))
     assert answer.method == "mean-value"
-    assert str(answer.check).startswith("not checked: near saturation")
+    assert str(answer.check).startswith("undecided: a short simulation says ")
 
 
 def test_a_named_method_is_not_looked_at_nor_where_it_is_switched_off() -> None:
@@ -508,4 +511,39 @@ def test_a_look_goes_on_where_four_times_the_events_may_decide(
     tolerance = TOLERANCES["certain" if is_exact else "usual"]
     estimate = Estimate(10.0, 10.0 * (1 - half_width), 10.0 * (1 + half_width))
     look = Look(UNDECIDED, estimate=estimate, relative_error=-error)
-    assert _may_decide_longer(look, Expected(10.0, tolerance, is_exact)) == longer
+    expected_time = Expected(10.0, tolerance, is_exact)
+    assert _factor_of_longer_look(look, expected_time) == (LONGER_LOOK if longer else 0)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "half_width", "factor"),
+    [
+        (UNDECIDED, 0.09, STREAM_LOOK),  # 2.8 % after ten times the events
+        (UNDECIDED, 0.2, 0),
+        (UNSETTLED, math.inf, STREAM_LOOK),
+        (AGREES, 0.09, 0),
+    ],
+)
+def test_a_look_at_a_stream_goes_on_where_ten_times_the_events_may_decide(
+    verdict: str, half_width: float, factor: int
+) -> None:
+    estimate = Estimate(10.0, 10.0 * (1 - half_width), 10.0 * (1 + half_width))
+    look = Look(verdict, estimate=estimate, relative_error=0.01)
+    expected_time = Expected(10.0, TOLERANCES["usual"], least_cycles=10_000.0)
+    assert _factor_of_longer_look(look, expected_time) == factor
+
+
+def test_the_time_between_arrivals_is_a_control_variate() -> None:
+    """M/M/1 at a load of 0.9: a batch with many arrivals has long waits, so that the known rate
+    explains part of them.
+    """
+    builder = Builder()
+    builder.add_station("cpu")
+    builder.serve("cpu", ServiceTime("exponential", 1.0))
+    builder.add_open_group("jobs", ServiceTime("exponential", 1 / 0.9), first_instruction=0)
+    plan = builder.plan()
+    row = np.zeros((1, Layout(plan).width))
+    row[0, Layout(plan).cycles[0]] = 1.0
+    row[0, Layout(plan).time] = 1 / 0.9
+    (weights,) = _control_weights(plan, row, 0, Expected(10.0, 0.04))
+    assert float((row @ weights)[0]) == pytest.approx(0.0)
