@@ -100,4 +100,4 @@ def test_a_station_before_losses_is_refused_at_once(model: QueueingNetwork, name
     for method in ("simulation", "markov-chain"):
         with pytest.raises(NoAnswerError) as raised:
             solve(model, method=method)
-        assert str(raised.value).startswith(f"station {name} is saturated: arrivals ask it for 1.")
+        assert str(raised.value).startswith(f"station {name} is saturated: arrivals need 1.")
