@@ -22,14 +22,16 @@ E (1 - exp(-M / E)), where E is that addition and M what v full rounds leave for
 The number n in it is a birth-death process with births X and deaths n / W(n); where n is as large
 as it can be, K, and X v T(K) / K reaches 1, the server is saturated by its mean rounds. K is the
 places, what memory holds, or v B / (w + v): as many are in the second phase where all rounds are
-full. The mean of n gives the time of the second phase by Little's law. How long the mean numbers
-and the first phases that come differ from one second phase to another gives its quantiles
-(`_second_quantiles`).
+full. The mean of n gives the time of the second phase by Little's law. Second phases begin in
+groups, of 1 / (1 - X P)^2 customers in the mean that one of them meets, and are longer by what
+these add to D (`_group_size`). How the mean numbers and the first phases that come differ from one
+second phase to another gives the quantiles of the time of a unit, L P being spread over fewer units
+of shorter ones (`_unit_times`).
 
-A visit holds its place in both phases. A stream of which more than one customer in a thousand waits
-for a place or for memory, by a birth-death process with W and the rounds of the first phase as the
-time of a visit, is refused, at high loads far fewer: how long these wait depends on how both phases
-vary together.
+A visit holds its place in both phases. How many customers wait for a place or for memory follows
+from a birth-death process with W and the rounds of the first phase as the time of a visit, and how
+long they do from approximations of M/D/c, as lengths hardly vary. Streams with waits are refused
+where groups are large, as these wait longer.
 
 The first phases wait for one another. Counted in pieces at the beginnings of rounds they are a
 Markov chain, q' = (q - pieces of a round)+ + pieces of a customer x A, A Poisson with mean X F(n,
@@ -58,7 +60,9 @@ is met at random is 1.5 k S / (1 - X S) old; since it began one customer came to
 each S, of those before it c n / v left. So n grows by 1.5 (1 - c n / v) / (1 - X S) with each first
 phase that waits, about the mean number in rounds with first phases. Where it comes near the number
 of places, first phases wait for one: full rounds are longer by the rounds without them that make
-room.
+room. Where n differs so much that the room of a round for first phases does, or the rounds that one
+takes, times of first phases are a mixture over n, which changes in many rounds
+(`_first_phases_over_numbers`).
 
 In a closed population all n customers are present: a visit takes S(n) = v D(n) / n + P(n) of the
 server, and the number present is a birth-death process with rate of ends 1 / S(min(n, K)). S leaves
@@ -78,19 +82,17 @@ that the first visit of a customer waits for half of the others.
 Assumptions: n is constant while a first phase lasts; numbers of customers and of first phases in a
 round are independent; lengths of second phases count by their means; customers do not stay in step.
 Errors beside simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md: of a stream up
-to load 0.8, but for a few in a hundred, within 10 % in the mean of the first phase and of the time
-of a unit, and within 15 % in the 95 of 100 of the first phase. Streams are refused where customers
-wait for a place, and where second phases are short beside first phases at their load, which took up
-to a third longer or shorter. Of a closed population mostly within 6 % in the mean of the first
-phase, up to 15 % too short or too long; where second phases about fill the budget, up to three
-fifths too long, as chance leaves room for first phases.
+to load 0.8 within 10 % in the mean of the first phase and of the time of a unit, and within 15 % in
+their 95 of 100. Streams are refused where groups of customers wait for a place, where second phases
+have few rounds, and where numbers do not settle. Of a closed population mostly within 6 % in the
+mean of the first phase, up to 15 % too short or too long; where second phases about fill the
+budget, up to three fifths too long, as chance leaves room for first phases.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from slipstick.errors import NoAnswerError, Saturated
@@ -127,8 +129,19 @@ Of these streams, 16 places move the mean of a first phase by 0.1 % at most and 
 %, 40 customers before move nothing.
 """
 
-LENGTHS = 8
-"""Works of a first phase that are counted where customers differ in it."""
+LENGTHS, UNIT_PARTS = 8, 12
+"""Works of a first phase, and lengths of a second, that are counted where customers differ in them;
+and times of a unit of each such length, of equal probability."""
+
+RARE_WAIT, SUPPORT, HALVINGS = 1e-4, 64, 18
+"""Probability of a wait for a place below which quantiles leave it out; times of equal probability
+to which the first phase is reduced where it is added to a wait, and halvings of their range."""
+
+WAIT_LESS_OFTEN = 0.92
+"""Customers that wait for one of several places at constant times at the server, as a part of those
+that wait at exponential ones. This and the gamma shape 1.5 of the wait of those that wait were
+fitted to simulations of seven queues M/G/c of 8 to 100 servers, constant and uniform times, and
+loads of 0.55 to 0.85 (0.90 to 0.95 there); the mean wait stays that of Cosmetatos."""
 
 RARE = 1e-9
 """Probability of numbers of first phases, and of customers that come in a round, that are left out;
@@ -142,6 +155,12 @@ forth: a first phase was up to 2.4 times as long after 30 steps as after 6. Up t
 thousandth move the mean of a first phase by 2 % at most, and its 95 of 100 and the number in a
 round by 4 %.
 """
+
+LEAST_CHANGE, NORMAL_QUANTILE, NODES = 0.02, 1.2815515655446004, (-1.363, -0.377, 0.377, 1.363)
+"""Standard deviation of the units of second phases in a round, as a part of the room that they
+leave, from which first phases are computed over the numbers in the second phase; the 9 of 10 of a
+normal variable in standard deviations, and the means of the four quarters of its probability,
+widened to its variance."""
 
 LARGEST_PLACE_LOAD = 1 - 1e-9
 """Part of the places that is taken from which they are saturated."""
@@ -165,13 +184,12 @@ to a load of 0.8); and the least part of the time that first phases leave over w
 computed (a guard: 0.02 and 0.1 move nothing up to that load).
 """
 
-SELDOM, LOW_LOAD, FEWER_WAITS, CROWDED = 1e-3, 0.3, 1e-6, 0.05
-"""Probability of a wait for a place or for memory up to which a stream of low load is answered; up
-to which load, and its factor for each 1 of load above, because backlogs of first phases fill places
-in bursts; and largest load times first phase over second phase. Fitted on 142 streams of
-`llm-serving`, drawn as `--wide` draws them (seeds 55001 to 55003 and 20261129): of 113 within these
-limits 2 had a first phase or a mean time of a unit beyond 10 and 15 %, of 142 up to 1e-3 and 0.12
-7 had.
+SELDOM, LARGE_GROUPS, MOST_TAKEN = 2e-4, 0.25, 0.87
+"""Probability of a wait for a place or for memory, times the customers by which groups of second
+phases are larger than one (`_group_size`), up to which a stream with larger groups than the second
+number is answered: groups wait longer than the formula knows. And the load of the places up to
+which waits are answered. Chosen on 57 streams of `llm-serving`, drawn as `--wide` draws them (seed
+880001).
 """
 
 LEAST_FED = 0.5
@@ -195,10 +213,6 @@ MEASURED_LOAD = 0.8
 PLACES_TAKEN = (
     "customers wait for a place or for memory, and the formula does not know how long; let fewer"
     " customers arrive, give more places or memory, or ask for simulation"
-)
-TOO_SHORT = (
-    "second phases are short beside first phases at this load, where the formula was up to a third"
-    " off; let fewer customers arrive, or ask for simulation"
 )
 NOT_SETTLED = (
     "near saturation the numbers of customers and the times of first phases, each computed from the"
@@ -294,11 +308,11 @@ class BatchServerFormula(BatchServerForm):
         rows = np.flatnonzero(loads < 1)
         streams = _ConvergedStreams(rounds, rows)
         is_saturated = streams.place_load >= LARGEST_PLACE_LOAD
-        is_crowded = loads * streams.means * rounds.rate[:, 0] > CROWDED * streams.in_second_phase
-        reasons = dict.fromkeys(rows[is_crowded[rows]].tolist(), TOO_SHORT)
-        load_above = np.maximum(loads - LOW_LOAD, 0.0)
-        has_full_places = streams.probability_full > SELDOM * FEWER_WAITS**load_above
-        reasons |= dict.fromkeys(rows[has_full_places[rows]].tolist(), PLACES_TAKEN)
+        groups = _group_size(rounds, streams.beside[:, None])[:, 0] - 1
+        waits_in_groups = (groups > LARGE_GROUPS) & (streams.probability_full * groups > SELDOM)
+        waits_long = (streams.probability_full > SELDOM) & (streams.place_load > MOST_TAKEN)
+        is_refused = waits_in_groups | waits_long
+        reasons = dict.fromkeys(rows[is_refused[rows]].tolist(), PLACES_TAKEN)
         reasons |= {
             row: str(saturated(streams.place_load[row]))
             for row in rows[is_saturated[rows]].tolist()
@@ -330,7 +344,8 @@ class BatchServerFormula(BatchServerForm):
             "throughput": computed_point.throughput,
             first_phase: first_phase_time,
             f"phase_time[{names[1]}]": response_time,
-            f"time_per_unit[{names[1]}]": (response_time - first_phase_time) / second_phase.mean,
+            f"time_per_unit[{names[1]}]": (computed_point.unit_time or times.second_phase)
+            / second_phase.mean,
             **{
                 quantile_name(first_phase, part): times.delay + time
                 for part, time in quantiles
@@ -338,7 +353,7 @@ class BatchServerFormula(BatchServerForm):
             },
             **{
                 quantile_name(f"time_per_unit[{names[1]}]", part): time / second_phase.mean
-                for part, time in zip(QUANTILES, computed_point.second_quantiles, strict=False)
+                for part, time in zip(QUANTILES, computed_point.unit_quantiles, strict=False)
             },
             **{
                 f"unit_rate[{name}]": computed_point.throughput * phase.mean
@@ -450,6 +465,9 @@ class _MeanRounds:
         self.units = _as_column(phase.mean for phase in first_phases)
         self._firsts = first_phases
         self.first_variation = _as_column(phase.variance for phase in first_phases) / self.units**2
+        # A unit of a first phase holds half of those of its customer, in the mean by units.
+        self._held_in_first = self.units * (1 + self.first_variation) / 2
+        self._seconds = second_phases
         self.piece = _as_column(min(phase.piece, phase.mean) for phase in second_phases)
         second_work = _as_column(phase.mean for phase in second_phases)
         self.steps = second_work / self.piece
@@ -462,7 +480,14 @@ class _MeanRounds:
         )
         places = _as_column(server.places for server in servers)
         memory = _as_column(server.memory for server in servers)
-        limits = (places, memory / kept_memory, self._budget / self.piece)
+        in_memory = memory / kept_memory
+        # The next reservation does not fit into what is left: as many fit as renewals in a time.
+        variance = self.first_variation * self.units**2 + self.variation * second_work**2
+        renewals = in_memory - (1 - np.minimum(variance / largest_memory**2, 1.0)) / 2
+        whole = np.where(variance > 0, renewals, np.floor(in_memory))
+        is_reserved = (_as_column(server.reserved for server in servers) > 0) & np.isfinite(memory)
+        in_memory = np.where(is_reserved, whole, in_memory)
+        limits = (places, in_memory, self._budget / self.piece)
         self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
         # As many are in the second phase in the mean if all rounds are full.
         self._mean_in_second_phase = second_work * self._budget / (self.units + second_work)
@@ -497,6 +522,19 @@ class _MeanRounds:
         works = np.array([phase.groups(LENGTHS) for phase in self._firsts])
         return [*works.T[:, :, None]]
 
+    def second_lengths(self) -> Array:
+        """Return lengths of a second phase that are equally probable, as parts of their mean
+        [points, lengths; 1].
+        """
+        if not self.variation.any():
+            return np.ones((len(self.steps), 1))
+        works = np.array([phase.groups(LENGTHS) for phase in self._seconds])
+        return np.asarray(works / works.mean(axis=1, keepdims=True))
+
+    def share_of_first(self, present: Array | float) -> Array:
+        """Return the part of the time that first phases of a stream take, X P(n) [1]."""
+        return np.minimum(self.rate * self.added_by_first_phase(present), 1 - LEAST_ROOM)
+
     def component_times(self, present: Array | float, units: Array | float) -> Array:
         """Return F(n, q), the time of a round with n customers in the second phase and q units of
         first phases, by component [components, points, rounds; s].
@@ -508,7 +546,7 @@ class _MeanRounds:
             [(in_first / self.units).ravel(), in_second.ravel()],
             [in_first.ravel(), second_units.ravel()],
             (in_second * held).ravel(),
-            [(in_first * self.units / 2).ravel(), (second_units * held).ravel()],
+            [(in_first * self._held_in_first).ravel(), (second_units * held).ravel()],
         )
         component_times = self._duration(rounds)
         return np.broadcast_to(component_times, (len(component_times), in_second.size)).reshape(
@@ -529,6 +567,20 @@ class _MeanRounds:
         rounds_needed = np.maximum(self.units / room, 1.0)
         return np.asarray(rounds_needed * self.time(present, np.minimum(self.units, room)))
 
+    def shorter_wait(self, places: Array, load: Array) -> Array:
+        """Return the mean wait for a place as a part of that of exponential times at the server.
+
+        Of constant times by Cosmetatos' approximation of M/D/c (1975); of times that differ in
+        between by their squared coefficient of variation (Kimura 1986).
+
+        Parameters
+        ----------
+        places, load : how many there are, and the part of them that is taken [points, 1; 1]
+        """
+        growth = (np.sqrt(4 + 5 * places) - 2) * (places - 1) / (16 * places)
+        constant = np.minimum(0.5 * (1 + (1 - load) / load * growth), 1.0)
+        return np.asarray(constant + (1 - constant) * self.variation)
+
     def added_by_first_phase(self, present: Array | float) -> Array:
         """Return P(n), the time by which the first phase of a customer prolongs the rounds [s].
 
@@ -541,12 +593,13 @@ class _MeanRounds:
         time_without_first = self.time(present, 0.0)
         time_of_one = self.time(present, self.units / rounds_needed)
         added_by_first = time_of_one - time_without_first
-        if not self.rate.any() or not (2 * self.units <= room).any():
+        if not self.rate.any() or not (self.units < room).any():
             return np.asarray(rounds_needed * added_by_first)
+        # Of two for which a round has no room, the next round does the rest.
+        rest = np.maximum(2 * self.units - room, 0.0)
         time_of_two = self.time(present, np.minimum(2 * self.units, room))
-        added_by_further = np.where(
-            2 * self.units <= room, time_of_two - time_of_one, added_by_first
-        )
+        time_of_two += self.time(present, np.minimum(rest, self.units)) - time_without_first
+        added_by_further = np.where(self.units < room, time_of_two - time_of_one, added_by_first)
         added_time = added_by_first
         for _ in range(ROUNDS_TOGETHER):
             mean_arrivals = np.maximum(
@@ -589,6 +642,10 @@ class _MeanRounds:
             (steady_time + unlimited_delay * -np.expm1(-longest_delay / unlimited_delay)) / present
         )
 
+    def second(self, present: Array, number_behind: Array) -> Array:
+        """Return W(n), the mean time of a second phase beside a number of others [s]."""
+        return self.visit(present, self.rate, number_behind) * present
+
 
 class _PhaseTimes(NamedTuple, Generic[FloatOrArray]):
     """The mean times of which both phases consist, at several points or at one.
@@ -624,8 +681,9 @@ class _ComputedPoint(NamedTuple):
     served : customers in a round, in the mean [1]
     throughput : visits that end [1/s]
     round_time : mean time of a round [s]
-    quantiles, second_quantiles : of the first phase, without its delay, and of the second; empty
-        where they are not known [s]
+    quantiles : of the first phase, without its delay; empty where they are not known [s]
+    unit_time, unit_quantiles : of the time of a unit of the second phase, times the mean of its
+        units; 0 and empty where they are not known apart [s]
     """
 
     times: _PhaseTimes[float]
@@ -636,7 +694,8 @@ class _ComputedPoint(NamedTuple):
     throughput: float
     round_time: float
     quantiles: Sequence[float] = ()
-    second_quantiles: Sequence[float] = ()
+    unit_time: float = 0.0
+    unit_quantiles: Sequence[float] = ()
 
 
 def _values_of_streams(
@@ -649,7 +708,7 @@ def _values_of_streams(
     rates = rounds.rate[:, 0]
     phase_times = _PhaseTimes(
         rounds.delay[:, 0],
-        np.zeros(len(rows)),
+        streams.probability_full[rows] * streams.wait[rows],
         streams.means[rows],
         streams.in_second_phase[rows] / rates,
         streams.beside[rows],
@@ -658,58 +717,110 @@ def _values_of_streams(
     )
     computed_points = _computed_points(rounds, phase_times, rates, streams.round_times[rows])
     quantiles = streams.quantiles[rows].tolist()
-    second_quantiles = _second_quantiles(
-        rounds, streams.fullness[rows], phase_times, streams.behind[rows]
-    ).tolist()
+    behind = (streams.behind[rows], streams.behind_variance[rows])
+    unit_times = _unit_times(rounds, streams.fullness[rows], phase_times, behind).tolist()
     return [
-        point._replace(quantiles=of_first, second_quantiles=of_second)
-        for point, of_first, of_second in zip(
-            computed_points, quantiles, second_quantiles, strict=True
+        point._replace(quantiles=of_first, unit_time=mean, unit_quantiles=of_unit)
+        for point, of_first, (mean, *of_unit) in zip(
+            computed_points, quantiles, unit_times, strict=True
         )
     ]
 
 
-def _second_quantiles(
-    rounds: _MeanRounds, fullness: Array, times: _PhaseTimes[Array], number_behind: Array
+def _unit_times(
+    rounds: _MeanRounds,
+    fullness: Array,
+    times: _PhaseTimes[Array],
+    behind: tuple[Array, Array],
 ) -> Array:
-    """Return the quantiles of the time of a second phase of mean length [points, quantiles; s].
+    """Return the mean time of a unit of second phases, and the times that parts of all second
+    phases do not exceed [points, 1 and quantiles; in units of a second phase of mean length; s].
 
     A second phase takes the mean of the number present while it lasts, and the first phases that
     arrive meanwhile. Of M/G/infinity with constant times that mean has two thirds of the variance
     of the number itself, and its correlation with the arrivals is 0.61 (both derived); the number
-    has the birth-death distribution. The first phases make of v D a busy period of M/D/1 that
-    begins with as much work; what they add has the mean v D X P / (1 - X P) and the variance v D X
-    P^2 / (1 - X P)^3, and is taken as a gamma variable.
-    """
-    from scipy.special import gammaincinv
+    has the birth-death distribution, wider as second phases begin in groups. The first phases make
+    of U = v D + L P a busy period of M/D/1 that begins with as much work, with the mean
+    U / (1 - X P) and the variance U X P^2 / (1 - X P)^3 + Var L P^2 / (1 - X P)^2; what is in it
+    beyond v D is taken as a gamma variable. Second phases of different lengths v have the same L,
+    so that units of short ones take longer.
 
+    Parameters
+    ----------
+    rounds : their times
+    fullness : see `_PresentNumbers`
+    times : means of both phases
+    behind : mean and variance of L [points, 1; 1]
+    """
+    number_behind, variance_behind = behind
+    lengths = rounds.second_lengths()
     present = fullness[:, -1:]
-    visit_times = rounds.visit(fullness, rounds.rate, number_behind) * fullness
-    deviation_by_number = math.sqrt(2 / 3) * (visit_times[:, :-1] - visit_times[:, -1:])
     plain_time = rounds.steps * rounds.time(present, 0.0)
     extra_time = rounds.added_by_first_phase(present)
-    share_left = np.maximum(1 - rounds.rate * extra_time, LEAST_ROOM)
-    arrivals = rounds.rate * plain_time * share_left
-    extra_of_each = extra_time / share_left**2
-    deviation_by_arrivals = (gammaincinv(arrivals, np.array(QUANTILES)) - arrivals) * extra_of_each
+    share_left = 1 - rounds.share_of_first(present)
+    work_behind = number_behind * extra_time
+    mean_time = times.second_phase[:, None]
+    unit_means = mean_time * (plain_time + work_behind / lengths) / (plain_time + work_behind)
+    parts = np.array(QUANTILES)
+    if lengths.shape[1] > 1:
+        parts = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
+    by_number = _deviation_by_number(rounds, fullness, number_behind, parts)[:, None, :]
+    work = plain_time * lengths + work_behind
+    excess = work / share_left - plain_time * lengths
+    variance = (work * rounds.rate / share_left + variance_behind) * (extra_time / share_left) ** 2
+    by_arrivals = _gamma_deviation(excess, variance, parts) / lengths[:, :, None]
     joint_variance = (
-        deviation_by_number**2
-        + deviation_by_arrivals**2
-        + 2 * SAME_ARRIVALS * abs(deviation_by_number * deviation_by_arrivals)
+        by_number**2 + by_arrivals**2 + 2 * SAME_ARRIVALS * abs(by_number * by_arrivals)
     )
-    same_direction = deviation_by_number * deviation_by_arrivals > 0
     deviation = np.where(
-        same_direction,
-        np.copysign(np.sqrt(joint_variance), deviation_by_number),
-        deviation_by_number + deviation_by_arrivals,
+        by_number * by_arrivals > 0,
+        np.copysign(np.sqrt(joint_variance), by_number),
+        by_number + by_arrivals,
     )
     # Where the server is full, as many first phases begin as customers leave.
     most_present = rounds.highest
     longest_time = rounds.steps * rounds.time(
         most_present, 0.0
     ) + most_present * rounds.added_by_first_phase(most_present)
-    mean_time = times.second_phase[:, None]
-    return np.asarray(np.minimum(mean_time + deviation, np.maximum(longest_time, mean_time)))
+    unit_times = unit_means[:, :, None] + deviation
+    unit_times = np.minimum(unit_times, np.maximum(longest_time, unit_means)[:, :, None])
+    if lengths.shape[1] == 1:
+        quantiles = unit_times[:, 0]
+    else:
+        ordered = np.sort(unit_times.reshape(len(unit_times), -1), axis=1)
+        quantiles = ordered[:, [int(part * ordered.shape[1]) for part in QUANTILES]]
+    return np.hstack([unit_means.mean(axis=1, keepdims=True), quantiles])
+
+
+def _deviation_by_number(
+    rounds: _MeanRounds, fullness: Array, number_behind: Array, parts: Array
+) -> Array:
+    """Return by how much second phases are longer than in the mean for the number present, in
+    parts of all [points, parts; s]; between known parts as a normal variable is.
+    """
+    from scipy.special import ndtri
+
+    visit_times = rounds.second(fullness, number_behind)
+    size = np.sqrt(_group_size(rounds, fullness[:, -1:]))
+    deviation = math.sqrt(2 / 3) * size * (visit_times[:, :-1] - visit_times[:, -1:])
+    if len(parts) == len(QUANTILES):
+        return deviation
+    known = ndtri(np.array(QUANTILES))
+    places = ndtri(parts)
+    slopes = deviation[:, 2:3] / known[2]
+    upper = np.stack([np.interp(places, known, row) for row in deviation])
+    return np.asarray(np.where(parts < QUANTILES[0], slopes * places, upper))
+
+
+def _gamma_deviation(mean: Array, variance: Array, parts: Array) -> Array:
+    """Return by how much gamma variables exceed their mean, in parts of all [points, lengths,
+    parts].
+    """
+    from scipy.special import gammaincinv
+
+    scale = (variance / np.maximum(mean, 1e-300))[:, :, None]
+    shape = (mean / np.maximum(scale[:, :, 0], 1e-300))[:, :, None]
+    return np.asarray((gammaincinv(shape, parts) - shape) * scale)
 
 
 def _computed_points(
@@ -847,9 +958,10 @@ class _PresentNumbers(NamedTuple):
     in_second_phase : customers in the second phase [points; 1]
     beside : customers in the second phase beside one of them, itself included [points; 1]
     idle : probability that there is none [points]
-    probability_full : probability that a customer waits for a place [points; 1]
-    place_load : rate times the time for which a visit holds a place of a full server, divided by
-        the number of places; 1 or more where they are saturated [points; 1]
+    taken, wait : probability that a customer waits for a place, and the mean wait of those that do
+        [points; 1, s]
+    places : rate times the time for which a visit holds a place of a full server, over the places;
+        1 or more where they are saturated [points; 1]
     fullness : of rounds beside a customer: largest number of customers that a part of all have, of
         the parts of `QUANTILES`, and their mean [points, quantiles and 1; 1]
     """
@@ -858,6 +970,7 @@ class _PresentNumbers(NamedTuple):
     beside: Array
     idle: Array
     probability_full: Array
+    wait: Array
     place_load: Array
     fullness: Array
 
@@ -882,6 +995,17 @@ def _solve_present(rounds: _MeanRounds, number_behind: Array) -> _PresentNumbers
     sum_of_squares = (weights[:, 1:] * customers_on_server**2).sum(
         axis=1, keepdims=True
     ) + weight_beyond * most_customers**2
+    beside = sum_of_squares / weighted_sum
+    # Second phases begin in groups, as first phases prolong rounds in which more customers come.
+    # But over rounds fewer are present than over time: longer rounds have more, and count once.
+    grouped = (
+        beside
+        + _group_size(rounds, beside)
+        - 1
+        - weighted_sum / total_weight * _share_behind(rounds, beside, number_behind)
+    )
+    grouped = np.clip(grouped, 1.0, np.maximum(most_customers, beside))
+    longer = rounds.second(grouped, number_behind) / rounds.second(beside, number_behind)
     distribution = np.cumsum(weights, axis=1) / total_weight
     number_at_quantiles = np.stack(
         [(distribution < quantile).sum(axis=1) for quantile in QUANTILES], axis=1
@@ -903,14 +1027,40 @@ def _solve_present(rounds: _MeanRounds, number_behind: Array) -> _PresentNumbers
         / decay
         / (holding_weights.sum(axis=1, keepdims=True) + holding_weight_beyond)
     )
+    waiting_load = np.minimum(decay, 1 - LEAST_ROOM)
+    wait_of_exponential = waiting_load / (1 - waiting_load) / rounds.rate
+    variation = np.minimum(rounds.variation, 1.0)
+    wait = rounds.shorter_wait(most_customers, waiting_load) * wait_of_exponential
+    regularity = np.where(most_customers > 1, 1 - variation, 0.0)
+    less_often = 1 - (1 - WAIT_LESS_OFTEN) * regularity
     columns = (
-        weighted_sum / total_weight,
-        sum_of_squares / weighted_sum,
+        weighted_sum / total_weight * longer,
+        grouped,
         weights[:, :1] / total_weight,
-        probability_full,
+        probability_full * less_often,
+        wait / less_often,
         place_load,
     )
     return _PresentNumbers._make([*(column.ravel() for column in columns), fullness])
+
+
+def _group_size(rounds: _MeanRounds, present: Array) -> Array:
+    """Return the variance over the mean of the number of second phases that begin in many rounds,
+    1 / (1 - X P)^2 [points, 1; 1].
+
+    Customers come in a Poisson stream, but first phases prolong rounds, in which more customers
+    come: v rounds of v D + N P bring N, whose mean grows with N itself. A customer finds as many
+    more beside it as the variance of the number exceeds its mean.
+    """
+    return np.asarray((1 - rounds.share_of_first(present)) ** -2)
+
+
+def _share_behind(rounds: _MeanRounds, present: Array, number_behind: Array) -> Array:
+    """Return the part of a second phase that first phases behind its own take, with those that
+    come meanwhile, L P / (v D + L P) [points, 1; 1].
+    """
+    work_behind = number_behind * rounds.added_by_first_phase(present)
+    return np.asarray(work_behind / (rounds.steps * rounds.time(present, 0.0) + work_behind))
 
 
 def _weights_with_tail(
@@ -947,7 +1097,8 @@ class _FirstPhases(NamedTuple):
     ----------
     means : of the time [points; s]
     quantiles : of the time [points, quantiles; s]
-    behind : first phases that one leaves behind when it ends [points; 1]
+    behind, behind_variance : mean and variance of the number of first phases that one leaves behind
+        when it ends [points; 1]
     round_times : mean time of a round [points; s]
     by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
     number_queued : first phases that wait in such rounds behind the one under way [points; 1]
@@ -956,14 +1107,26 @@ class _FirstPhases(NamedTuple):
     means: Array
     quantiles: Array
     behind: Array
+    behind_variance: Array
     round_times: Array
     by_round: Array
     by_time: Array
     number_queued: Array
 
 
+class _Waits(NamedTuple):
+    """What arriving customers find, see `_PresentNumbers`, and the squared coefficient of variation
+    of second phases [points].
+    """
+
+    idle: Array
+    taken: Array
+    wait: Array
+    variation: Array
+
+
 def _first_phases_open(
-    rounds: _MeanRounds, present: Array, idle_probability: Array, number_queued: Array
+    rounds: _MeanRounds, present: Array, waits: _Waits, queued: Array
 ) -> _FirstPhases:
     """Compute the times from admission to the end of the first phase of Poisson streams; a customer
     that finds no other begins at once.
@@ -973,31 +1136,76 @@ def _first_phases_open(
     rounds : their times
     present : customers in the second phase of rounds without and with first phases [2, points, 1;
         1]
-    idle_probability : probability that no customer is there [points]
-    number_queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
+    waits : for a place, and the probability that no customer is there
+    queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     """
-    backlog = _Backlog(rounds, present, number_queued)
-    times, weights, left_behind = backlog.first_phase()
+    backlog = _Backlog(rounds, present, queued)
+    times, weights, left_behind, left_squared = backlog.first_phase()
+    all_times, all_weights, free, times_alone = _with_idle(rounds, times, weights, waits.idle)
+    means = (all_times * all_weights).sum(axis=1)
+    quantiles = _quantiles(all_times, all_weights, waits)
+    number_after_alone = rounds.rate[:, 0] * times_alone
+    number_behind = (1 - free) * left_behind + free * number_after_alone
+    # The number given the time is taken as Poisson.
+    squared = (1 - free) * left_squared + free * number_after_alone**2
+    variance_behind = squared - number_behind**2 + number_behind
+    return _FirstPhases(means, quantiles, number_behind, variance_behind, *backlog.shares())
+
+
+def _with_idle(
+    rounds: _MeanRounds, times: Array, weights: Array, idle: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return times of first phases and how probable each is, with those that find no customer
+    [points, times]; the probability of these, and their mean time [points].
+    """
     room = rounds.room(0.0)
     work_of_groups = np.hstack(rounds.first_work())
     times_alone = rounds.time(0.0, np.minimum(work_of_groups, room)) * np.maximum(
         1.0, work_of_groups / room
     )
     # Where no first phase is under way, the server may have no customer at all.
-    probability_alone = idle_probability * weights[:, :, 0].sum(axis=(1, 2, 3))
-    weights[:, :, 0] *= (1 - idle_probability)[:, None, None, None]
-    point_count = len(times)
-    all_times = np.hstack([times.reshape(point_count, -1), times_alone])
-    weight_of_each = np.broadcast_to(
-        probability_alone[:, None] / work_of_groups.shape[1], work_of_groups.shape
-    )
-    all_weights = np.hstack([weights.reshape(point_count, -1), weight_of_each])
-    means = (all_times * all_weights).sum(axis=1)
-    quantiles = _quantiles(all_times, all_weights)
-    number_behind = (1 - probability_alone) * left_behind + probability_alone * rounds.rate[
-        :, 0
-    ] * times_alone.mean(axis=1)
-    return _FirstPhases(means, quantiles, number_behind, *backlog.shares())
+    free = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
+    weights[:, :, 0] *= (1 - idle)[:, None, None, None]
+    count = len(times)
+    all_times = np.hstack([times.reshape(count, -1), times_alone])
+    weight_of_each = np.broadcast_to(free[:, None] / work_of_groups.shape[1], work_of_groups.shape)
+    all_weights = np.hstack([weights.reshape(count, -1), weight_of_each])
+    return all_times, all_weights, free, times_alone.mean(axis=1)
+
+
+def _first_phases_over_numbers(
+    rounds: _MeanRounds,
+    present: Array,
+    deviation: Array,
+    waits: _Waits,
+    queued: Array,
+) -> tuple[Array, Array]:
+    """Compute means and quantiles of first phases over the numbers in the second phase, which
+    change in many rounds, and with them the room that a round has for first phases [points;
+    points, quantiles; s].
+
+    The number is normal, by equally probable nodes with its variance. A node at which first phases
+    would take all rounds lasts too short for that, and is moved to where they nearly do.
+
+    Parameters
+    ----------
+    rounds, present, waits, queued : see `_first_phases_open`
+    deviation : standard deviation of the number in the second phase [points, 1; 1]
+    """
+    load = _Backlog.load(rounds, present[1])
+    times, weights = [], []
+    for place in NODES:
+        change = place * deviation
+        load_there = _Backlog.load(rounds, np.maximum(present[1] + change, 1.0))
+        reach = (1 - LEAST_ROOM - load) / np.maximum(load_there - load, 1e-9)
+        change = np.where(load_there > 1 - LEAST_ROOM, change * np.clip(reach, 0.0, 1.0), change)
+        backlog = _Backlog(rounds, np.maximum(present + change, 1.0), queued)
+        of_node, chances, _, _ = backlog.first_phase()
+        all_times, all_weights, _, _ = _with_idle(rounds, of_node, chances, waits.idle)
+        times.append(all_times)
+        weights.append(all_weights / len(NODES))
+    mixed_times, mixed_weights = np.hstack(times), np.hstack(weights)
+    return (mixed_times * mixed_weights).sum(axis=1), _quantiles(mixed_times, mixed_weights, waits)
 
 
 class _ConvergedStreams:
@@ -1014,7 +1222,7 @@ class _ConvergedStreams:
 
     Attributes
     ----------
-    in_second_phase, beside, idle, probability_full, place_load : see `_PresentNumbers` [points]
+    served, beside, idle, taken, wait, places : see `_PresentNumbers` [points]
     fullness : see `_PresentNumbers` [points, quantiles and 1]
     means, quantiles : of first phases [points; points, quantiles; s]
     round_times : see `_RoundTimes` [points, 2; s]
@@ -1027,21 +1235,50 @@ class _ConvergedStreams:
     def __init__(self, rounds: _MeanRounds, rows: Indices) -> None:
         count = len(rounds.rate)
         self.in_second_phase, self.beside, self.idle = np.zeros((3, count))
-        self.probability_full, self.place_load = np.zeros((2, count))
+        self.probability_full, self.wait, self.place_load = np.zeros((3, count))
         self.fullness = np.zeros((count, len(QUANTILES) + 1))
         self.means = np.zeros(count)
         self.round_times = np.zeros((count, 2))
         self.quantiles = np.zeros((count, len(QUANTILES)))
-        self.behind = np.zeros((count, 1))
+        self.behind, self.behind_variance = np.zeros((2, count, 1))
         self._number_queued = np.zeros((count, 1))
         self._excess_present = np.zeros((2, count, 1))
         self.present = np.ones((2, count, 1))
         self.units = np.zeros(count)
+        all_rounds, all_rows = rounds, rows
         for _ in range(MOST_SETTLING):
             if not len(rows):
                 break
             rows = rows[self._change_of_times(rounds.rows(rows), rows) > LARGEST_LAST_CHANGE]
         self.unconverged_rows = rows
+        self._compute_over_numbers(all_rounds, np.setdiff1d(all_rows, rows))
+
+    def _compute_over_numbers(self, rounds: _MeanRounds, rows: Indices) -> None:
+        """Compute first phases over the numbers in the second phase where these change the room of
+        a round.
+        """
+        known_part = QUANTILES.index(0.9)
+        deviation = (self.fullness[:, known_part] - self.fullness[:, -1]) / NORMAL_QUANTILE
+        room, change = rounds.room(self.present[1]), deviation[:, None] * rounds.piece
+        fewer, more = (
+            np.ceil(rounds.units / (room + sign * NODES[-1] * change)) for sign in (1.0, -1.0)
+        )
+        is_changing = (change > LEAST_CHANGE * room) | (fewer != more)
+        rows = rows[is_changing[rows, 0]]
+        if not len(rows):
+            return
+        part = rounds.rows(rows)
+        for cut in _row_groups(
+            np.arange(len(rows)), _Backlog.sizes(part, self.present[1, rows]) ** 2
+        ):
+            here = rows[cut]
+            self.means[here], self.quantiles[here] = _first_phases_over_numbers(
+                rounds.rows(here),
+                self.present[:, here],
+                deviation[here, None],
+                self._waits(rounds.rows(here), here),
+                self._number_queued[here],
+            )
 
     def _change_of_times(self, rounds: _MeanRounds, rows: Indices) -> Array:
         """Compute some points once more; return the relative change of their times [rows]."""
@@ -1060,9 +1297,9 @@ class _ConvergedStreams:
         )
         for group in _row_groups(np.arange(count), _Backlog.sizes(rounds, present[1]) ** 2):
             changed_rows = rows[group]
-            idle = self.idle[changed_rows]
+            waits = self._waits(rounds.rows(group), changed_rows)
             first_phases = _first_phases_open(
-                rounds.rows(group), present[:, group], idle, self._number_queued[changed_rows]
+                rounds.rows(group), present[:, group], waits, self._number_queued[changed_rows]
             )
             self.means[rows[group]], self.quantiles[rows[group]] = (
                 first_phases.means,
@@ -1075,10 +1312,16 @@ class _ConvergedStreams:
             self.present[:, rows[group]] = present[:, group]
             self._number_queued[rows[group]] = first_phases.number_queued[:, None]
             self.behind[rows[group]] = first_phases.behind[:, None]
+            self.behind_variance[rows[group]] = first_phases.behind_variance[:, None]
             by_round = rounds.rate[group, 0] * first_phases.round_times * rounds.units[group, 0]
             self.units[rows[group]] = by_round / np.maximum(first_phases.by_round, 1e-12)
         times = self._times(rows)
         return np.asarray((abs(times - times_before) / times).max(axis=1))
+
+    def _waits(self, rounds: _MeanRounds, rows: Indices) -> _Waits:
+        """Return what customers find at some points."""
+        variation = np.minimum(rounds.variation[:, 0], 1.0)
+        return _Waits(self.idle[rows], self.probability_full[rows], self.wait[rows], variation)
 
     def _times(self, rows: Indices) -> Array:
         """Return the times whose convergence is tested [rows, 2; s]."""
@@ -1112,13 +1355,17 @@ class _ConvergedStreams:
 
         Little's law over rounds gives the mean number of a round, X T v; over time it is n. The
         difference of the two means is that of the two kinds of rounds, times the difference of
-        their parts of the time and of the rounds.
+        their parts of the time and of the rounds. It is also the part of n in the time of the first
+        phases behind: where rounds with first phases are rare, a small error of T is large beside
+        it, and where they are not, an error of that part is, so that the smaller number is taken.
         """
         by_rounds = rounds.rate * first_phases.round_times[:, None] * rounds.steps
-        time_shares = first_phases.by_time[:, None] - first_phases.by_round[:, None]
-        excess_number = np.maximum(mean_in_second_phase - by_rounds, 0.0) / np.maximum(
-            time_shares, 1e-9
+        behind = mean_in_second_phase * _share_behind(
+            rounds, mean_in_second_phase, first_phases.behind[:, None]
         )
+        fewer_by_rounds = np.clip(mean_in_second_phase - by_rounds, 0.0, behind)
+        time_shares = first_phases.by_time[:, None] - first_phases.by_round[:, None]
+        excess_number = fewer_by_rounds / np.maximum(time_shares, 1e-9)
         excess_number = np.where(time_shares > 0.01, excess_number, 0.0)
         by_time = first_phases.by_time[:, None]
         return np.stack([-by_time * excess_number, (1 - by_time) * excess_number])
@@ -1163,9 +1410,10 @@ class _Backlog:
         full_round_times = (
             self._times + self._time_of_blocked_rounds(without_limit)
         ) * rounding_factor
-        self._times = np.where(
-            pieces_waiting >= self._pieces_per_round, full_round_times, self._times
+        is_full = (pieces_waiting > self._pieces_per_round) | (
+            (pieces_waiting == self._pieces_per_round) & (rounding_factor > 1)
         )
+        self._times = np.where(is_full, full_round_times, self._times)
         self._pieces_left = np.maximum(pieces_waiting - self._pieces_per_round, 0)
         self._stationary = self._solve()
 
@@ -1175,7 +1423,7 @@ class _Backlog:
 
     def _present_without_limit(self, present: Array, mean_queued: Array) -> Array:
         """Return how many are in the second phase by the pieces that wait, as if there were no
-        limit [points, pieces]; constant where a round does a first phase.
+        limit [points, pieces].
 
         A backlog of k grows in about k S / (1 - X S), where S is the time that rounds full of first
         phases take for one of them, as a queue does that gets as much as it can do. Meanwhile one
@@ -1190,7 +1438,6 @@ class _Backlog:
         )
         relative_gain = np.maximum(1 - rounds_needed * without_first / rounds.steps, 0.0)
         growth = AGE_OF_A_BACKLOG * relative_gain / np.maximum(1 - load, LEAST_ROOM)
-        growth = np.where(rounds_needed > 1, growth, 0.0)
         present_later = with_first + growth * (self._number_queued - mean_queued)
         return np.asarray(np.maximum(present_later, without_first))
 
@@ -1239,15 +1486,20 @@ class _Backlog:
         """Return the units of first phases in a round, and pieces of a customer and of a round."""
         group_size = 1 + rounds.first_variation
         room = np.minimum(rounds.room(present), MOST_PIECES // 4 * rounds.units)
-        pieces = [_pieces(needed) for needed in (group_size * rounds.units / room).ravel().tolist()]
-        work, most = np.array(pieces, dtype=float).T
-        return room, work[:, None], most[:, None]
+        work, most = _pieces(group_size * rounds.units / room)
+        return room, work, most
+
+    @classmethod
+    def load(cls, rounds: _MeanRounds, present: Array) -> Array:
+        """Return the part of full rounds that first phases need [points, 1; 1]."""
+        room, work, most = cls._units_and_pieces(rounds, present)
+        return np.asarray(rounds.rate * rounds.time(present, room) * work / most)
 
     @classmethod
     def sizes(cls, rounds: _MeanRounds, present: Array) -> Array:
         """Return how many numbers of pieces each point counts [points]."""
-        room, work, most = cls._units_and_pieces(rounds, present)
-        load = rounds.rate * rounds.time(present, room) * work / most
+        _, work, most = cls._units_and_pieces(rounds, present)
+        load = cls.load(rounds, present)
         sizes = 2 * most + work * np.ceil(8 + 8 / np.maximum(1 - load, 0.1))
         return np.minimum(sizes, MOST_PIECES).ravel()
 
@@ -1283,9 +1535,10 @@ class _Backlog:
         queued = (self._stationary * self._number_queued).sum(axis=1) / total
         return (time / total, 1 - without, by_time, queued / np.maximum(1 - without, 1e-12))
 
-    def first_phase(self) -> tuple[Array, Array, Array]:
+    def first_phase(self) -> tuple[Array, Array, Array, Array]:
         """Return times from an arrival to the end of the first phase, how probable each is, and the
-        mean number of customers behind it whose first phase is not done by then [points].
+        mean, and the mean square, of the number of customers behind it whose first phase is not
+        done by then [points].
 
         The first two are by point, by its own work and whether others come behind, by the number at
         the beginning of the round of the arrival, by the place in it, and by how many came in it
@@ -1332,8 +1585,11 @@ class _Backlog:
                 all_left.append(pieces_left * pieces_of_customer)
         weights_behind = np.stack(all_weights, axis=1)
         weights_behind /= weights_behind.sum(axis=(1, 2, 3, 4), keepdims=True)
-        left_behind = (weights_behind * np.stack(all_left, axis=1)).sum(axis=(1, 2, 3, 4))
-        return np.stack(all_ends, axis=1), weights_behind, left_behind
+        left = np.stack(all_left, axis=1)
+        left_behind, left_squared = (
+            (weights_behind * power).sum(axis=(1, 2, 3, 4)) for power in (left, left**2)
+        )
+        return np.stack(all_ends, axis=1), weights_behind, left_behind, left_squared
 
     @staticmethod
     def _count_of_likely_numbers(chances: Array) -> int:
@@ -1363,18 +1619,22 @@ def _most_before(mean: float) -> int:
     return min(int(np.searchsorted(chances, 1 - RARE)) + 1, MOST_BEFORE)
 
 
-def _pieces(rounds_needed: float) -> tuple[int, int]:
-    """Approximate the ratio of a customer's work to the work of one round by two small whole
-    numbers. Return the pieces of a customer and the pieces that one round does.
+def _pieces(rounds_needed: Array) -> tuple[Array, Array]:
+    """Return two small numbers whose ratio is about that of the work of a customer to what a round
+    does: pieces of a customer, and pieces of a round; at most 3 of the smaller.
     """
-    if rounds_needed < 1:
-        rounds_needed = max(rounds_needed, 1 / MOST_PIECES)
-        share = Fraction(1 / rounds_needed).limit_denominator(3)
-        return share.denominator, min(share.numerator, MOST_PIECES // 4)
-    pieces_per_round = min(
-        (1, 2, 3), key=lambda m: abs(m * rounds_needed / round(m * rounds_needed) - 1)
-    )
-    return round(pieces_per_round * rounds_needed), pieces_per_round
+    needed = np.maximum(rounds_needed, 1 / MOST_PIECES)
+    fewest = np.arange(1.0, 4.0)[:, None, None]
+    ratio = np.where(needed < 1, 1 / needed, needed)
+    rounded = np.rint(fewest * ratio)
+    # Of a round that does several customers the nearest ratio, else the nearest part of it.
+    error = np.where(needed < 1, abs(rounded / fewest - ratio), abs(fewest * ratio / rounded - 1))
+    best = np.argmin(np.round(error, 12), axis=0)
+    smaller = best + 1.0
+    larger = np.take_along_axis(rounded, best[None], axis=0)[0]
+    work = np.where(needed < 1, smaller, larger)
+    most = np.where(needed < 1, np.minimum(larger, MOST_PIECES // 4), smaller)
+    return work, most
 
 
 def _poisson(mean: Array, counts: Array) -> Array:
@@ -1388,11 +1648,42 @@ def _poisson(mean: Array, counts: Array) -> Array:
     return probabilities
 
 
-def _quantiles(times: Array, weights: Array) -> Array:
-    """Return the times within which parts of all probability lie [points, quantiles]."""
+def _quantiles(times: Array, weights: Array, waits: _Waits) -> Array:
+    """Return the times, with the wait for a place, within which parts of all probability lie
+    [points, quantiles].
+
+    The wait is independent of the rest. Where there is one, it is exponential if times at the
+    server are, of gamma shape 1.5 if these are constant (`WAIT_LESS_OFTEN`), and in between by
+    their squared coefficient of variation.
+    """
+    from scipy.special import erf
+
     order = np.argsort(times, axis=1)
     weight_below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    return _times_at_parts(times, order, weight_below, QUANTILES)
+    quantiles = _times_at_parts(times, order, weight_below, QUANTILES)
+    rows = np.flatnonzero(waits.taken > RARE_WAIT)
+    if not len(rows):
+        return quantiles
+    parts = (np.arange(SUPPORT) + 0.5) / SUPPORT
+    support = _times_at_parts(times[rows], order[rows], weight_below[rows], parts)[:, None, :]
+    taken, wait, variation = (
+        column[rows, None, None] for column in (waits.taken, waits.wait, waits.variation)
+    )
+    low = quantiles[rows]
+    high = low + wait[:, :, 0] * math.log(1 / RARE)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        time_left = middle[:, :, None] - support
+        ratio = np.maximum(time_left, 0.0) / wait
+        still = np.exp(-ratio)
+        root = np.sqrt(1.5 * ratio)
+        ended_of_constant = erf(root) - 2 / math.sqrt(math.pi) * root * still * np.sqrt(still)
+        ended = variation * (1 - still) + (1 - variation) * ended_of_constant
+        chance = np.where(time_left >= 0, 1 - taken + taken * ended, 0.0).mean(axis=2)
+        is_enough = chance >= np.array(QUANTILES)
+        low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
+    quantiles[rows] = high
+    return quantiles
 
 
 def _times_at_parts(
