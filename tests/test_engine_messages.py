@@ -422,11 +422,15 @@ SYSTEMS = [
         "Station: servers must be a whole number from 1 to 1,000,000, got 0",
     ),
     bad(
-        lambda: Station(discipline="lifo"),
+        lambda: Station(discipline="elevator"),
         (
-            "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random, lcfs-pr, is, priority, "
-            "priority-preemptive"
+            "there is no discipline 'elevator'; known: fcfs, ps, lcfs, random, lcfs-pr, is, "
+            "priority, priority-preemptive"
         ),
+    ),
+    bad(
+        lambda: Station(discipline="lifo"),
+        "there is no discipline 'lifo'; did you mean 'lcfs'?",
     ),
     bad(lambda: Station(2, "is"), "an is station serves everyone at once; leave servers out"),
     bad(lambda: Station(rates=(1.0, 0.0)), "the rates of a station must be above 0, got 0"),

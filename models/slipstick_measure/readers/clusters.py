@@ -255,7 +255,7 @@ _LIKWID_GROUP = re.compile(r"\s*(?:Region (?P<region>.+), )?Group (?P<group>[0-9
 _LIKWID_METRICS = re.compile(r"\s*\|\s*Metric\s*\|(?:\s*(?:HWThread|Core|GPU) [0-9]+\s*\|)+\s*")
 
 
-_LIKWID_STATISTICS = re.compile(r"\s*\|\s*(?:Metric|Event)\s*\|.*\bSum\s*\|\s*Min\s*\|.*")
+_LIKWID_STATISTICS = re.compile(r"\s*\|\s*(?:Metric|Event)\s*\|.*\bSum\s*\|\s*Min\s*\|")
 """The heading of a table over all threads, which may follow that of each thread at once."""
 
 
@@ -308,7 +308,7 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
         if starts_table:
             is_inside_table = True
             csv_lines.append(f"TABLE,{group_name} Metric,")
-        elif is_inside_table and _LIKWID_STATISTICS.fullmatch(text):
+        elif is_inside_table and _LIKWID_STATISTICS.match(text):
             is_inside_table = False
             csv_lines.append("")
         elif is_inside_table and text.strip().startswith("|"):

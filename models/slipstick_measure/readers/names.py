@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from string import whitespace
 from typing import NamedTuple
 
 PROCESSORS: tuple[str, ...] = (
@@ -463,7 +464,8 @@ def heading(cell: str) -> tuple[str, str | None]:
     >>> heading("T(p)"), heading("seconds"), heading("ms/step"), heading("Elapsed (hh:mm:ss)")
     (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
     """
-    heading_text = re.sub(r"^[*_`\s]+|[*_`\s:]+$", "", _AVERAGED.sub("", cell))
+    emphasis = "*_`" + whitespace
+    heading_text = _AVERAGED.sub("", cell).lstrip(emphasis).rstrip(emphasis + ":")
     if match := _UNIT.fullmatch(heading_text):
         unit = match["unit"].strip()
         words = plain_words(match["name"])
