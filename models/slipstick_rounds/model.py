@@ -15,6 +15,7 @@ from slipstick.errors import Fault, ModelFaultsError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Parameter, parameters, zero
 from slipstick.model.activity import check_model_name
 from slipstick.model.added import AddedModel
+from slipstick.model.system import Requirement
 from slipstick.vocabulary import FORMULA, SIMULATION
 
 WORDS = "a server that works in rounds"
@@ -152,6 +153,7 @@ class BatchServer(AddedModel):
     amounts : what follows from the means of an answer, such as a cost, by name; expressions of
         parameters and of `mean_parameters` [1]
     left_out : losses of an import by name, and what each changes
+    requires : conditions on quantities of the model; a point that violates one has no answer
 
     Raises
     ------
@@ -187,6 +189,7 @@ class BatchServer(AddedModel):
     earlier_first: bool = False
     amounts: Mapping[str, Expr] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    requires: tuple[Requirement, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)

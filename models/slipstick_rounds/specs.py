@@ -9,7 +9,8 @@ from pydantic import Field
 
 from slipstick.errors import ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, Number, zero
-from slipstick.schema.kinds.activity import Word
+from slipstick.model.system import Requirement
+from slipstick.schema.kinds.activity import RequirementSpec, Word
 from slipstick.schema.kinds.constraints import Name, broken_rule
 from slipstick.schema.kinds.quantity import (
     PARAMETERS_IN_WORDS,
@@ -156,6 +157,9 @@ class BatchServerSpec(ModelFileSpec):
             "rounds begin at multiples of this time; by default one round follows the other at once"
         ),
     )
+    requires: dict[Name, RequirementSpec] = Field(
+        {}, description="conditions on parameters and on the machine, by name"
+    )
 
     def build(self, name: str, tree: Node, parameters: Mapping[str, Expr]) -> rounds.BatchServer:
         """Build the model of a checked file.
@@ -194,6 +198,15 @@ class BatchServerSpec(ModelFileSpec):
             read(getattr(self, key), (key,), TIME) or zero(TIME)
             for key in ("batching_delay", "interval")
         )
+        requires = tuple(
+            Requirement(
+                label,
+                values.parse_condition(spec.that, ("requires", label, "that")),
+                spec.that,
+                spec.says,
+            )
+            for label, spec in self.requires.items()
+        )
         values.add_names(rounds.state_parameters(phases))
         round_time = {
             label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
@@ -219,6 +232,7 @@ class BatchServerSpec(ModelFileSpec):
                 earlier_first=self.order == "earlier-phases",
                 amounts=amounts,
                 left_out=self.losses,
+                requires=requires,
             )
         except ModelFaultsError as error:
             for fault in error.faults:

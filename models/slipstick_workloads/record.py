@@ -164,7 +164,10 @@ def _read_traced_events(path: Path, bytes_changed: int | None) -> list[RecordedE
         )
         raise SpecError([Problem(str(path), 1, 1, "", message)])
     if "write" in event_names and (bytes_changed is None or bytes_changed < 1):
-        message = "how many bytes does a write change? A trace does not tell; --set bytes=NUMBER"
+        given = "" if bytes_changed is None else f", at least 1; got {bytes_changed:g}"
+        message = (
+            f"how many bytes does a write change? A trace does not tell; --set bytes=NUMBER{given}"
+        )
         raise SpecError([Problem(str(path), 1, 1, "", message)])
     recorded_events = [
         RecordedEvent(

@@ -834,3 +834,42 @@ def test_a_micro_batch_takes_half_an_interval_and_its_round() -> None:
     run = solve("micro-batch", simulation=Simulation(seed=7, cycles=20_000))
     assert run["response_time"] == pytest.approx(0.1 + 0.06 + 0.2e-3 * 401, rel=0.01)
     assert run["served"] == pytest.approx(400, rel=0.03)
+
+
+@pytest.mark.parametrize("method", ["formula", "simulation"])
+@pytest.mark.parametrize(
+    ("gpus", "refusal"),
+    [
+        (
+            3.0,
+            (
+                "heads: GPUs of a server have as many attention heads each; 10 is not 10.67"
+                " (floor(heads / tensor) == heads / tensor)"
+            ),
+        ),
+        (
+            16.0,
+            (
+                "node: GPUs of a server are in one node; 16 is not at most 8"
+                " (tensor <= machine.node.processors)"
+            ),
+        ),
+    ],
+)
+def test_gpus_that_cannot_share_a_layer_have_no_answer(
+    gpus: float, refusal: str, method: str
+) -> None:
+    """A layer of 32 heads is no work for 3 GPUs, nor for more than a node has."""
+    settings = Simulation(events=2000) if method == "simulation" else None
+    with pytest.raises(NoAnswerError) as error:
+        solve("llm-serving", {"parameters.tensor": gpus}, method=method, simulation=settings)
+    assert str(error.value) == refusal
+
+
+def test_requirements_of_a_file_are_checked_with_it() -> None:
+    small = {"few": {"that": "clients <= 8", "says": "the log has eight buffers"}}
+    with pytest.raises(NoAnswerError, match="few: the log has eight buffers; 12 is not at most 8"):
+        solve(changed(COMMIT, requires=small))
+    with pytest.raises(SpecError, match=r"requires\.few\.that: there is no name 'client'"):
+        load(changed(COMMIT, requires={"few": {"that": "client <= 8"}}))
+    assert solve(changed(COMMIT, requires={"few": {"that": "clients <= 12"}})).exact

@@ -69,6 +69,15 @@ def test_counts_follow_the_protocol(tmp_path: Path) -> None:
     assert counts.total("work") == 100 + 50 + 350
 
 
+def test_bytes_of_a_write_that_are_none_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(trace(tmp_path))
+    assert main(["counts", path, "--set", "bytes=-3", "--out", str(tmp_path / "mine.yaml")]) == 2
+    message = "does a write change? A trace does not tell; --set bytes=NUMBER, at least 1; got -3"
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
 def test_the_command_refuses_what_does_not_tell_writes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

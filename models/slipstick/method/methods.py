@@ -302,6 +302,7 @@ def form_of(
     form.left_out = left_out_of(model)
     if isinstance(model, Model):
         form.estimates = model.estimates
+    if isinstance(model, Model | AddedModel):
         form.requires = model.requires
     if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).without_contradictions

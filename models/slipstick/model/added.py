@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.expression.nodes import Expr, Parameter
+
+if TYPE_CHECKING:
+    from slipstick.model.system import Requirement
 
 
 class AddedModel(ABC):
@@ -23,12 +26,14 @@ class AddedModel(ABC):
     words : what messages call a model of the kind, such as ``a server that works in rounds``
     name : of the model
     left_out : losses of an import by name, and what each changes
+    requires : conditions on quantities of the model; a point that violates one has no answer
     """
 
     kind: ClassVar[str]
     words: ClassVar[str]
     name: str
     left_out: Mapping[str, str]
+    requires: tuple[Requirement, ...] = ()
 
     @property
     @abstractmethod

@@ -29,6 +29,7 @@ from slipstick.errors import (
 )
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
+from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model, scaled_model
 from slipstick.program import PROGRAMS
@@ -1089,7 +1090,7 @@ def check_requirements(
     SpecError : every requirement that does not hold, at the case, or where it is written
     """
     model = built_model.sample.model
-    if inputs.kind == "activity" and isinstance(model, Model) and model.requires:
+    if isinstance(model, Model | AddedModel) and model.requires:
         values = {name: parameter.value for name, parameter in built_model.parameters.items()}
         problems = [
             problem(
