@@ -838,9 +838,18 @@ def test_a_micro_batch_takes_half_an_interval_and_its_round() -> None:
 
 @pytest.mark.parametrize("method", ["formula", "simulation"])
 @pytest.mark.parametrize(
-    ("gpus", "refusal"),
+    ("path", "number_given", "refusal"),
     [
         (
+            "parameters.kv",
+            5.0,
+            (
+                "kv: as many attention heads share each head of keys and values; 6 is not 6.4"
+                " (heads >= 1 and floor(heads / kv) == heads / kv)"
+            ),
+        ),
+        (
+            "parameters.tensor",
             3.0,
             (
                 "heads: GPUs of a server have as many attention heads each; 10 is not 10.67"
@@ -848,6 +857,7 @@ def test_a_micro_batch_takes_half_an_interval_and_its_round() -> None:
             ),
         ),
         (
+            "parameters.tensor",
             16.0,
             (
                 "node: GPUs of a server are in one node; 16 is not at most 8"
@@ -857,12 +867,12 @@ def test_a_micro_batch_takes_half_an_interval_and_its_round() -> None:
     ],
 )
 def test_gpus_that_cannot_share_a_layer_have_no_answer(
-    gpus: float, refusal: str, method: str
+    path: str, number_given: float, refusal: str, method: str
 ) -> None:
     """A layer of 32 heads is no work for 3 GPUs, nor for more than a node has."""
     settings = Simulation(events=2000) if method == "simulation" else None
     with pytest.raises(NoAnswerError) as error:
-        solve("llm-serving", {"parameters.tensor": gpus}, method=method, simulation=settings)
+        solve("llm-serving", {path: number_given}, method=method, simulation=settings)
     assert str(error.value) == refusal
 
 

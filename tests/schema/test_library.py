@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.api import load
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
@@ -241,3 +242,27 @@ def test_a_shipped_spec_is_parsed_once_in_a_process(monkeypatch: pytest.MonkeyPa
         again.load("activity", "lock-and-bus"),
     ] == trees
     assert again.hashes == first.hashes
+
+
+def test_a_misspelt_name_beside_that_of_the_extended_file_is_refused(tmp_path: Path) -> None:
+    """A parameter that nothing uses would leave the one that was meant as it is."""
+    (tmp_path / "base.yaml").write_text(
+        "batch-server: 1\nparameters: {flush: 1 ms}\ncustomers: {arrivals: 9 /s}\n"
+        "phases: {commit: {work: 1}}\nround: {flush: flush}\n"
+    )
+    extending = tmp_path / "mine.yaml"
+
+    def problems(lines: str) -> list[str]:
+        extending.write_text(f"batch-server: 1\nextends: base.yaml\n{lines}")
+        try:
+            load(extending)
+        except SpecError as error:
+            return [f"{problem.path}: {problem.message}" for problem in error.problems]
+        return []
+
+    assert problems("parameters: {flsuh: 2 ms}\nphases: {comit: {work: 2}}\n") == [
+        "parameters.flsuh: nothing uses it; did you mean 'flush'?",
+        "phases.comit: nothing uses it; did you mean 'commit'?",
+    ]
+    assert problems("parameters: {flsuh: 2 ms}\nround: {flush: flush + flsuh}\n") == []
+    assert problems("parameters: {record: 2 ms}\n") == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -33,9 +34,11 @@ from slipstick.schema.text import (
     Table,
     file_text,
     join_path,
+    leaves,
     merge,
     nearest_file,
     node_at,
+    problem,
     read_file,
     read_text,
     replace,
@@ -580,12 +583,36 @@ class Library:
         own_values = Table(
             {key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark
         )
-        return _as_table(
-            merge(
-                self.load(spec_kind, base_node.value, base_node.mark, "extends", extending_paths),
-                own_values,
-            )
-        )
+        base = self.load(spec_kind, base_node.value, base_node.mark, "extends", extending_paths)
+        merged_values = _as_table(merge(base, own_values))
+        _refuse_misspelt_names(base, own_values, merged_values)
+        return merged_values
+
+
+def _refuse_misspelt_names(base: Table, own_values: Table, merged_values: Table) -> None:
+    """Raise if a file adds a parameter or a phase that nothing uses, and whose name is nearly that
+    of one in the file that it extends: the value would not be where it was meant to be.
+    """
+
+    def names_in(table: Table, key: str) -> dict[str, Entry]:
+        node = node_at(table, [key])
+        return dict(node.entries) if isinstance(node, Table) else {}
+
+    used_names = {name for _, leaf in leaves(merged_values) for name in _WORD.findall(leaf.text)}
+    problems = [
+        problem(own_values, (key, name), f"nothing uses it{did_you_mean(name, base_names)}", True)
+        for key in ("parameters", "phases")
+        if (base_names := names_in(base, key))
+        for name in names_in(own_values, key)
+        if name not in base_names
+        and name not in used_names
+        and get_close_matches(name[:80], base_names, n=1, cutoff=0.7)
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
+_WORD = re.compile(r"\w+")
 
 
 def _own_source(tree: Table) -> str:
