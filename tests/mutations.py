@@ -397,7 +397,9 @@ def _misspelt(text: str, spot: _Spot, chance: random.Random) -> _Made:
 
 def _inserted(text: str, spot: _Spot, chance: random.Random) -> _Made:
     lines, mark = text.split("\n"), spot.entry.key_mark
-    if lines[mark.line - 1][: mark.column - 1].strip():
+    # A bracket that goes on from the line before would be broken, and told at its beginning.
+    is_in_bracket = mark.line > 1 and lines[mark.line - 2].rstrip().endswith(",")
+    if lines[mark.line - 1][: mark.column - 1].strip() or is_in_bracket:
         return None
     lines.insert(
         mark.line - 1,
