@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.expression.nodes import Dimension
 from slipstick.late import np
+from slipstick.report.formatting import quantity
 from slipstick.results.words import as_words
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import choose_unit
@@ -18,6 +19,7 @@ from slipstick_pictures.look import (
     titled,
     write_remark,
 )
+from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
 from slipstick_rates.series import NORMAL_90
 from slipstick_rates.trend import SeriesRate
 from slipstick_trends.ahead import MEANINGS
@@ -41,7 +43,7 @@ _CAME = "#cc79a7"
 
 
 def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Words) -> Figure:
-    """Draw values over the years, a panel for each value."""
+    """Draw values over the years, a panel for each value, with the limits that are watched."""
     figure = sheet(8.2, 1.0 + 3.0 * len(spec.y))
     panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(spec.y, panels, strict=True):
@@ -118,10 +120,18 @@ def _draw_lines(
         )
         values_shown = np.append(values_shown, machine_values)
     axes.set_ylabel(axis_title(words.value(name) if "[" in name else name, unit))
+    limit = projection.words.limits.get(name)
+    lines_drawn = [*axes.lines]
+    if limit is not None:
+        axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
+        values_shown = np.append(values_shown, limit)
     if spec.log == "y":
         logarithmic(axes.yaxis, values_shown / factor)
     elif np.min(values_shown, initial=0.0, where=np.isfinite(values_shown)) >= 0:
         axes.set_ylim(0, 1.03 * axes.get_ylim()[1])
+    if limit is not None:
+        limit_in_words = f"limit {quantity(limit, next(iter(sweeps.values())).units[name])}"
+        write_limit(axes, limit / factor, limit_in_words, lines_drawn)
 
 
 def _marker_step(points: int) -> int:

@@ -38,6 +38,7 @@ from slipstick.study.cases import (
 )
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
+from slipstick.study.wording import bounds_in
 from slipstick.vocabulary import TECHNOLOGIES
 from slipstick_questions.conditions import Condition, condition_of
 from slipstick_questions.sign_changes import Change
@@ -378,7 +379,10 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
             tracks.append((track, tuple(conditions)))
     own_years = tuple(_cases_with_years(spec, names, study)) if factors is None else ()
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
-    words = Words(titles, _meanings(track for track, _ in tracks), title=study.spec.title)
+    watched = (asked if isinstance(asked, str) else asked.that for asked in spec.watch)
+    limits = dict(bound for condition in watched for bound in bounds_in(condition))
+    meanings = _meanings(track for track, _ in tracks)
+    words = Words(titles, meanings, limits=limits, title=study.spec.title)
     cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own_years, words)
     return Question(
         lambda answers: ProjectResult(_solve_projection(cases, answers.wanted)),

@@ -73,6 +73,16 @@ def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> Non
     )
 
 
+def test_limits_that_are_watched_are_drawn(folder: Path) -> None:
+    """The one of the efficiency is a number; that of the time is a part of another."""
+    seek = "seek: {other: {of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: 2025,"
+    other = f"{seek} where: efficiency >= 0.7}}}}\n"
+    result = result_of(found(PROJECT + other, base="{model: model.yaml}"), ProjectResult)
+    spec = ProjectionPictureSpec(kind="projection", name="a", title="a", y=["time", "efficiency"])
+    texts = [[text.get_text() for text in axes.texts] for axes in result.draw(spec, {}).axes]
+    assert texts == [[], ["limit 0.5"]]
+
+
 def test_a_study_without_pictures_draws_the_first_value_over_the_years(folder: Path) -> None:
     Path("study.yaml").write_text(f"study: 1\nbase: {{model: model.yaml}}\n{PROJECT}")
     (picture,) = prepare("study.yaml").spec.pictures

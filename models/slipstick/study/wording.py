@@ -35,7 +35,7 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     """
     meanings = {**meanings_of(answers.values()), **study.spec.called}
     bound_by_name = dict(
-        name_and_bound for text in _conditions_in(study.spec) for name_and_bound in _bounds_in(text)
+        name_and_bound for text in _conditions_in(study.spec) for name_and_bound in bounds_in(text)
     )
     member_noun, noun_by_resource = _population_nouns(study)
     # A title that is written wins over one that is made.
@@ -118,7 +118,7 @@ def default_pictures(
     spec : of the study, with the values that it asks for
     axes_by_sweep, evaluators_by_sweep : the axes and the models of its sweeps, by name
     """
-    limited_names = [name for text in _conditions_in(spec) for name, _ in _bounds_in(text)]
+    limited_names = [name for text in _conditions_in(spec) for name, _ in bounds_in(text)]
     for sweep, sweep_axes in axes_by_sweep.items():
         # The axis with the most numbers makes the smoothest curve.
         path = max(sweep_axes, key=_number_count).path
@@ -180,7 +180,7 @@ def _conditions_in(spec: StudySpec) -> Iterator[str]:
             yield from (getattr(condition, "that", condition) for condition in conditions)
 
 
-def _bounds_in(condition: str) -> Iterator[tuple[str, float]]:
+def bounds_in(condition: str) -> Iterator[tuple[str, float]]:
     """Yield the bounds that a condition sets, each as the name of the value and the bound in base
     units.
     """
