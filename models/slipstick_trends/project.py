@@ -379,8 +379,8 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
             tracks.append((track, tuple(conditions)))
     own_years = tuple(_cases_with_years(spec, names, study)) if factors is None else ()
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
-    watched = (asked if isinstance(asked, str) else asked.that for asked in spec.watch)
-    limits = dict(bound for condition in watched for bound in bounds_in(condition))
+    condition_texts = (asked if isinstance(asked, str) else asked.that for asked in spec.watch)
+    limits = dict(bound for text in condition_texts for bound in bounds_in(text))
     meanings = _meanings(track for track, _ in tracks)
     words = Words(titles, meanings, limits=limits, title=study.spec.title)
     cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own_years, words)
