@@ -181,8 +181,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick/sim/estimate.py",
-        "remaining.astype(np.float64) ** 2",
-        "remaining.astype(np.float64)",
+        "values_left.astype(np.float64) ** 2",
+        "values_left.astype(np.float64)",
         f"{SIM}/test_intervals.py {SIM}/test_theory.py",
     ),
     Slip(
@@ -211,8 +211,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_rounds/round_run.py",
-        "self.used + claim > self.server.memory",
-        "self.used > self.server.memory",
+        "self.memory_used + claim > self.server.memory",
+        "self.memory_used > self.server.memory",
         "tests/rounds/test_round_run.py",
     ),
     # fits and measurements

@@ -64,7 +64,6 @@ from slipstick_mean_value.closed import (
     solve_closed,
 )
 from slipstick_mean_value.features import Features, features
-from slipstick_mean_value.mixed import solve_mixed
 from slipstick_mean_value.open import solve_open
 from slipstick_mean_value.product_form import (
     ROUNDING,
@@ -181,7 +180,11 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
             )
     match model.population:
         case ClosedPopulation():
-            return solve_mixed if STREAMS in model.constructs else solve_closed
+            if STREAMS not in model.constructs:
+                return solve_closed
+            from slipstick_mean_value.mixed import solve_mixed
+
+            return solve_mixed
         case OpenPopulation() | StreamsPopulation():
             return solve_open
         case PhasedPopulation():

@@ -5,6 +5,7 @@ Linearizer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import np
@@ -16,7 +17,6 @@ from slipstick.method.activity_numbers import (
 )
 from slipstick.model.steps import steps
 from slipstick.model.system import Model, Station
-from slipstick.queueing.network import NetworkArrays, NetworkSolution
 from slipstick.random_times import Array, RandomTime, added, nonzero
 from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import Numbers, Queue, VisitTree
@@ -31,6 +31,9 @@ from slipstick_mean_value.product_form import (
 )
 from slipstick_mean_value.states import CycleState, PopulationState
 from slipstick_mean_value.traversal import Traversal, VisitTimes
+
+if TYPE_CHECKING:
+    from slipstick.queueing.network import NetworkArrays, NetworkSolution
 
 
 def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:

@@ -87,17 +87,19 @@ def test_a_study_by_bounds_joins_them_and_a_condition_on_them_is_undecided() -> 
 
 def test_a_transient_value_without_an_answer_takes_no_other_from_a_study(tmp_path: Path) -> None:
     (tmp_path / "steady.yaml").write_text(CONSTANT)
-    name = "time_until[k,2]"
+    name = "time_until[d,2]"
     asked = {"base": {"model": str(tmp_path / "steady.yaml")}, "answer": ["response_time[c]", name]}
     answer = run({"study": 1, **asked}).cases["base"]
     assert answer.find("response_time[c]")
-    assert "needs an scv of at least 0.01 to be made of phases" in answer.asked[name].why
+    assert "d is no resource whose customers a simulation counts" in answer.asked[name].why
 
 
 CONSTANT = """\
 queueing-network: 1
 classes: {c: {population: 3, think_time: 2 s}}
-stations: {k: {discipline: lcfs, service: {c: 0.3 s}, scv: {c: 0}}}
+stations:
+  k: {discipline: lcfs, service: {c: 0.3 s}, scv: {c: 0}}
+  d: {discipline: is, service: {c: 1 s}}
 """
 
 

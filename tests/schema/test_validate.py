@@ -478,9 +478,10 @@ STUDIES = [
         study("pictures: [{name: a, title: b, kind: bar}]"),
         [
             (
-                "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'comparison', 'fits',"
-                " 'growth', 'histogram', 'lines', 'map', 'projection', 'rates', 'scalability',"
-                " 'search', 'shares', 'timeline' or 'trace'; got 'bar'; did you mean 'bars'?"
+                "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'choices', 'comparison',"
+                " 'fits', 'growth', 'histogram', 'lines', 'map', 'projection', 'rates',"
+                " 'scalability', 'search', 'shares', 'timeline' or 'trace'; got 'bar'; did you"
+                " mean 'bars'?"
             )
         ],
     ),

@@ -144,10 +144,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (
         lambda: StationPlan("bus", 1, "fifo"),
         ModelError,
-        (
-            "station bus: the discipline 'fifo' cannot be simulated; known: fcfs, ps, lcfs, random,"
-            " lcfs-pr, priority, priority-preemptive"
-        ),
+        "station bus: the discipline 'fifo' cannot be simulated; did you mean 'fcfs'?",
     ),
     (
         lambda: StationPlan("bus", 2, "priority", (1.0, 2.0)),

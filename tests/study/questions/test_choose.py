@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from slipstick import solve
-from slipstick.errors import NoAnswerError, SpecError
+from slipstick.errors import SpecError
 from slipstick.results.sweep import Sweep
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
@@ -142,15 +142,6 @@ def test_a_picture_of_a_case_without_a_choice_is_refused(folder: Path) -> None:
     pictures = "pictures: [{kind: choices, name: a, title: b, case: slow}]\n"
     with pytest.raises(SpecError, match="there is no case 'slow'"):
         prepare(str(written(CHOOSE, more=pictures)))
-
-
-def test_choices_that_no_answer_limits_have_no_picture(folder: Path) -> None:
-    choose = CHOOSE.replace("response_time[requests] <= 90 ms", "cost <= 40")
-    result = result_of(run(prepare(str(written(choose)))), ChooseResult)
-    spec = ChoicesPictureSpec.model_validate({"kind": "choices", "name": "costs", "title": "b"})
-    message = "picture costs: no point of choose has an answer to draw"
-    with pytest.raises(NoAnswerError, match=message):
-        result.draw(spec, {})
 
 
 def test_servers_are_not_chosen_for_stations_that_have_none(folder: Path) -> None:

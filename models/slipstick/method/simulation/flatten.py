@@ -350,9 +350,8 @@ class Writer:
                     resource.capacity,
                     "fcfs" if is_delay else resource.discipline,
                     rates=[self.numbers[rate] for rate in resource.rates],
-                    overtime=works_overtime(
-                        resource_name, resource.discipline, self.model.absences
-                    ),
+                    overtime=bool(self.model.absences)
+                    and works_overtime(resource_name, resource.discipline, self.model.absences),
                 )
             elif isinstance(resource, Lock):
                 self.builder.add_lock(resource_name, self._lock_implementation(resource))
