@@ -164,11 +164,11 @@ def parameter_table(parameters: Sequence[EstimatedParameter]) -> TextTable:
             amount(Value(parameter.value, parameter.unit)),
             _range_text(parameter.low, parameter.high, parameter.unit),
             _range_text(parameter.least, parameter.most, parameter.unit),
-            "hardly" if parameter.kept > IDENTIFIED else "yes",
+            "weak" if parameter.kept > IDENTIFIED else "good",
         ]
         for parameter in parameters
     ]
-    head = ["parameter", "value", "between", "before", "determined by the rows"]
+    head = ["parameter", "value", "between", "before", "identifiability"]
     return TextTable(head, rows, [1, 2, 3])
 
 
