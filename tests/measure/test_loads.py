@@ -369,6 +369,7 @@ def test_samples_of_jmeter_are_refused_by_name(tmp_path: Path, text: str, messag
         load_test([tmp_path / "samples.jtl"], [Hints()])
 
 
+@pytest.mark.turns(3)
 def test_a_percentile_of_the_network_is_compared_with_the_measured_one(tmp_path: Path) -> None:
     """With exponential services in order of arrival, times are exponential: 95 % are within ln 20
     means.

@@ -71,6 +71,7 @@ def locked() -> Model:
     return closed_model(delay(2.0, name="think", scv=1.0) >> held, processors=4)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("moment", [0.5, 4.0, 40.0])
 def test_lengths_and_probabilities_are_those_of_the_chain(moment: float) -> None:
     for model, place in ((bank(6), "bank"), (locked(), "door")):
@@ -81,6 +82,7 @@ def test_lengths_and_probabilities_are_those_of_the_chain(moment: float) -> None
         assert is_near(estimates[names[1]], float(truth[f"probability[{place},2]"][0]))
 
 
+@pytest.mark.turns(3)
 def test_times_until_a_number_are_those_of_the_chain() -> None:
     for model, place, number in (
         (bank(10), "bank", 0),
@@ -97,6 +99,7 @@ def test_a_backlog_of_a_file_is_that_of_the_argument() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_bursts_and_profiles_begin_as_in_the_chain() -> None:
     stations = {"bank": station(service={"payments": 1.0}, servers=2)}
     bursts = open_class(0.2, burst_arrivals=4.0, burst_time=5.0, quiet_time=10.0)
@@ -127,6 +130,7 @@ def length_by_schedule(moment: float, backlog: int, rate: float, most: int = 80)
     return float(chances @ np.arange(most + 1))
 
 
+@pytest.mark.turns(3)
 def test_servers_off_duty_at_the_start_are_away() -> None:
     """The last part before time 0 has one server: the second is off duty until 4 s."""
     desk = network({"calls": open_class(0.7, backlog=5)}, {"desk": station(service={"calls": 1.0})})
@@ -222,6 +226,7 @@ def test_a_program_that_ends_is_refused() -> None:
     assert str(raised.value) == "model is a program that ends, and has no time after a start"
 
 
+@pytest.mark.turns(3)
 def test_answers_and_studies_of_a_file_have_intervals(tmp_path: Path) -> None:
     (tmp_path / "desk.yaml").write_text(FILE)
     name = "time_until[desk,0]"

@@ -50,6 +50,7 @@ def impatient(second: NetworkStation) -> QueueingNetwork:
     return network({"calls": open_class(2.0)}, {"first": first, "second": second})
 
 
+@pytest.mark.turns(3)
 def test_a_station_behind_losses_is_not_refused_for_what_never_comes() -> None:
     """Six calls a minute would keep the survey busy for 1.5 s of a second; M/M/5/10 serves 3.3."""
     chained = solve(operators(30.0), method="markov-chain")
