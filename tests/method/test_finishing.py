@@ -13,7 +13,6 @@ import pytest
 from scipy.linalg import expm
 
 from slipstick import (
-    Answer,
     Model,
     QueueingNetwork,
     Simulation,
@@ -35,9 +34,8 @@ from slipstick.expression.nodes import RATE, TIME, Parameter
 from slipstick.model.system import ArrivalPattern
 from slipstick_chains.breakdowns import model_with_breakdowns, network_with_breakdowns
 from slipstick_chains.schedules import model_with_schedules, network_with_schedules
+from tests.method.test_schedules import PROFILE, SCHEDULE, is_near
 
-PROFILE = ((20.0, 0.5), (10.0, 1.2))
-SCHEDULE = ((10.0, 1), (15.0, 2), (5.0, 0))
 DESK = frozenset({"desk"})
 MOST = 60
 
@@ -80,14 +78,6 @@ def length_over_a_period() -> float:
         lengths.append((chances + following) @ present_in_state / 2)
         chances = following
     return float(np.mean(lengths))
-
-
-def is_near(answer: Answer, name: str, truth: float) -> bool:
-    value = answer.values[name]
-    assert value.value is not None
-    assert value.high is not None
-    assert value.high - value.value < 0.08 * truth
-    return abs(value.value - truth) <= 2 * (value.high - value.value)
 
 
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])
