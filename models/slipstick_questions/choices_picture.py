@@ -88,7 +88,9 @@ def choices_figure(choices: SolvedChoices | None, title: str, words: Words) -> F
         best = int(np.argmin(np.where(choices.meets_all, choices.objectives, np.inf)))
         ring: dict[str, Any] = {"color": LIMIT_COLOUR, "markerfacecolor": "none", "label": "chosen"}
         axes.plot(across[best], value[best], "o", markersize=12, **ring)
-    axes.set_xlabel(axis_title(_title(choices.objective, words), across_unit))
+    has_name = re.fullmatch(ONE_VALUE, choices.objective)
+    objective_title = words.value(choices.objective) if has_name else "value that is minimized"
+    axes.set_xlabel(axis_title(objective_title, across_unit))
     subject = axis_title(_title(choices.limited_value, words), unit)
     axes.set_ylabel(textwrap.fill(subject, _LONGEST_TITLE))
     margin = 0.1 * (highest - lowest) or factor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from slipstick.results.sweep import Sweep
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
+from slipstick_questions.choices_picture import choices_figure
 from slipstick_questions.choose import ChooseResult, ChosenPoints
 from slipstick_questions.specs import ChoicesPictureSpec
 from tests.questions import number, reported, result_of
@@ -142,6 +144,19 @@ def test_a_picture_of_a_case_without_a_choice_is_refused(folder: Path) -> None:
     pictures = "pictures: [{kind: choices, name: a, title: b, case: slow}]\n"
     with pytest.raises(SpecError, match="there is no case 'slow'"):
         prepare(str(written(CHOOSE, more=pictures)))
+
+
+def test_the_picture_of_a_choice_by_a_formula_names_no_part_of_it(folder: Path) -> None:
+    results = run(prepare(str(written(CHOOSE))))
+    (choice,) = result_of(results, ChooseResult).choices
+    points = choice.solved_choices
+    assert points is not None
+    figures = [
+        choices_figure(replace(points, objective=objective), "Servers", results.words)
+        for objective in ("stations.web.servers + 2 * stations.app.servers", "cost")
+    ]
+    labels = [figure.axes[0].get_xlabel() for figure in figures]
+    assert labels == ["value that is minimized", "cost"]
 
 
 def test_servers_are_not_chosen_for_stations_that_have_none(folder: Path) -> None:
