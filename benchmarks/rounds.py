@@ -28,7 +28,8 @@ from slipstick.api import load
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Number
 from slipstick.sim.settings import Simulation
-from slipstick_rounds.formula import BatchServerFormula, loads_of
+from slipstick_rounds.capacity import loads_of
+from slipstick_rounds.formula import BatchServerFormula
 from slipstick_rounds.model import BatchServer, ClosedCustomers
 
 LENGTHS = ((256, 256, 8192), (1024, 1024, 8192), (1024, 128, 8192), (8192, 256, 2048))

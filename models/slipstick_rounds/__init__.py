@@ -3,7 +3,8 @@
 In a round such a server works for all customers that are present. `model` and `specs` are the model
 and its file; `points` has the numbers of a model at a point and the form of answers; `chain`,
 `formula` and `simulation` are the methods, `round_chain` and `round_run` the numbers behind the
-first and the last. The package adds itself through the entry points of pyproject.toml.
+first and the last. `formula` has a module for each subject, which it names. The package adds itself
+through the entry points of pyproject.toml.
 """
 
 from slipstick.extensions import SpecKind

@@ -26,7 +26,7 @@ from slipstick.sim.estimate import (
 )
 from slipstick.sim.settings import KERNELS, Simulation
 from slipstick.vocabulary import SIMULATION
-from slipstick_rounds.formula import load_of, loads_of, saturated
+from slipstick_rounds.capacity import load_of, loads_of, saturated
 from slipstick_rounds.model import DELAY, LOAD, QUANTILES, WAIT, BatchServer, quantile_name
 from slipstick_rounds.points import BatchServerForm, PhaseNumbers, PointAnswer, PointNumbers
 from slipstick_rounds.round_run import RoundByRound, RoundRun, RoundServer

@@ -15,8 +15,10 @@ from slipstick.expression.nodes import RATE, TIME, Number, Parameter
 from slipstick.late import np
 from slipstick.sim.settings import Simulation
 from slipstick_rounds import formula as formula_of_rounds
-from slipstick_rounds.formula import BatchServerFormula, loads_of
+from slipstick_rounds.capacity import loads_of
+from slipstick_rounds.formula import BatchServerFormula
 from slipstick_rounds.model import BatchServer, ClosedCustomers, OpenCustomers, RoundPhase
+from slipstick_rounds.present import group_size
 from slipstick_rounds.round_run import closed_run
 
 COMMIT: dict[str, Any] = {
@@ -257,7 +259,7 @@ def test_second_phases_begin_in_groups() -> None:
         def share_of_first(self, present: object) -> float:
             return 0.5
 
-    size = formula_of_rounds._group_size(Rounds(), np.ones((1, 1)))  # type: ignore[arg-type]
+    size = group_size(Rounds(), np.ones((1, 1)))  # type: ignore[arg-type]
     assert float(size) == pytest.approx(4.0)
 
 

@@ -1,0 +1,319 @@
+"""Capacity of servers that work in rounds: times of rounds by what is in them, and the load.
+
+A round with n customers in the second phase, each in the middle of its work, takes D(n); with q
+units of the first phase as well, F(n, q). The first phase of a customer, w units, takes c = w / r
+rounds, at least one, where r = B - n is the room that the second phases leave in the budget B. It
+makes rounds longer by P(n) = c (F(n, w / c) - D(n)).
+
+Of a Poisson stream with rate X, a round of mean time T sees X T arrivals, each of which makes
+rounds longer by P(n) in all: T = D(n) + X T P(n), so
+
+    T(n) = D(n) / (1 - X P(n)).
+
+The second phase, v units, begins with L first phases, those that came behind a customer while its
+own lasted and that its last round had no room for. They are done before anything that comes later,
+so it takes
+
+    W(n) = (v D(n) + L P(n)) / (1 - X P(n)),
+
+and no more than v full rounds: with L about exponential, what L P adds to v T(n) is in the mean
+E (1 - exp(-M / E)), where E is that addition and M what v full rounds leave for it.
+
+A closed population of n customers takes S(n) = v D(n) / n + P(n) of the server for each visit.
+
+Where n is as large as it can be, K, and X v T(K) / K reaches 1, the server is saturated by its mean
+rounds. K is the places, what memory holds, or v B / (w + v): as many are in the second phase where
+all rounds are full.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from slipstick.errors import NoAnswerError, Saturated
+from slipstick.late import Array, NDArray, np
+from slipstick_rounds.points import PointNumbers, round_time_at
+from slipstick_rounds.round_run import RoundContents
+
+if TYPE_CHECKING:
+    Indices = NDArray[np.intp]
+
+MOST_PRESENT = 20_000
+"""Numbers of customers that the birth-death process counts at most."""
+
+MOST_PIECES = 400
+"""Pieces of first phases that wait at most: those of the chain of a backlog. Of 240 drawn streams
+up to a load of 0.8, 1,200 pieces move no value by over 0.1 %; at 0.9 some do not settle with
+either.
+"""
+
+LENGTHS = 8
+"""Works of a first phase, and lengths of a second, that are counted where customers differ."""
+
+ROUNDS_TOGETHER = 3
+"""How often the time of a round and what first phases add to it are computed from each other; a
+fourth time moves nothing by a percent."""
+
+LEAST_ROOM = 0.05
+"""Least part of the time that first phases leave over with which backlogs are computed (a guard:
+0.02 and 0.1 move nothing up to a load of 0.8)."""
+
+LEAST_FED = 0.5
+"""Places as a part of the customers that full rounds bring to the second phase, from which on first
+phases wait for rounds that make room. Fitted on the seeds 20261128, 71128 and 828411 of
+`benchmarks/rounds.py`."""
+
+LARGE_ROUND = 4096.0
+"""Customers of a round of a server without a limit of them, whose capacity is asked for [1]."""
+
+
+def _as_column(values_at_points: Iterable[float]) -> Array:
+    """Return one value for each point as a column [points, 1]."""
+    return np.array([*values_at_points], dtype=np.float64)[:, None]
+
+
+class MeanRounds:
+    """Times of rounds by the numbers in them, with the mean lengths of both phases; an array has a
+    row for each point.
+    """
+
+    def __init__(self, points: Sequence[PointNumbers]) -> None:
+        self._points = points
+        self._duration = round_time_at(points)
+        first_phases, second_phases = zip(*(point.phases for point in points), strict=True)
+        servers = [point.server for point in points]
+        self.rate = _as_column(point.rate for point in points)
+        self.delay = _as_column(point.delay for point in points)
+        self.units = _as_column(phase.mean for phase in first_phases)
+        self._firsts = first_phases
+        self.first_variation = _as_column(phase.variance for phase in first_phases) / self.units**2
+        # A unit of a first phase holds half of those of its customer, in the mean by units.
+        self._held_in_first = self.units * (1 + self.first_variation) / 2
+        self._seconds = second_phases
+        self.piece = _as_column(min(phase.piece, phase.mean) for phase in second_phases)
+        second_work = _as_column(phase.mean for phase in second_phases)
+        self.steps = second_work / self.piece
+        self.variation = _as_column(phase.variance for phase in second_phases) / second_work**2
+        self._held = self.units + second_work / 2
+        self._budget = _as_column(server.budget for server in servers)
+        largest_memory = self.units + second_work
+        kept_memory = np.where(
+            _as_column(server.reserved for server in servers) > 0, largest_memory, self._held
+        )
+        places = _as_column(server.places for server in servers)
+        memory = _as_column(server.memory for server in servers)
+        in_memory = memory / kept_memory
+        # The next reservation does not fit into what is left: as many fit as renewals in a time.
+        variance = self.first_variation * self.units**2 + self.variation * second_work**2
+        renewals = in_memory - (1 - np.minimum(variance / largest_memory**2, 1.0)) / 2
+        whole = np.where(variance > 0, renewals, np.floor(in_memory))
+        is_reserved = (_as_column(server.reserved for server in servers) > 0) & np.isfinite(memory)
+        in_memory = np.where(is_reserved, whole, in_memory)
+        limits = (places, in_memory, self._budget / self.piece)
+        self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
+        # As many are in the second phase in the mean if all rounds are full.
+        self._mean_in_second_phase = second_work * self._budget / (self.units + second_work)
+        self.highest: Array = np.maximum(
+            1.0, np.minimum(self.most_customers, self._mean_in_second_phase)
+        )
+        self.few_places = self.most_customers < LEAST_FED * self._mean_in_second_phase
+
+    def served(self, visits_ended: Array, present: Array) -> Array:
+        """Return the mean number of customers in a round [points; 1].
+
+        Little's law, where time is counted in rounds: each customer is in as many rounds as its
+        phases take.
+
+        Parameters
+        ----------
+        visits_ended : visits that end from the beginning of a round to that of the next [points; 1]
+        present : customers in the second phase of rounds with first phases [points; 1]
+        """
+        rounds_of_first_phase = (self.units / self.room(present[:, None]))[:, 0]
+        rounds_of_customer = self.steps[:, 0] + np.ceil(rounds_of_first_phase - 1e-9)
+        return np.minimum(visits_ended * rounds_of_customer, self.most_customers[:, 0])
+
+    def rows(self, rows: Indices) -> MeanRounds:
+        """Return the mean rounds of some of the points."""
+        return MeanRounds([self._points[row] for row in rows.tolist()])
+
+    def first_work(self) -> list[Array]:
+        """Return works of a first phase that are equally probable [points, 1; units]."""
+        if not self.first_variation.any():
+            return [self.units]
+        works = np.array([phase.groups(LENGTHS) for phase in self._firsts])
+        return [*works.T[:, :, None]]
+
+    def second_lengths(self) -> Array:
+        """Return lengths of a second phase that are equally probable, as parts of their mean
+        [points, lengths; 1].
+        """
+        if not self.variation.any():
+            return np.ones((len(self.steps), 1))
+        works = np.array([phase.groups(LENGTHS) for phase in self._seconds])
+        return np.asarray(works / works.mean(axis=1, keepdims=True))
+
+    def share_of_first(self, present: Array | float) -> Array:
+        """Return the part of the time that first phases of a stream take, X P(n) [1]."""
+        return np.minimum(self.rate * self.added_by_first_phase(present), 1 - LEAST_ROOM)
+
+    def component_times(self, present: Array | float, units: Array | float) -> Array:
+        """Return F(n, q), the time of a round with n customers in the second phase and q units of
+        first phases, by component [components, points, rounds; s].
+        """
+        in_second, in_first, _ = np.broadcast_arrays(present, units, self.units)
+        second_units = in_second * self.piece
+        held = np.broadcast_to(self._held, in_second.shape)
+        rounds = RoundContents(
+            [(in_first / self.units).ravel(), in_second.ravel()],
+            [in_first.ravel(), second_units.ravel()],
+            (in_second * held).ravel(),
+            [(in_first * self._held_in_first).ravel(), (second_units * held).ravel()],
+        )
+        component_times = self._duration(rounds)
+        return np.broadcast_to(component_times, (len(component_times), in_second.size)).reshape(
+            -1, *in_second.shape
+        )
+
+    def time(self, present: Array | float, units: Array | float) -> Array:
+        """Return F(n, q) [points, rounds; s]."""
+        return np.asarray(self.component_times(present, units).sum(axis=0))
+
+    def room(self, present: Array | float) -> Array:
+        """Return the units of first phases that a round has room for."""
+        return np.maximum(self._budget - present * self.piece, 1.0)
+
+    def first_alone(self, present: Array | float) -> Array:
+        """Return the time of the rounds of a first phase that shares them with no other [s]."""
+        room = self.room(present)
+        rounds_needed = np.maximum(self.units / room, 1.0)
+        return np.asarray(rounds_needed * self.time(present, np.minimum(self.units, room)))
+
+    def shorter_wait(self, places: Array, load: Array) -> Array:
+        """Return the mean wait for a place as a part of that of exponential times at the server.
+
+        Of constant times by Cosmetatos' approximation of M/D/c (1975); of times that differ in
+        between by their squared coefficient of variation (Kimura 1986).
+
+        Parameters
+        ----------
+        places, load : how many there are, and the part of them that is taken [points, 1; 1]
+        """
+        growth = (np.sqrt(4 + 5 * places) - 2) * (places - 1) / (16 * places)
+        constant = np.minimum(0.5 * (1 + (1 - load) / load * growth), 1.0)
+        return np.asarray(constant + (1 - constant) * self.variation)
+
+    def added_by_first_phase(self, present: Array | float) -> Array:
+        """Return P(n), the time by which the first phase of a customer prolongs the rounds [s].
+
+        Of a stream whose rounds have room for several, A Poisson with mean m = X T, the first makes
+        a round longer by P1 and each further by P2, as where a round takes at least the time to
+        read its data: m P = P1 (1 - exp(-m)) + P2 (m - 1 + exp(-m)).
+        """
+        room = self.room(present)
+        rounds_needed = np.maximum(self.units / room, 1.0)
+        time_without_first = self.time(present, 0.0)
+        time_of_one = self.time(present, self.units / rounds_needed)
+        added_by_first = time_of_one - time_without_first
+        if not self.rate.any() or not (self.units < room).any():
+            return np.asarray(rounds_needed * added_by_first)
+        # Of two for which a round has no room, the next round does the rest.
+        rest = np.maximum(2 * self.units - room, 0.0)
+        time_of_two = self.time(present, np.minimum(2 * self.units, room))
+        time_of_two += self.time(present, np.minimum(rest, self.units)) - time_without_first
+        added_by_further = np.where(self.units < room, time_of_two - time_of_one, added_by_first)
+        added_time = added_by_first
+        for _ in range(ROUNDS_TOGETHER):
+            mean_arrivals = np.maximum(
+                self.rate * time_without_first / np.maximum(1 - self.rate * added_time, LEAST_ROOM),
+                1e-9,
+            )
+            probability_of_none = -np.expm1(-mean_arrivals) / mean_arrivals
+            added_time = added_by_first * probability_of_none + added_by_further * (
+                1 - probability_of_none
+            )
+        return np.asarray(rounds_needed * added_time)
+
+    def visit(
+        self, present: Array | float, rate: Array | float = 0.0, number_behind: Array | float = 0.0
+    ) -> Array:
+        """Return S(n), the mean time from the admission of a customer to its end at a server that
+        serves n customers [s].
+
+        Parameters
+        ----------
+        present : customers of a closed population, or of a stream in the second phase [1]
+        rate : of a stream, whose first phases make rounds longer; where they take all time, the
+            second phases do not end [1/s]
+        number_behind : first phases that wait or are under way when that of a customer ends; as
+            many take time from its second phase as its rounds have room for [1]
+        """
+        second_phase_time = self.steps * self.time(present, 0.0)
+        added_time = self.added_by_first_phase(present)
+        if not np.any(rate):
+            return np.asarray(second_phase_time / present + added_time)
+        share_left = np.maximum(1 - rate * added_time, 1e-9)
+        longest_time = self.steps * self.time(
+            present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
+        )
+        steady_time = np.minimum(second_phase_time / share_left, longest_time)
+        # First phases have about an exponential time, and so has what comes behind them.
+        longest_delay = longest_time - steady_time
+        unlimited_delay = np.maximum(number_behind * added_time / share_left, 1e-300)
+        return np.asarray(
+            (steady_time + unlimited_delay * -np.expm1(-longest_delay / unlimited_delay)) / present
+        )
+
+    def second(self, present: Array, number_behind: Array) -> Array:
+        """Return W(n), the mean time of a second phase beside a number of others [s]."""
+        return self.visit(present, self.rate, number_behind) * present
+
+
+def saturated(load: float) -> NoAnswerError:
+    """Return the error of a stream that brings more work than the server can do."""
+    reason = Saturated(
+        f"by its mean rounds the server is saturated: load {load:.3g}, at most 1 has an answer; let"
+        " fewer customers arrive, or make rounds shorter"
+    )
+    return NoAnswerError(reason)
+
+
+def loads_of(points: Sequence[PointNumbers]) -> Array:
+    """Return the value ``load`` of streams with two phases: the rate times the time that a visit
+    takes of a server with as many customers in the second phase as places, memory and budget allow
+    [points].
+    """
+    rounds = MeanRounds(points)
+    visits = rounds.visit(np.minimum(rounds.highest, MOST_PRESENT))
+    return np.asarray(rounds.rate * visits).ravel()
+
+
+def load_of(point: PointNumbers) -> float:
+    """Return the load of a stream by mean rounds: the arrival rate times the time that a visit
+    takes of a server with as many customers as it can have [1]. A closed population has load 0.
+    """
+    if not point.rate:
+        return 0.0
+    most_customers = min(point.server.places, point.server.memory / point.work, LARGE_ROUND)
+    return point.rate * time_of_a_visit(point, max(most_customers, 1.0))
+
+
+def time_of_a_visit(point: PointNumbers, present: float) -> float:
+    """Return the mean time of a customer's visit to a server with a given number of customers
+    present [s]; 0 for more than two phases, for which the time is not known.
+    """
+    server = point.server
+    if len(point.phases) == 2:
+        return float(MeanRounds([point]).visit(present)[0, 0])
+    if len(point.phases) > 2:
+        return 0.0
+    (phase,) = point.phases
+    units = min(present * min(phase.mean, phase.piece), server.budget)
+    customers = units / min(phase.mean, phase.piece)
+    times = point.round_time([customers], [units], 0.0, [units * phase.mean / 2])
+    time = float(times[0]) + server.batching_delay
+    if server.interval:
+        time = server.interval * math.ceil(time / server.interval)
+    return time * phase.mean / units

@@ -1,0 +1,234 @@
+"""Closed populations of servers that work in rounds, with runs that all begin at once.
+
+All n customers are present, and a visit takes S(n) of the server (see `capacity`): the number
+present is a birth-death process with rate of ends 1 / S(min(n, K)). S leaves out the wait for the
+round under way, which counts where second phases are short, so that second phases of fewer than 16
+rounds are refused. First phases of c > 1 rounds are one server. Time is counted in its rounds
+there, in which the second phases go on as well: service c, and v rounds and the think time between
+two of them, solved by mean value analysis where a customer finds half of a service under way, as
+lengths hardly vary. Think times that are longer than rounds bring first phases by time, so that
+long rounds get more of them. First phases of less than a round share it with those that arrived in
+the round before, a binomial number with mean (n - 1) / (v + 1) where customers come again at the
+end of a round. After a think time a customer meets a round with a probability in proportion to its
+time, if it finds another customer at all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from slipstick.late import np
+from slipstick_rounds.accounts import ComputedPoint, PhaseTimes, RoundTimes, points_from_times
+from slipstick_rounds.birth_death import birth_death
+from slipstick_rounds.capacity import LEAST_ROOM, MeanRounds
+from slipstick_rounds.points import PointNumbers
+
+
+class _PresentMeans(NamedTuple):
+    """Means of the birth-death process of the number present.
+
+    Attributes
+    ----------
+    throughput : visits that end [1/s]
+    present, waiting : customers on the server, and those that wait for a place [1]
+    meeting_probability : probability that a customer that arrives finds another [1]
+    busy_share : probability that any is present [1]
+    """
+
+    throughput: float
+    present: float
+    waiting: float
+    meeting_probability: float
+    busy_share: float
+
+
+def point_of_population(point: PointNumbers) -> ComputedPoint:
+    """Compute the values of a closed population at one point."""
+    rounds = MeanRounds([point])
+    present_means = _present_means_of_population(point, rounds)
+    customers_served = max(present_means.present, 1.0)
+    waiting = present_means.waiting / present_means.throughput
+    in_first = _first_phase_closed(point, rounds, customers_served, present_means)
+    first_phase_time = point.delay + waiting + in_first
+    present = present_means.present + present_means.waiting
+    response_time = present / present_means.throughput + point.delay
+    second_phase_time = response_time - first_phase_time
+    units = float(min(rounds.units[0, 0], rounds.room(customers_served)[0, 0]))
+    times = (
+        point.delay,
+        waiting,
+        in_first,
+        second_phase_time,
+        customers_served,
+        customers_served,
+        units,
+    )
+    round_times = np.array([_round_times_closed(rounds, present_means)])
+    phase_times = PhaseTimes(*(np.array([time]) for time in times))
+    (computed_point,) = points_from_times(
+        rounds, phase_times, np.array([present_means.throughput]), round_times
+    )
+    return computed_point
+
+
+def _present_means_of_population(point: PointNumbers, rounds: MeanRounds) -> _PresentMeans:
+    """Solve the number present of a closed population as a birth-death process."""
+    population = point.population
+    most_customers = float(rounds.highest[0, 0])
+    customers_there = np.arange(1.0, population + 1)
+    customers_on_server = np.minimum(customers_there, most_customers)
+    visit_times = rounds.visit(customers_on_server[None, :])[0]
+    time_outside = point.think_time + point.delay
+    if not time_outside:
+        mean_on_server = min(float(population), most_customers)
+        return _PresentMeans(
+            1 / float(visit_times[-1]), mean_on_server, population - mean_on_server, 1.0, 1.0
+        )
+    arrival_rates = (population - customers_there + 1) / time_outside
+    probabilities = birth_death((arrival_rates * visit_times)[None, :])[0]
+    probabilities /= probabilities.sum()
+    throughput = float(probabilities[1:] @ (1 / visit_times))
+    mean_on_server = float(probabilities[1:] @ customers_on_server)
+    waiting = float(probabilities[1:] @ customers_there) - mean_on_server
+    # An arrival finds the others as they are without it (arrival theorem).
+    weights_of_others = birth_death(((arrival_rates - 1 / time_outside) * visit_times)[None, :-1])[
+        0
+    ]
+    meeting_probability = 1 - float(weights_of_others[0] / weights_of_others.sum())
+    return _PresentMeans(
+        throughput, mean_on_server, waiting, meeting_probability, 1 - float(probabilities[0])
+    )
+
+
+def _round_times_closed(rounds: MeanRounds, present_means: _PresentMeans) -> RoundTimes:
+    """Return the times of rounds of a closed population, T = D + X T P / U, where U is the part of
+    the time in which any customer is present.
+    """
+    present = max(present_means.present / present_means.busy_share, 1.0)
+    time_without_first, added_time = (
+        float(time_at_point[0, 0])
+        for time_at_point in (rounds.time(present, 0.0), rounds.added_by_first_phase(present))
+    )
+    mean = time_without_first / max(
+        1 - present_means.throughput / present_means.busy_share * added_time, 1e-9
+    )
+    return RoundTimes(mean, mean / present_means.busy_share)
+
+
+def _first_phase_closed(
+    point: PointNumbers, rounds: MeanRounds, present: float, present_means: _PresentMeans
+) -> float:
+    """Return the time from admission to the end of the first phase, of a closed population [s]."""
+    plain_time, extra_time, unit_limit, full_round_time = (
+        float(column[0, 0])
+        for column in (
+            rounds.time(present, 0.0),
+            rounds.added_by_first_phase(present),
+            rounds.room(present),
+            rounds.time(present, np.minimum(rounds.room(present), rounds.units)),
+        )
+    )
+    throughput = present_means.throughput
+    rounds_needed = float(rounds.units[0, 0]) / unit_limit
+    customers = max(1, round(point.population - present_means.waiting))
+    mean_round = plain_time / max(1 - throughput * extra_time, plain_time / full_round_time)
+    time_outside = point.think_time + point.delay
+    # Second phases bring the next first phases by rounds. Think times, if they are longer than
+    # rounds, bring them by time: more in the long rounds of a backlog than in others.
+    rounds_outside = float(rounds.steps[0, 0]) + time_outside / mean_round
+    if rounds_needed > 1:
+        by_time = time_outside / (time_outside + mean_round)
+        rounds_outside /= by_time * full_round_time / mean_round + 1 - by_time
+    variation = float(rounds.first_variation[0, 0])
+    work_sizes = [float(work[0, 0]) for work in rounds.first_work()]
+    residence, cycle = _rounds_of_cycle(customers, rounds_needed, rounds_outside, variation)
+    # Who comes at once after a visit comes at the end of a round with all others that did; others
+    # meet a round with a probability in proportion to its time, and wait for half of it.
+    rounds_taken = sum(math.ceil(work / unit_limit - 1e-9) for work in work_sizes) / len(work_sizes)
+    remaining_time = 0.0
+    arrival_rate = (customers - 1) / cycle
+    if time_outside:
+        if rounds_needed > 1:
+            share_with_first = min(throughput * mean_round * rounds_taken, 1.0)
+            round_time_with_first = plain_time + extra_time / rounds_taken
+            met_round_time = (
+                share_with_first * round_time_with_first**2 + (1 - share_with_first) * plain_time**2
+            ) / (share_with_first * round_time_with_first + (1 - share_with_first) * plain_time)
+        else:
+            # T' = plain + extra A, A Poisson with mean X T, in the mean T + Var T / T.
+            extra_load = min(throughput * extra_time, 1 - LEAST_ROOM)
+            met_round_time = mean_round + extra_time * extra_load / (1 - extra_load**2)
+        met_round_time *= present_means.meeting_probability
+        remaining_time = met_round_time / 2
+        arrival_rate = (customers - 1) / customers * throughput * met_round_time
+    waiting_time = max(residence - max(rounds_needed, 1.0), 0.0) * full_round_time
+    own_time = plain_time * rounds_taken + extra_time
+    if rounds_needed < 1:
+        own_time = sum(
+            _time_of_shared_round(rounds, present, arrival_rate, customers, work)
+            for work in work_sizes
+        ) / len(work_sizes)
+    steady_time = remaining_time + own_time + waiting_time
+    if not point.visits:
+        return steady_time
+    first_time = _first_phase_of_a_burst(customers, rounds_needed, plain_time, extra_time)
+    return first_time / point.visits + (1 - 1 / point.visits) * steady_time
+
+
+def _first_phase_of_a_burst(
+    customers: int, rounds_needed: float, plain_time: float, extra_time: float
+) -> float:
+    """Return the mean time of first phases that all begin at once, one after the other: that of a
+    customer waits for half of the others [s].
+
+    Parameters
+    ----------
+    customers : that begin [1]
+    rounds_needed : by each first phase; several share a round below 1 [1]
+    plain_time : of a round without first phases [s]
+    extra_time : by which a first phase makes rounds longer [s]
+    """
+    mean_position = (customers + 1) / 2
+    return extra_time * mean_position + plain_time * max(rounds_needed * mean_position, 1.0)
+
+
+def _rounds_of_cycle(
+    customers: int, rounds_needed: float, rounds_outside: float, variation: float
+) -> tuple[float, float]:
+    """Return the rounds from admission to the end of a first phase, and those of a whole cycle, by
+    mean value analysis [1].
+    """
+    residence = cycle = number_queued = busy_share = 0.0
+    for number in range(1, customers + 1):
+        residence = rounds_needed * (1 + number_queued - busy_share * (1 - variation) / 2)
+        cycle = max(residence, 1.0) + rounds_outside
+        number_queued = number * residence / cycle
+        busy_share = number * rounds_needed / cycle
+    return residence, cycle
+
+
+def _time_of_shared_round(
+    rounds: MeanRounds, present: float, mean_others: float, customers: int, work: float
+) -> float:
+    """Return the mean time of the round of a first phase with others, whose number is binomial;
+    what the budget has no room for follows in further rounds [s].
+
+    Parameters
+    ----------
+    rounds : their times, of one point
+    present : customers in the second phase [1]
+    mean_others : mean number of others [1]
+    customers : largest number of first phases [1]
+    work : of this first phase [units]
+    """
+    from scipy.stats import binom
+
+    other_counts = np.arange(float(customers))
+    chances = binom.pmf(other_counts, customers - 1, min(mean_others / max(customers - 1, 1), 1.0))
+    units = other_counts * rounds.units[0, 0] + work
+    room = float(rounds.room(present)[0, 0])
+    whole_rounds = np.ceil(units / room - 1e-9) - 1
+    full = float(rounds.time(present, room)[0, 0]) if whole_rounds.any() else 0.0
+    times = whole_rounds * full + rounds.time(present, units - whole_rounds * room)[0]
+    return float(chances @ times)

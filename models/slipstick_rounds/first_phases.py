@@ -1,0 +1,131 @@
+"""Times from admission to the end of the first phase, of Poisson streams.
+
+They are those of `backlog`, with those of customers that find no other. Where n, the number in the
+second phase, differs so much that the room of a round for first phases does, or the rounds that one
+takes, times of first phases are a mixture over n, which changes in many rounds
+(`first_phases_over_numbers`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from slipstick.late import Array, np
+from slipstick_rounds.backlog import Backlog
+from slipstick_rounds.capacity import LEAST_ROOM, MeanRounds
+from slipstick_rounds.waits import Waits, quantiles_with_waits
+
+LEAST_CHANGE, NORMAL_QUANTILE, NODES = 0.02, 1.2815515655446004, (-1.363, -0.377, 0.377, 1.363)
+"""Standard deviation of the units of second phases in a round, as a part of the room that they
+leave, from which first phases are computed over the numbers in the second phase; the 9 of 10 of a
+normal variable in standard deviations, and the means of the four quarters of its probability,
+widened to its variance."""
+
+
+class FirstPhases(NamedTuple):
+    """Times of first phases of streams, from admission.
+
+    Attributes
+    ----------
+    means : of the time [points; s]
+    quantiles : of the time [points, quantiles; s]
+    behind, behind_variance : mean and variance of the number of first phases that one leaves behind
+        when it ends [points; 1]
+    round_times : mean time of a round [points; s]
+    by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
+    number_queued : first phases that wait in such rounds behind the one under way [points; 1]
+    """
+
+    means: Array
+    quantiles: Array
+    behind: Array
+    behind_variance: Array
+    round_times: Array
+    by_round: Array
+    by_time: Array
+    number_queued: Array
+
+
+def first_phases_open(
+    rounds: MeanRounds, present: Array, waits: Waits, queued: Array
+) -> FirstPhases:
+    """Compute the times from admission to the end of the first phase of Poisson streams; a customer
+    that finds no other begins at once.
+
+    Parameters
+    ----------
+    rounds : their times
+    present : customers in the second phase of rounds without and with first phases [2, points, 1;
+        1]
+    waits : for a place, and the probability that no customer is there
+    queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
+    """
+    backlog = Backlog(rounds, present, queued)
+    times, weights, left_behind, left_squared = backlog.first_phase()
+    all_times, all_weights, free, times_alone = _with_idle(rounds, times, weights, waits.idle)
+    means = (all_times * all_weights).sum(axis=1)
+    quantiles = quantiles_with_waits(all_times, all_weights, waits)
+    number_after_alone = rounds.rate[:, 0] * times_alone
+    number_behind = (1 - free) * left_behind + free * number_after_alone
+    # The number given the time is taken as Poisson.
+    squared = (1 - free) * left_squared + free * number_after_alone**2
+    variance_behind = squared - number_behind**2 + number_behind
+    return FirstPhases(means, quantiles, number_behind, variance_behind, *backlog.shares())
+
+
+def _with_idle(
+    rounds: MeanRounds, times: Array, weights: Array, idle: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return times of first phases and how probable each is, with those that find no customer
+    [points, times]; the probability of these, and their mean time [points].
+    """
+    room = rounds.room(0.0)
+    work_of_groups = np.hstack(rounds.first_work())
+    times_alone = rounds.time(0.0, np.minimum(work_of_groups, room)) * np.maximum(
+        1.0, work_of_groups / room
+    )
+    # Where no first phase is under way, the server may have no customer at all.
+    free = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
+    weights[:, :, 0] *= (1 - idle)[:, None, None, None]
+    count = len(times)
+    all_times = np.hstack([times.reshape(count, -1), times_alone])
+    weight_of_each = np.broadcast_to(free[:, None] / work_of_groups.shape[1], work_of_groups.shape)
+    all_weights = np.hstack([weights.reshape(count, -1), weight_of_each])
+    return all_times, all_weights, free, times_alone.mean(axis=1)
+
+
+def first_phases_over_numbers(
+    rounds: MeanRounds,
+    present: Array,
+    deviation: Array,
+    waits: Waits,
+    queued: Array,
+) -> tuple[Array, Array]:
+    """Compute means and quantiles of first phases over the numbers in the second phase, which
+    change in many rounds, and with them the room that a round has for first phases [points;
+    points, quantiles; s].
+
+    The number is normal, by equally probable nodes with its variance. A node at which first phases
+    would take all rounds lasts too short for that, and is moved to where they nearly do.
+
+    Parameters
+    ----------
+    rounds, present, waits, queued : see `first_phases_open`
+    deviation : standard deviation of the number in the second phase [points, 1; 1]
+    """
+    load = Backlog.load(rounds, present[1])
+    times, weights = [], []
+    for place in NODES:
+        change = place * deviation
+        load_there = Backlog.load(rounds, np.maximum(present[1] + change, 1.0))
+        reach = (1 - LEAST_ROOM - load) / np.maximum(load_there - load, 1e-9)
+        change = np.where(load_there > 1 - LEAST_ROOM, change * np.clip(reach, 0.0, 1.0), change)
+        backlog = Backlog(rounds, np.maximum(present + change, 1.0), queued)
+        of_node, chances, _, _ = backlog.first_phase()
+        all_times, all_weights, _, _ = _with_idle(rounds, of_node, chances, waits.idle)
+        times.append(all_times)
+        weights.append(all_weights / len(NODES))
+    mixed_times, mixed_weights = np.hstack(times), np.hstack(weights)
+    return (mixed_times * mixed_weights).sum(axis=1), quantiles_with_waits(
+        mixed_times, mixed_weights, waits
+    )

@@ -1,0 +1,118 @@
+"""Times of a unit of second phases of Poisson streams, with quantiles.
+
+How the mean numbers and the first phases that come differ from one second phase to another gives
+the quantiles, the first phases that one begins with being spread over fewer units of shorter ones.
+"""
+
+from __future__ import annotations
+
+import math
+
+from slipstick.late import Array, np
+from slipstick_rounds.accounts import PhaseTimes
+from slipstick_rounds.capacity import MeanRounds
+from slipstick_rounds.model import QUANTILES
+from slipstick_rounds.present import group_size
+
+UNIT_PARTS = 12
+"""Times of a unit of each length of a second phase, of equal probability."""
+
+SAME_ARRIVALS = 0.61
+"""Correlation of the mean number present during a second phase with the arrivals during it: each
+counts for the part of it that is left, so that it is 1/2 over the root of 2/3 (derived)."""
+
+
+def times_of_a_unit(
+    rounds: MeanRounds,
+    fullness: Array,
+    times: PhaseTimes[Array],
+    behind: tuple[Array, Array],
+) -> Array:
+    """Return the mean time of a unit of second phases, and the times that parts of all second
+    phases do not exceed [points, 1 and quantiles; in units of a second phase of mean length; s].
+
+    A second phase takes the mean of the number present while it lasts, and the first phases that
+    arrive meanwhile. Of M/G/infinity with constant times that mean has two thirds of the variance
+    of the number itself, and its correlation with the arrivals is 0.61 (both derived); the number
+    has the birth-death distribution, wider as second phases begin in groups. The first phases make
+    of U = v D + L P a busy period of M/D/1 that begins with as much work, with the mean
+    U / (1 - X P) and the variance U X P^2 / (1 - X P)^3 + Var L P^2 / (1 - X P)^2; what is in it
+    beyond v D is taken as a gamma variable. Second phases of different lengths v have the same L,
+    so that units of short ones take longer.
+
+    Parameters
+    ----------
+    rounds : their times
+    fullness : see `PresentNumbers`
+    times : means of both phases
+    behind : mean and variance of L [points, 1; 1]
+    """
+    number_behind, variance_behind = behind
+    lengths = rounds.second_lengths()
+    present = fullness[:, -1:]
+    plain_time = rounds.steps * rounds.time(present, 0.0)
+    extra_time = rounds.added_by_first_phase(present)
+    share_left = 1 - rounds.share_of_first(present)
+    work_behind = number_behind * extra_time
+    mean_time = times.second_phase[:, None]
+    unit_means = mean_time * (plain_time + work_behind / lengths) / (plain_time + work_behind)
+    parts = np.array(QUANTILES)
+    if lengths.shape[1] > 1:
+        parts = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
+    by_number = _deviation_by_number(rounds, fullness, number_behind, parts)[:, None, :]
+    work = plain_time * lengths + work_behind
+    excess = work / share_left - plain_time * lengths
+    variance = (work * rounds.rate / share_left + variance_behind) * (extra_time / share_left) ** 2
+    by_arrivals = _gamma_deviation(excess, variance, parts) / lengths[:, :, None]
+    joint_variance = (
+        by_number**2 + by_arrivals**2 + 2 * SAME_ARRIVALS * abs(by_number * by_arrivals)
+    )
+    deviation = np.where(
+        by_number * by_arrivals > 0,
+        np.copysign(np.sqrt(joint_variance), by_number),
+        by_number + by_arrivals,
+    )
+    # Where the server is full, as many first phases begin as customers leave.
+    most_present = rounds.highest
+    longest_time = rounds.steps * rounds.time(
+        most_present, 0.0
+    ) + most_present * rounds.added_by_first_phase(most_present)
+    unit_times = unit_means[:, :, None] + deviation
+    unit_times = np.minimum(unit_times, np.maximum(longest_time, unit_means)[:, :, None])
+    if lengths.shape[1] == 1:
+        quantiles = unit_times[:, 0]
+    else:
+        ordered = np.sort(unit_times.reshape(len(unit_times), -1), axis=1)
+        quantiles = ordered[:, [int(part * ordered.shape[1]) for part in QUANTILES]]
+    return np.hstack([unit_means.mean(axis=1, keepdims=True), quantiles])
+
+
+def _deviation_by_number(
+    rounds: MeanRounds, fullness: Array, number_behind: Array, parts: Array
+) -> Array:
+    """Return by how much second phases are longer than in the mean for the number present, in
+    parts of all [points, parts; s]; between known parts as a normal variable is.
+    """
+    from scipy.special import ndtri
+
+    visit_times = rounds.second(fullness, number_behind)
+    size = np.sqrt(group_size(rounds, fullness[:, -1:]))
+    deviation = math.sqrt(2 / 3) * size * (visit_times[:, :-1] - visit_times[:, -1:])
+    if len(parts) == len(QUANTILES):
+        return deviation
+    known = ndtri(np.array(QUANTILES))
+    places = ndtri(parts)
+    slopes = deviation[:, 2:3] / known[2]
+    upper = np.stack([np.interp(places, known, row) for row in deviation])
+    return np.asarray(np.where(parts < QUANTILES[0], slopes * places, upper))
+
+
+def _gamma_deviation(mean: Array, variance: Array, parts: Array) -> Array:
+    """Return by how much gamma variables exceed their mean, in parts of all [points, lengths,
+    parts].
+    """
+    from scipy.special import gammaincinv
+
+    scale = (variance / np.maximum(mean, 1e-300))[:, :, None]
+    shape = (mean / np.maximum(scale[:, :, 0], 1e-300))[:, :, None]
+    return np.asarray((gammaincinv(shape, parts) - shape) * scale)

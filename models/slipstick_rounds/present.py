@@ -1,0 +1,115 @@
+"""Numbers of customers at a server that works in rounds, of a Poisson stream.
+
+The number n in the second phase is a birth-death process with births X and deaths n / W(n); see
+`capacity` for W. Its mean gives the time of the second phase by Little's law. Second phases begin
+in groups, of 1 / (1 - X P)^2 customers in the mean that one of them meets, and are longer by what
+these add to the time of a round (`group_size`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from slipstick.late import Array, NDArray, np
+from slipstick_rounds.birth_death import weights_with_tail
+from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds
+from slipstick_rounds.model import QUANTILES
+from slipstick_rounds.waits import waits_for_places
+
+if TYPE_CHECKING:
+    Indices = NDArray[np.intp]
+
+
+class PresentNumbers(NamedTuple):
+    """Numbers present of streams.
+
+    Attributes
+    ----------
+    in_second_phase : customers in the second phase [points; 1]
+    beside : customers in the second phase beside one of them, itself included [points; 1]
+    idle : probability that there is none [points]
+    probability_full, wait : probability that a customer waits for a place, and the mean wait of
+        those that do [points; 1, s]
+    place_load : rate times the time for which a visit holds a place of a full server, over the
+        places; 1 or more where they are saturated [points; 1]
+    fullness : of rounds beside a customer: largest number of customers that a part of all have, of
+        the parts of `QUANTILES`, and their mean [points, quantiles and 1; 1]
+    """
+
+    in_second_phase: Array
+    beside: Array
+    idle: Array
+    probability_full: Array
+    wait: Array
+    place_load: Array
+    fullness: Array
+
+
+def solve_present(rounds: MeanRounds, number_behind: Array) -> PresentNumbers:
+    """Solve the number present of streams; beyond the largest on the server it is geometric.
+
+    Parameters
+    ----------
+    rounds : their times
+    number_behind : first phases that one leaves behind when it ends [points, 1; 1]
+    """
+    most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
+    last_number = np.ceil(most_customers).astype(int)
+    customers_on_server = np.minimum(np.arange(1.0, last_number.max() + 1), most_customers)
+    visit_times = rounds.visit(customers_on_server, rounds.rate, number_behind)
+    weights, weight_beyond, _ = weights_with_tail(rounds.rate * visit_times, last_number)
+    total_weight = weights.sum(axis=1, keepdims=True) + weight_beyond
+    weighted_sum = (weights[:, 1:] * customers_on_server).sum(
+        axis=1, keepdims=True
+    ) + weight_beyond * most_customers
+    sum_of_squares = (weights[:, 1:] * customers_on_server**2).sum(
+        axis=1, keepdims=True
+    ) + weight_beyond * most_customers**2
+    beside = sum_of_squares / weighted_sum
+    # Second phases begin in groups, as first phases prolong rounds in which more customers come.
+    # But over rounds fewer are present than over time: longer rounds have more, and count once.
+    grouped = (
+        beside
+        + group_size(rounds, beside)
+        - 1
+        - weighted_sum / total_weight * share_behind(rounds, beside, number_behind)
+    )
+    grouped = np.clip(grouped, 1.0, np.maximum(most_customers, beside))
+    longer = rounds.second(grouped, number_behind) / rounds.second(beside, number_behind)
+    distribution = np.cumsum(weights, axis=1) / total_weight
+    number_at_quantiles = np.stack(
+        [(distribution < quantile).sum(axis=1) for quantile in QUANTILES], axis=1
+    )
+    fullness = np.hstack(
+        [
+            np.clip(number_at_quantiles, 1.0, np.maximum(most_customers, 1.0)),
+            weighted_sum / total_weight,
+        ]
+    )
+    waits = waits_for_places(rounds, customers_on_server, visit_times, last_number)
+    columns = (
+        weighted_sum / total_weight * longer,
+        grouped,
+        weights[:, :1] / total_weight,
+        *waits,
+    )
+    return PresentNumbers._make([*(column.ravel() for column in columns), fullness])
+
+
+def group_size(rounds: MeanRounds, present: Array) -> Array:
+    """Return the variance over the mean of the number of second phases that begin in many rounds,
+    1 / (1 - X P)^2 [points, 1; 1].
+
+    Customers come in a Poisson stream, but first phases prolong rounds, in which more customers
+    come: v rounds of v D + N P bring N, whose mean grows with N itself. A customer finds as many
+    more beside it as the variance of the number exceeds its mean.
+    """
+    return np.asarray((1 - rounds.share_of_first(present)) ** -2)
+
+
+def share_behind(rounds: MeanRounds, present: Array, number_behind: Array) -> Array:
+    """Return the part of a second phase that first phases behind its own take, with those that
+    come meanwhile, L P / (v D + L P) [points, 1; 1].
+    """
+    work_behind = number_behind * rounds.added_by_first_phase(present)
+    return np.asarray(work_behind / (rounds.steps * rounds.time(present, 0.0) + work_behind))
