@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_SH, flock
 from functools import partial
+from importlib import import_module
 from itertools import compress
 from operator import not_
 from pathlib import Path
@@ -64,24 +65,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture(autouse=True)
-def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the clocks of the package at the rate that the command line names."""
-    rate: float = request.config.getoption("--clock-rate")
-    if rate != 1:
-        for clock in CLOCKS:
-            read: Callable[[], float] = resolve_name(clock)
-            monkeypatch.setattr(clock, partial(_scaled, read, rate))
-
-
-@pytest.fixture(autouse=True)
-def _compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Suppress the note on compilation, which appears only on a machine that has not run the tests
-    before.
-    """
-    monkeypatch.setattr("slipstick.sim.run.announce_compilation", lambda: None)
-
-
 def _scaled(read: Callable[[], float], rate: float) -> float:
     """Read a clock as on a machine on which everything takes `rate` times as long [s]."""
     return rate * read()
@@ -94,21 +77,15 @@ tests/report, and each shipped report is drawn by tests/house.
 _bytes_by_ending: dict[str, bytes] = {}
 
 
-@pytest.fixture(autouse=True)
-def _pixels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute the pixels of one picture and use them for all other pictures of these folders."""
-    if request.node.nodeid.startswith(WITHOUT_PIXELS):
-        import slipstick_pictures.pictures
-
-        monkeypatch.setattr(slipstick_pictures.pictures, "store", _store)
-
-
 def _store(figure: Figure, path: Path) -> None:
-    """Write the first picture that was stored with this ending."""
-    if path.suffix not in _bytes_by_ending:
+    """Write a picture, in folders without pixels the first one that was stored with its ending."""
+    drawn = not os.environ.get("PYTEST_CURRENT_TEST", "").startswith(WITHOUT_PIXELS)
+    if drawn or path.suffix not in _bytes_by_ending:
         store(figure, path)
-        _bytes_by_ending[path.suffix] = path.read_bytes()
-    path.write_bytes(_bytes_by_ending[path.suffix])
+        if not drawn:
+            _bytes_by_ending[path.suffix] = path.read_bytes()
+    else:
+        path.write_bytes(_bytes_by_ending[path.suffix])
 
 
 _COMPILING = pytest.StashKey["Popen[bytes]"]()
@@ -163,9 +140,27 @@ def turns_of(item: pytest.Item) -> int:
     return mark.args[0] if mark else 1
 
 
-def pytest_collection_finish() -> None:
-    """Keep what is collected out of every later search for cycles."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Replace for all tests what depends on the machine, and keep what is collected out of every
+    later search for cycles.
+
+    Fixtures would replace it anew for each of the 11,000 tests, which takes 6 s.
+    """
+    rate: float = session.config.getoption("--clock-rate")
+    if rate != 1:
+        for clock in CLOCKS:
+            _replace(clock, partial(_scaled, resolve_name(clock), rate))
+    # The note on compilation appears only on a machine that has not run the tests before.
+    _replace("slipstick.sim.run.announce_compilation", lambda: None)
+    if any(item.nodeid.startswith(WITHOUT_PIXELS) for item in session.items):
+        _replace("slipstick_pictures.pictures.store", _store)
     gc.freeze()
+
+
+def _replace(name: str, value: Callable[..., Any]) -> None:
+    """Replace a name of a module for the whole run."""
+    module, _, attribute = name.rpartition(".")
+    setattr(import_module(module), attribute, value)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -41,6 +41,7 @@ NUMBERS: dict[str, Callable[[Any], object]] = {
 }
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("place", COUNTS)
 @pytest.mark.parametrize("value", NO_COUNTS, ids=repr)
 def test_what_is_no_count_is_refused_by_its_place(place: str, value: object) -> None:
@@ -50,6 +51,7 @@ def test_what_is_no_count_is_refused_by_its_place(place: str, value: object) -> 
     assert f", got {value!r}" in str(caught.value) or "a value of the type" in str(caught.value)
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("place", NUMBERS)
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: f"{value!r:.20}")
 def test_what_is_no_number_is_refused_by_its_place(place: str, value: object) -> None:
@@ -67,6 +69,7 @@ def test_a_whole_number_of_any_type_is_a_count(value: Any) -> None:
     assert type(servers) is int
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("value", "by_name"),
     [

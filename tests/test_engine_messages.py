@@ -1095,6 +1095,7 @@ def law_that_gives(dimension: Dimension) -> Law:
     )
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("case", ALL_CASES, ids=[each.text[:70] for each in ALL_CASES])
 def test_the_whole_text(case: Case) -> None:
     with pytest.raises(SlipstickError) as caught:

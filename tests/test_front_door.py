@@ -60,6 +60,7 @@ def test_every_name_of_the_stub_is_the_public_one() -> None:
     assert set(PUBLIC) <= set(dir(slipstick))
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_is_called_like_what_it_stands_for(name: str) -> None:
     found = getattr(slipstick, name)
@@ -72,7 +73,7 @@ def test_a_line_of_the_stub_imports_one_name_as_type_checkers_export_it() -> Non
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 def test_a_study_runs_in_one_call() -> None:
     results = slipstick.run("dvsm-operations")
     assert results.cases["fault-atm"]["time"] == pytest.approx(2258e-6, abs=2.5e-6)

@@ -40,6 +40,7 @@ vary: {parameters.work: [1 ms, 2 ms, 3 ms], population.processors: [1, 2]}
 """
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", LIMITS)
 @pytest.mark.parametrize("over", [1.0004, 1.09, 7.77, 1e4])
 def test_the_number_that_a_refusal_names_is_enough(name: str, over: float) -> None:
@@ -111,6 +112,7 @@ def test_points_that_take_long_tell_how_long_without_those_kept_of_an_earlier_ru
     assert done == [1] * 5
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "asked",
     [
@@ -154,6 +156,7 @@ def test_points_that_belong_together_are_within_one_limit() -> None:
     check_cost("states", 12_000, "this", "ask for less")
 
 
+@pytest.mark.turns(3)
 def test_a_page_leaves_out_a_grid_that_takes_more_than_an_answer_may(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     wanted = ["page", "central-server", "-o", str(page), "--limit"]
@@ -186,6 +189,7 @@ def test_a_limit_that_cannot_be_is_refused(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.turns(3)
 def test_a_limit_of_a_study_holds_and_the_command_line_goes_before_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

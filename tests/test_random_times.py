@@ -98,6 +98,7 @@ def test_simulator_and_chain_have_the_same_moments(mean: float, scv: float) -> N
         assert abs(powers.mean() - phases.moment(order)) < 5 * error
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("scv", [0.4, 0.07, 0.7, 4.0])
 def test_one_server_waits_by_pollaczek_and_khinchine_in_chain_and_simulation(scv: float) -> None:
     load = 0.6

@@ -60,6 +60,7 @@ every_law = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_moments_by_formula_and_by_draws(distribution: TimeDistribution, scv: float) -> None:
     assert distribution.scv == pytest.approx(scv, rel=1e-9)
@@ -105,6 +106,7 @@ def test_names_for_exponential_times_are_exponential_and_no_other_time_is() -> N
     assert not answer.exact
 
 
+@pytest.mark.turns(3)
 def test_a_queue_with_coxian_service_by_formula_chain_and_simulation() -> None:
     """Pollaczek and Khinchine: W = lambda E[S^2] / (2 (1 - rho)), E[S^2] = 80 ms^2."""
     wait = 50 * 80e-6 / 2 / (1 - 0.25)

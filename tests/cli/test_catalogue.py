@@ -37,6 +37,7 @@ def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) ->
     assert "slipstick [OPTIONS] [COMMAND]" in capsys.readouterr().out
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_starter_of_every_kind_is_valid_and_says_what_its_keys_mean(
     kind: str, tmp_path: Path

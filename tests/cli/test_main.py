@@ -281,6 +281,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[" ".join(each[0]) for each in WRONG])
 def test_wrong_input_has_status_2_and_is_named(slip: Run, arguments: list[str], words: str) -> None:
     status, out, err = slip(*arguments)
@@ -327,6 +328,7 @@ def test_a_value_set_is_checked_like_a_written_one(slip: Run) -> None:
         assert written.partition("delay: ")[2] == words
 
 
+@pytest.mark.turns(3)
 def test_a_point_without_an_answer_fails_alone(slip: Run) -> None:
     Path("model.yaml").write_text(
         activity(
@@ -510,6 +512,7 @@ def test_run_prints_one_document_and_nothing_else(slip: Run) -> None:
     assert answers[1]["given"] == {"machine": "rs6000-43p-atm"}
 
 
+@pytest.mark.turns(3)
 def test_of_many_points_the_table_is_named_instead(slip: Run) -> None:
     Path("s.yaml").write_text(
         study("vary: {machine.network.adapter: {from: 1 us, to: 2 us, count: 10001}}")
@@ -525,6 +528,7 @@ def test_check_prints_one_document_and_nothing_else(slip: Run) -> None:
     assert check_document(slip("check", "x.yaml", "--json").out)["answers"] == []
 
 
+@pytest.mark.turns(3)
 def test_a_schema_is_json(slip: Run) -> None:
     for kind in ("machine", "network", "workload", "activity", "study"):
         assert json.loads(slip("schema", kind).out)["type"] == "object"
@@ -586,6 +590,7 @@ def ended(*_: object) -> None:
     raise RuntimeError("ended")
 
 
+@pytest.mark.turns(3)
 def test_a_single_file_that_cannot_be_written_whole_is_named_and_as_it_was(
     slip: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -638,6 +643,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
         assert done.returncode == 0, command
 
 
+@pytest.mark.turns(4)
 def test_an_ascii_terminal_gets_every_word(tmp_path: Path) -> None:
     text = activity(
         "{name: work, delay: 3 \N{MICRO SIGN}s}",
@@ -674,6 +680,7 @@ sys.exit(main(sys.argv[1:]))
 """A command that is solving its points until it is interrupted."""
 
 
+@pytest.mark.turns(3)
 def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(study())
     command = [sys.executable, "-c", WAITS_FOR_INTERRUPT, "run", "s.yaml", "--out", "report"]
@@ -693,7 +700,7 @@ def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Pa
 # What is loaded
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     "command",
     [
@@ -733,6 +740,7 @@ def test_help_reads_no_format(tmp_path: Path) -> None:
     assert loaded(["--help"], {"pydantic", "yaml"}, tmp_path) == "[] 0"
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "command",
     [
@@ -759,6 +767,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.turns(5)
 def test_a_file_of_any_kind_is_checked_without_the_numerical_libraries(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     paths = sorted((root / "specs").rglob("*.*"))
@@ -894,6 +903,7 @@ def hostile(payload: str) -> dict[str, tuple[str, bool]]:
     }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("payload", sample(PAYLOADS, least=12))
 def test_no_payload_is_executed(slip: Run, tmp_path: Path, payload: str) -> None:
     marker = tmp_path / "marker"
@@ -948,6 +958,7 @@ def nasty(folder: Path) -> dict[str, Path]:
     return files
 
 
+@pytest.mark.turns(4)
 def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(
     tmp_path: Path,
 ) -> None:
@@ -968,6 +979,7 @@ def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(
         os.remove(tmp_path / "0.yaml")
 
 
+@pytest.mark.turns(3)
 def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
     script = f"{sys.executable} -m slipstick list >&-"
     done = subprocess.run(
@@ -976,6 +988,7 @@ def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.turns(3)
 def test_limits_are_kept_in_the_command_of_a_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -990,7 +1003,7 @@ def test_limits_are_kept_in_the_command_of_a_report(
     assert "up to date" in capsys.readouterr().out
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("closed", ["2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"])
 def test_closed_standard_streams_are_no_error(closed: str, tmp_path: Path) -> None:
     Path(tmp_path, "s.yaml").write_text(study(base="{model: lock-and-bus}"))
@@ -1002,6 +1015,7 @@ def test_closed_standard_streams_are_no_error(closed: str, tmp_path: Path) -> No
         assert b"wrote" not in path.read_bytes()[:100]
 
 
+@pytest.mark.turns(4)
 def test_a_report_holds_no_folder_of_this_machine(slip: Run, tmp_path: Path) -> None:
     home, elsewhere = tmp_path / "home" / "somebody", tmp_path / "elsewhere"
     home.mkdir(parents=True)
@@ -1036,6 +1050,7 @@ def test_a_report_holds_no_folder_of_this_machine(slip: Run, tmp_path: Path) -> 
     )
 
 
+@pytest.mark.turns(3)
 def test_a_full_standard_error_leaves_the_status() -> None:
     command = [sys.executable, "-m", "slipstick", "check", "no-such-thing"]
     with open("/dev/full", "w") as full:

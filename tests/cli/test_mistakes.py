@@ -173,6 +173,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("arguments", "message"), MISTAKES, ids=[" ".join(each[0]) for each in MISTAKES]
 )
@@ -185,6 +186,7 @@ def test_a_mistake_is_told_where_it_was_made(
     assert not [line for line in told.splitlines() if ":1:1" in line]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("wire", "per_byte"),
     [

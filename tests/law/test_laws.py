@@ -138,6 +138,7 @@ def breaking(law: Law) -> dict[str, dict[str, float]]:
     return found
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("law", "row"), ROWS, ids=[f"{law.name}-{row.source[:30]}" for law, row in ROWS]
 )
@@ -274,6 +275,7 @@ def test_keeps_its_shape_when_seconds_become_minutes(law: Law) -> None:
         assert law(**minutes) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_text_and_latex_name_every_symbol(law: Law) -> None:
     assert law.text.startswith(f"{law.gives.name} = ")
@@ -308,6 +310,7 @@ def test_refuses_what_lies_outside_its_conditions(law: Law) -> None:
             law(**{name: np.array([value, value]) for name, value in bad.items()})
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_no_number_fails_every_condition(law: Law) -> None:
     for condition in law.conditions:
@@ -329,6 +332,7 @@ def test_an_expression_of_expressions_evaluates_to_the_same(law: Law) -> None:
     ].tolist() == [law(**law.given(row))]
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_arrays_give_the_bits_of_single_values(law: Law) -> None:
     row = law.given(law.checks[0])

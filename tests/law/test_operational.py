@@ -16,6 +16,7 @@ from slipstick.model.network import closed_class, network, open_class, station
 from slipstick.study.catalogue import catalogue_lines
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("word", "law"),
     [

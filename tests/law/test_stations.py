@@ -45,6 +45,7 @@ def law(name: str, **values: Any) -> float:
     return float(LAWS[name](**{key: float(value) for key, value in values.items()}))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("arrivals", ARRIVALS)
 @pytest.mark.parametrize(("servers", "capacity"), [(1, 1), (1, 6), (2, 2), (3, 8), (5, 40)])
 def test_finite_capacity_against_the_chain(arrivals: Fraction, servers: int, capacity: int) -> None:
@@ -121,6 +122,7 @@ def test_finite_capacity_far_beyond_saturation() -> None:
     ) == pytest.approx(997 - 0.25)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("servers", "arrivals"), [(1, 4), (2, 4), (3, 14), (5, 24), (40, 190)])
 def test_several_servers_against_the_chain(servers: int, arrivals: int) -> None:
     """A capacity so large that its end does not show."""
@@ -299,6 +301,7 @@ def test_a_load_of_zero_waits_for_nothing() -> None:
     assert answer.gradient["wait"]["arrivals"] == pytest.approx(0.04)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "name",
     [
@@ -563,6 +566,7 @@ NUMBER, LATE = (
 )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("load", [0.05, 0.5, 0.9])
 def test_constant_service_against_its_means(load: float) -> None:
     counts = np.arange(300.0)

@@ -153,6 +153,7 @@ def test_a_page_computes_what_python_does(engine: quickjs.Context) -> None:
     assert {name: each for name, each in apart.items() if not each <= 1e-12} == {}
 
 
+@pytest.mark.turns(3)
 def test_a_page_has_the_derivatives_of_python(engine: quickjs.Context) -> None:
     for tape in [*(Tape([each]) for each in EVERYTHING), *closed_forms().values()]:
         values = {name: float(each[0]) for name, each in around(tape, 3).items()}
@@ -361,6 +362,7 @@ def solved(engine: quickjs.Context, found: LiveModel, changed: dict[str, float])
     )
 
 
+@pytest.mark.turns(3)
 def test_a_page_solves_open_networks_as_the_exact_solver_does(
     engine: quickjs.Context, tmp_path: Path
 ) -> None:
@@ -410,6 +412,7 @@ def test_a_page_has_the_intervals_of_ranges_that_are_not_moved(
     assert json.loads(engine.eval("at({'parameters.work': 0.003})")) == [None, None]
 
 
+@pytest.mark.turns(3)
 def test_servers_of_a_closed_network_slide_as_whole_numbers(engine: quickjs.Context) -> None:
     path = "stations.slow.servers"
     settings = {"model": read_value("central-server", "model")}
@@ -484,6 +487,7 @@ def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
     assert len(page) <= MOST_PAGE_BYTES
 
 
+@pytest.mark.turns(3)
 def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     values = {f"utilization[station-{number}]": Value(0.5, "1") for number in range(3000)}
     answer = Answer(
@@ -499,6 +503,7 @@ def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     assert max(len(page), len(told)) <= MOST_PAGE_BYTES
 
 
+@pytest.mark.turns(3)
 def test_sliders_keep_an_exact_answer_exact() -> None:
     """One processor at a bus waits for nobody, two may: so their number is no slider."""
     settings = {
@@ -671,6 +676,7 @@ cycle:
 """
 
 
+@pytest.mark.turns(3)
 def test_a_model_that_is_costly_is_computed_at_fewer_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -720,6 +726,7 @@ def test_a_simulated_model_has_its_answer_in_words_and_names_the_method_that_mov
     assert "utilization[pool]" not in page
 
 
+@pytest.mark.turns(3)
 def test_a_page_has_the_intervals_of_a_fit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

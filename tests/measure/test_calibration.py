@@ -88,6 +88,7 @@ def test_a_host_comes_back_from_its_times_within_the_intervals(
     assert outside == {}
 
 
+@pytest.mark.turns(3)
 def test_reads_by_the_model_of_a_grain_give_its_caches_back() -> None:
     inner = {"first": {"size": "32 KiB", "hit": "2 ns"}, "second": {"size": "1 MiB", "hit": "6 ns"}}
     machine: dict[str, Any] = {
@@ -198,6 +199,7 @@ def test_the_machine_is_valid_and_compared_with_itself_later(
     assert not {"processors.step", "cache.line", "locks.mcs.latency"} & changed
 
 
+@pytest.mark.turns(3)
 def test_one_core_tells_no_locks(
     made: type[FakeCalibration], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,6 +295,7 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(
     assert "reads show 3 caches, the system reports 1" in words
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("lock", ACCESSES_PER_CYCLE)
 def test_two_processors_that_use_a_lock_in_turn_hand_over_as_many_accesses(lock: str) -> None:
     given = {"kind": SPEC_LOCKS[lock], "latency": "12 ns", "access": "40 ns", "own": "3 ns"}

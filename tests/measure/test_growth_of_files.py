@@ -73,6 +73,7 @@ def test_a_trace_grows_as_its_text(name: str, longer: Longer, tmp_path: Path) ->
     assert growth(text, longer, tmp_path / name, read_trace) <= MOST_RATIO
 
 
+@pytest.mark.turns(3)
 @longer_texts
 @pytest.mark.parametrize("name", ASKED)
 def test_an_import_grows_as_its_text(name: str, longer: Longer, tmp_path: Path) -> None:

@@ -257,6 +257,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("module", "made", "kind"),
     [

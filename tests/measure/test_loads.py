@@ -31,6 +31,7 @@ def closed_by_hand(users: int, demand: tuple[float, ...], think: float) -> tuple
     return throughput, response
 
 
+@pytest.mark.turns(3)
 @given(st.floats(1e-4, 0.1), st.floats(1e-4, 0.1), st.floats(0.1, 10.0))
 def test_demands_and_think_time_of_a_known_network_are_found(
     web: float, db: float, think: float
@@ -219,6 +220,7 @@ def _jtl(generator: random.Random, users: int, loops: int, ramp: float) -> str:
     return "\n".join([*rows, ""])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("users", "loops", "ramp"), [(10, 4, 0.0), (5, 3, 0.0), (10, 10, 300.0), (4, 100, 1000.0)]
 )

@@ -464,6 +464,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
 }
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(("text", "hints", "problems"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_named_at_its_line(
     tmp_path: Path, text: str, hints: Hints, problems: list[str]

@@ -209,6 +209,7 @@ CONSTRUCTS = (
 )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("construct", "number"),
     [(each, number) for number in (1, 5) for each in CONSTRUCTS[number // 5 :: 2]],
@@ -413,6 +414,7 @@ def test_points_that_differ_in_derivatives_alone_are_factored_once(
     assert factored == [9, 9]  # the answer, and its derivatives together
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("processors", "permits"), [(4, 2), (4, 3), (6, 2)])
 def test_states_count_processors_by_phase(
     processors: int, permits: int, monkeypatch: pytest.MonkeyPatch

@@ -111,6 +111,7 @@ def built(folder: Path, kind: str, text: str):  # type: ignore[no-untyped-def]
     return build_once(settings(model=str(path)), Library())[1]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("kind", "name"),
     [("queueing-network", each) for each in NETWORKS] + [("activity", each) for each in ACTIVITIES],

@@ -222,6 +222,7 @@ def chances_to_give_up(customers: int, servers: int, shared: bool) -> list[float
     return [float(chance) for chance in np.linalg.solve(left, right)]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "ps"])
 @pytest.mark.parametrize("servers", [1, 2])
 def test_services_that_are_given_up_are_those_of_birth_and_death(
@@ -348,6 +349,7 @@ SAME = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SAME)
 def test_both_kernels_simulate_a_breaker_alike(name: str) -> None:
     check_same(flatten(SAME[name]).plan, 4000)

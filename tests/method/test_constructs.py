@@ -353,6 +353,7 @@ def test_every_construct_has_an_example() -> None:
     assert KNOWN[SIMULATION] == CONSTRUCTS.keys()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_a_model_has_the_construct_of_its_example_alone(construct: str) -> None:
     example = EXAMPLES[construct]()
@@ -360,6 +361,7 @@ def test_a_model_has_the_construct_of_its_example_alone(construct: str) -> None:
     assert construct not in example.without.constructs
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_the_chain_equals_simulation(construct: str) -> None:
     model = EXAMPLES[construct]().model
@@ -391,6 +393,7 @@ def test_every_method_is_right_or_refuses_by_name(construct: str, method: str) -
         assert time_of(found) == pytest.approx(truth, rel=0.02 if found.exact else 0.1)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_the_default_answer_is_right(construct: str) -> None:
     model, default = EXAMPLES[construct]().model, answer(EXAMPLES[construct]().model)
@@ -523,6 +526,7 @@ def test_regular_arrivals_at_one_server_have_the_known_mean() -> None:
     assert found["time"] == pytest.approx(1 / (1 - root), rel=0.03)
 
 
+@pytest.mark.turns(3)
 def test_a_stream_beside_a_client_is_the_published_layered_model() -> None:
     """A layered model with open arrivals at a server that a client calls: its throughput is 0.3001
     (regression a09 of the layered solver, by simulation, within 0.0023).
@@ -588,6 +592,7 @@ def assert_kernels_agree(model: Model, events: int) -> None:
     assert plain == compiled
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("construct", EXAMPLES)
 def test_both_kernels_give_the_same(construct: str) -> None:
     model = EXAMPLES[construct]().model
@@ -865,6 +870,7 @@ def test_tries_of_an_attempt_are_counted() -> None:
 IS = Station(1, "is")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("make", "words"),
     [

@@ -25,7 +25,7 @@ def test_every_kind_has_an_example() -> None:
     assert kinds_of(system, ResourceKind) == set(RESOURCES)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("build", [build for _, build in SAMPLE], ids=[name for name, _ in SAMPLE])
 def test_exact_answers_lie_in_the_interval_of_the_simulation(build: Callable[[], Model]) -> None:
     try:

@@ -83,6 +83,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("model", "method", "name", "factor", "words"), CHANGES)
 def test_a_solution_that_breaks_an_identity_is_caught(
     model: Model | QueueingNetwork, method: str, name: str, factor: float, words: str

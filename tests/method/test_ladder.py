@@ -120,6 +120,7 @@ def test_the_ladders_end_with_simulation() -> None:
     assert (networks[0], networks[-1]) == ("best", "simulation")
 
 
+@pytest.mark.turns(5)
 def test_a_network_that_no_solver_takes_is_simulated() -> None:
     losing = network(
         {"calls": open_class(0.5)},

@@ -48,7 +48,7 @@ def _asked(model: object, method: str) -> bool:
     return not (isinstance(model, QueueingNetwork) and method == MARKOV_CHAIN)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(("kind", "name"), MODELS, ids=[name for _, name in MODELS])
 def test_every_value_that_is_found_is_listed_with_its_unit(kind: str, name: str) -> None:
     built = _built(name)
@@ -64,6 +64,7 @@ def test_every_value_that_is_found_is_listed_with_its_unit(kind: str, name: str)
             }
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(("kind", "name"), MODELS, ids=[name for _, name in MODELS])
 def test_what_closed_form_and_bounds_do_not_find_is_not_listed(kind: str, name: str) -> None:
     built = _built(name)

@@ -24,7 +24,7 @@ def test_every_construct_is_in_a_pair() -> None:
     assert frozenset().union(*(pair.constructs for pair in pairs())) == of_activities
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("pair", SAMPLE, ids=lambda pair: pair.title)
 def test_a_pair_is_answered_right_or_refused_by_name(pair: Pair) -> None:
     assert problems(pair, SETTINGS) == []
@@ -47,6 +47,7 @@ def _impatient() -> Activity:
     return attempt(held, patience=0.3, otherwise=delay(0.1, name="late", scv=1.0))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "copied"])
 def test_an_attempt_in_two_places_is_abandoned_in_its_own(shared: bool) -> None:
     """The customers of both places went on in the last one: some released a lock that they did not

@@ -65,6 +65,7 @@ def told(model: Model, method: str) -> Answer:
     return answer
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", LOADED)
 def test_a_saturated_resource_is_named_before_anything_is_computed(name: str, method: str) -> None:

@@ -253,6 +253,7 @@ PATTERN = (
 SHORT_DAY = "profile: [{lasts: 9 h, rate: 1 /s}], arrivals: 1"
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("text", "old", "new", "message"),
     [

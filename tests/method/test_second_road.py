@@ -237,6 +237,7 @@ def test_a_count_that_is_not_whole_varies_before_a_barrier() -> None:
     assert answer["time"] == pytest.approx(6 - 2 / 64, rel=0.01)
 
 
+@pytest.mark.turns(3)
 def test_a_network_is_looked_at_too() -> None:
     jobs = {"a": closed_class(6, think_time=1.0), "b": closed_class(6, think_time=3.0)}
     wrong = network(

@@ -71,7 +71,7 @@ def locked() -> Model:
     return closed_model(delay(2.0, name="think", scv=1.0) >> held, processors=4)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("moment", [0.5, 4.0, 40.0])
 def test_lengths_and_probabilities_are_those_of_the_chain(moment: float) -> None:
     for model, place in ((bank(6), "bank"), (locked(), "door")):
@@ -82,7 +82,7 @@ def test_lengths_and_probabilities_are_those_of_the_chain(moment: float) -> None
         assert is_near(estimates[names[1]], float(truth[f"probability[{place},2]"][0]))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_times_until_a_number_are_those_of_the_chain() -> None:
     for model, place, number in (
         (bank(10), "bank", 0),
@@ -172,6 +172,7 @@ def test_constant_times_that_no_chain_has_are_simulated_by_default() -> None:
     assert columns["low[queue_length[desk]]"].tolist() == [8.0, 1.0]
 
 
+@pytest.mark.turns(3)
 def test_the_same_seed_gives_the_same_estimate() -> None:
     name = "queue_length_at[bank,4]"
     few = Simulation(seed=8, events=20_000)
@@ -183,6 +184,7 @@ def test_the_same_seed_gives_the_same_estimate() -> None:
     assert first != other
 
 
+@pytest.mark.turns(3)
 def test_what_a_run_cannot_tell_is_said() -> None:
     delays = network(
         {"calls": closed_class(2, 1.0)},
@@ -226,7 +228,7 @@ def test_a_program_that_ends_is_refused() -> None:
     assert str(raised.value) == "model is a program that ends, and has no time after a start"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_answers_and_studies_of_a_file_have_intervals(tmp_path: Path) -> None:
     (tmp_path / "desk.yaml").write_text(FILE)
     name = "time_until[desk,0]"

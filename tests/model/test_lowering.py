@@ -54,6 +54,7 @@ def loaded(name: str) -> QueueingNetwork:
     return model
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", [name for name in LOWERED if name not in MIXED])
 def test_the_square_commutes_for_every_shipped_network(name: str) -> None:
     model = loaded(name)
@@ -103,6 +104,7 @@ RATES = (0.8, 2.0, 1.5)
 WITH_RATES = [(name, rates) for name in DISCIPLINES if name != "is" for rates in ((), RATES)]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("discipline", "rates"), WITH_RATES)
 def test_both_chains_agree_without_product_form(discipline: str, rates: tuple[float, ...]) -> None:
     if discipline == "random":  # the chain of networks has no such order with rates

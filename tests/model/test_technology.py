@@ -13,6 +13,7 @@ from tests.closed_form import solve
 from tests.strategies import models, quick
 
 
+@pytest.mark.turns(3)
 @quick
 @given(models(), st.sampled_from(TECHNOLOGIES))
 def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None:
@@ -27,6 +28,7 @@ def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None
     )
 
 
+@pytest.mark.turns(3)
 @quick
 @given(models())
 def test_all_classes_scaled_alike_scale_the_account(model: Model) -> None:

@@ -108,6 +108,7 @@ def test_two_inputs_that_replace_the_same_are_never_drawn_together(folder: Path)
     assert ranged.high == pytest.approx(15.8e-3)
 
 
+@pytest.mark.turns(3)
 def test_two_inputs_that_replace_the_same_are_drawn_together_where_the_study_names_both(
     folder: Path,
 ) -> None:

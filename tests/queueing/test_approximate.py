@@ -184,6 +184,7 @@ def test_the_markov_chain_of_a_product_form_is_exact() -> None:
         np.testing.assert_allclose(queue, exact(given).queue[0], rtol=1e-10)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("more", WAYS, ids=lambda each: str(each)[:50])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_complex_step_is_the_slope(method: Any, more: dict[str, Any]) -> None:
@@ -200,6 +201,7 @@ def test_the_complex_step_is_the_slope(method: Any, more: dict[str, Any]) -> Non
         )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("more", WAYS, ids=lambda each: str(each)[:50])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_sweep_is_its_points_one_by_one(method: Any, more: dict[str, Any]) -> None:

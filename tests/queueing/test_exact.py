@@ -282,6 +282,7 @@ DEGENERATE: list[tuple[dict[str, Any], list[float], list[list[float]]]] = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize(
     ("given", "throughput", "queue"), DEGENERATE, ids=lambda each: str(each)[:60]
@@ -308,6 +309,7 @@ CURVED: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("more", CURVED, ids=lambda each: str(each)[:60])
 def test_the_complex_step_is_the_slope(

@@ -256,6 +256,7 @@ def test_a_whole_setting_keeps_its_digits_and_another_four(value: float, written
     assert setting_amount("parameters.n", value, "1", NO_WORDS) == written
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("method", sorted({name for names in METHODS.values() for name in names}))
 @pytest.mark.parametrize("word", [AGREED, REPLACED, UNDECIDED, NOT_CHECKED])
 @pytest.mark.parametrize("exact", [True, False])

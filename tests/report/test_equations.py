@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from slipstick.expression.nodes import (
     BYTES,
     COUNT,
@@ -157,6 +159,7 @@ def test_a_model_in_latex() -> None:
     )
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_every_law_fits_the_terminal_and_has_one_equation_in_latex(law: Law) -> None:
     text = explain_text(Explanation(law.name, law.title, law.source, law))

@@ -23,6 +23,7 @@ REPORTS = sorted((Path(__file__).parents[2] / "reports").glob("*/report.md"))
 WORDS = Words({"base": "HDR", "ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.parent.name)
 def test_no_head_of_a_report_has_a_path_an_option_or_a_file(report: Path) -> None:
     head = head_of(report)
@@ -308,6 +309,7 @@ def test_laws_side_by_side_are_told_at_the_end_of_their_axis(tmp_path: Path) -> 
     assert "With 256 processors the speed-up is 18.62 for Amdahl and 243.2 for Gustafson." in head
 
 
+@pytest.mark.turns(3)
 def test_the_base_says_what_a_search_looked_for_and_a_network_calls_its_customers(
     tmp_path: Path,
 ) -> None:
@@ -398,6 +400,7 @@ choose:
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("title", "questions", "expected"),
     [

@@ -118,6 +118,7 @@ def test_a_phase_without_a_barrier_is_refused() -> None:
         draw_phase(FOUND, "Who")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("ending", ["json", "png", "svg"])
 def test_it_is_written_by_the_ending_of_its_name(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"run.{ending}"

@@ -83,6 +83,7 @@ def test_a_stream_by_chain_is_the_simulation() -> None:
     assert run["response_time"] == pytest.approx(chain["response_time"], rel=0.02)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("rate", "prompt"), [("1.5 /s", 1000), ("4 /s", 1000), ("1 /s", 5000)])
 def test_the_formula_is_within_a_tenth_of_the_simulation(rate: str, prompt: int) -> None:
     values = {"parameters.rate": rate, "parameters.prompt": str(prompt)}
@@ -162,7 +163,7 @@ def lengths(prompt: float, output: float, tokens: float) -> dict[str, float | st
     return {f"parameters.{name}": value for name, value in values.items()}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_capacity_is_the_throughput_of_a_full_server() -> None:
     """Rounds full of first phases bring 30 customers to the second phase, of 127 for whom memory
     has room: with as many in it as that the load was 4 % too low.
@@ -263,6 +264,7 @@ def test_second_phases_begin_in_groups() -> None:
     assert float(size) == pytest.approx(4.0)
 
 
+@pytest.mark.turns(3)
 def test_first_phases_of_different_work_are_as_simulated() -> None:
     """By the mean of the work, 95 of 100 were 45 % too short at a low load; of a closed population,
     where some first phases take a round and others two, the mean was 22 % too short.
@@ -301,6 +303,7 @@ def test_the_formula_says_how_far_first_phases_of_a_closed_population_may_be_off
     assert words not in solve(TWO, method="formula").notes
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("customers", "budget"),
     [
@@ -346,6 +349,7 @@ def test_the_formula_says_what_was_not_measured() -> None:
     assert above in " ".join(solve("llm-serving", light, method="formula").notes)
 
 
+@pytest.mark.turns(3)
 def test_the_formula_refuses_numbers_that_do_not_settle() -> None:
     """They went back and forth between first phases of 0.2 and 8.3 s."""
     values = {**lengths(2498, 184, 473), "machine": "gpu-node-h200"}
@@ -356,6 +360,7 @@ def test_the_formula_refuses_numbers_that_do_not_settle() -> None:
     assert solve("llm-serving", values, method="formula").find("load")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("customers", "least"),
     [({"population": 20, "think_time": "0.5 s"}, 16), ({"arrivals": "rate"}, 32)],
@@ -529,6 +534,7 @@ def test_a_server_that_was_seldom_idle_has_no_interval_of_its_utilization() -> N
     assert None not in often.values["utilization"].ends
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("customers", "answer"),
     [
@@ -774,6 +780,7 @@ def test_near_saturation_a_run_says_whether_it_has_settled() -> None:
         solve(changed(model, customers={"arrivals": "1200 /s"}), method="simulation")
 
 
+@pytest.mark.turns(3)
 def test_intervals_hold_the_exact_answer() -> None:
     """Of 10 runs, 95 of 100 intervals hold it: at least 7 do but for a chance of 0.1 %."""
     exact, inside = solve(COMMIT), 0

@@ -63,7 +63,7 @@ def assert_same(one: RoundRun, other: RoundRun) -> None:
     np.testing.assert_array_equal(one.arrival_times, other.arrival_times)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_both_kernels_are_the_same_run(case: tuple[str, dict[str, float | str], str]) -> None:
     server, work, arrivals = drawn(*case)

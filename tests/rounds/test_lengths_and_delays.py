@@ -42,6 +42,7 @@ def test_measured_lengths_have_their_own_mean_and_variance() -> None:
     assert uniform.variance == pytest.approx(64 / 12)
 
 
+@pytest.mark.turns(3)
 def test_a_stream_of_measured_lengths_is_as_simulated() -> None:
     run = solve(SERVER, method="simulation", simulation=RUN)
     # The rates of units are those of the mean lengths.

@@ -99,6 +99,7 @@ def test_adding_numbers_gives_the_papers_sizes() -> None:
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "sample",
     [

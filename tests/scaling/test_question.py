@@ -83,6 +83,7 @@ def alone(processors: float, items: float) -> dict[str, float | None]:
     return {"time": answer["time"], "efficiency": answer["efficiency"]}
 
 
+@pytest.mark.turns(3)
 def test_each_size_gives_what_it_is_to_keep_when_solved_alone(folder: Path) -> None:
     found = scaling()
     goals = {"time-bound": ("time", 1e-3), "efficiency-conserved": ("efficiency", 0.7)}
@@ -152,6 +153,7 @@ def test_what_no_size_keeps_says_what_there_is(folder: Path) -> None:
     assert np.isfinite(found.ways["time-bound"]["time"][:3]).all()
 
 
+@pytest.mark.turns(3)
 def test_other_methods_have_no_symbols_but_sizes(folder: Path) -> None:
     found = scaling(SCALE.replace("base: {", "base: {method: mean-value, "))
     assert set(found.ways["fixed-size"].provenance.methods) == {"mean-value"}
@@ -235,6 +237,7 @@ def test_the_classical_programs_grow_as_published() -> None:
     assert mesh[-1] == pytest.approx(2**32, rel=1e-3)
 
 
+@pytest.mark.turns(3)
 def test_the_command_line_says_it_in_a_few_lines(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -373,6 +376,7 @@ def test_every_method_that_answers_is_named(folder: Path) -> None:
     assert scaling(text).ways["fixed-size"].provenance.methods == ["closed-form", "mean-value"]
 
 
+@pytest.mark.turns(3)
 def test_an_efficiency_that_falls_between_two_numbers_is_told(folder: Path) -> None:
     """Processors that do not divide the work into fours wait for those that have more."""
     idle = (
@@ -410,6 +414,7 @@ scale:
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", ["mean-value", "markov-chain"])
 @pytest.mark.parametrize("numbers", [[1, 3, 12], [3, 5, 6], [2, 3, 4]])
 def test_what_stands_out_is_said_of_the_numbers_that_were_solved(
@@ -531,7 +536,7 @@ scale:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("verdict", [AGREED, REPLACED])
 def test_trial_sizes_are_looked_at_only_where_a_look_rejects_an_answer(
     verdict: str, folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -231,7 +231,7 @@ def activity(resource: Document, *steps: Document, machine: str = "") -> Documen
     }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("step", steps())
 def test_each_step_with_each_resource(step: str) -> None:
     documents = list(activities(step))
@@ -300,7 +300,7 @@ def asked(question: str, path: str, value: str) -> list[Any]:
     return known.get(question, list(sampler.options(STUDY["properties"][question], question)))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("question", questions())
 def test_each_question_about_each_kind_of_model(

@@ -59,7 +59,7 @@ def test_an_operation_answers_the_same_from_a_file(tmp_path: Path) -> None:
     assert list(there.share["time"].values()) == list(here.share["time"].values())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", names_of_kind("activity"))
 def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Path) -> None:
     """The choice among algorithms of a collective has formulas too long for one text."""
@@ -74,6 +74,7 @@ def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Pa
     assert (there["time"], there.account) == (here["time"], here.account)
 
 
+@pytest.mark.turns(3)
 @settings(
     deadline=None,
     derandomize=True,
@@ -90,6 +91,7 @@ def test_any_model_answers_the_same_from_a_file(model: Model, tmp_path: Path) ->
     assert there.exact == here.exact
 
 
+@pytest.mark.turns(3)
 @settings(
     deadline=None,
     derandomize=True,

@@ -33,7 +33,7 @@ def tree(text: str) -> Node:
     return read_text(text, "x.yaml")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("folder", sorted({name.partition("/")[0] for name in SHIPPED}))
 def test_every_shipped_spec_is_valid_in_an_editor(folder: str) -> None:
     for name, text in SHIPPED.items():
@@ -127,6 +127,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("kind", "text"), WRONG)
 def test_what_the_loader_refuses_an_editor_underlines(kind: str, text: str) -> None:
     assert problems_of(spec_model(kind), tree(text))
@@ -148,6 +149,7 @@ def undescribed(schema: Any, path: str) -> Iterator[str]:
         yield from undescribed(each, f"{path}.{name}")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_has_its_words(kind: str) -> None:
     schema = editor_schema(kind)

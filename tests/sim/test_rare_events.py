@@ -150,7 +150,7 @@ def test_classes_that_change_are_followed_over_their_cycles() -> None:
     assert fewest_cycles(builder.plan(), 0) == pytest.approx(FEWEST_EVENTS_SEEN / 0.001, rel=0.02)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_short_check_says_nothing_before_a_rare_branch() -> None:
     plan = program(lambda builder: fault(builder, 1e-4, time=1e4))
     look = second_look(plan, {0: Expected(2.0, 0.05)}, 20_000)
@@ -158,7 +158,7 @@ def test_a_short_check_says_nothing_before_a_rare_branch() -> None:
     assert "rare events that matter need 100,000 cycles" in look.reason
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_plan_without_rare_events_is_not_awaited() -> None:
     result = simulate(program(lambda builder: builder.delay(ServiceTime("exponential", 1.0), "a")))
     assert expected_rare_events(result) == math.inf

@@ -156,7 +156,7 @@ def len_of(seen: Quantiles) -> float:
     return float(sum(counts.sum() for counts, _ in seen._full_sections) + seen._part_length)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_replications_grow_until_the_mean_is_known_or_the_budget_ends() -> None:
     wished = Simulation(seed=1, precision=0.05, replications=2, kernel="plain", events=190_000)
     found = run.simulate(queue(0.7), wished)

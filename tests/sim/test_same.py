@@ -53,6 +53,7 @@ def test_of_open_models(model: Model) -> None:
     check_same(flatten(model).plan)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 @pytest.mark.parametrize("servers", [1, 2])
 def test_of_every_discipline(discipline: str, servers: int) -> None:
@@ -67,6 +68,7 @@ def test_of_every_discipline(discipline: str, servers: int) -> None:
     check_same(builder.plan(), 6000)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 @pytest.mark.parametrize("rates", [(2.0,), (1.0, 1.5, 1.75), (0.5, 3.0)])
 def test_of_speeds_that_depend_on_how_many_are_there(
@@ -188,6 +190,7 @@ LOCKS = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}-{form.word}-{form.home}"
 )
@@ -225,6 +228,7 @@ def test_of_accesses_to_several_locks() -> None:
     check_same(builder.plan(), 6000)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("number", [1, 2, 3, 20])
 def test_of_permits(number: int) -> None:
     builder = Builder()

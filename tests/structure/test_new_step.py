@@ -92,6 +92,7 @@ def test_exact_answers_with_it_are_those_of_simulation(model: Model) -> None:
     assert simulated["utilization[disk]"] == pytest.approx(answer["utilization[disk]"], rel=0.02)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("method", "words"),
     [

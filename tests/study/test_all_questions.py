@@ -163,6 +163,7 @@ def test_the_page_begins_with_what_was_found_and_ends_with_the_inputs(folder: Pa
     assert headings[-2:] == ["Cases", "Inputs"]
 
 
+@pytest.mark.turns(3)
 def test_reports_make_a_gallery(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = "pictures: [{kind: bars, name: bars, title: Bars, cases: [base], stack: component}]\n"
     Path("study.yaml").write_text(

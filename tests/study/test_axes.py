@@ -17,6 +17,7 @@ def axis(folder: Path, written: str, path: str = "technology.wire") -> Axis:
     return prepare(str(folder / "x.yaml")).plans["vary"].axes[0]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("written", "values"),
     [
@@ -232,6 +233,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("written", "problems"), REFUSED, ids=[each[0] for each in REFUSED])
 def test_each_refusal_word_for_word(tmp_path: Path, written: str, problems: list[str]) -> None:
     found = refused(tmp_path, study(f"vary: {{{written}}}"))

@@ -165,6 +165,7 @@ def test_every_part_of_an_answer_can_be_kept() -> None:
     assert (type(again.failed), type(again.notes[0])) == (Saturated, MissingValue)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "body",
     [
@@ -318,6 +319,7 @@ def test_points_of_questions_are_not_counted_against_those_of_sweeps(
     assert capsys.readouterr().out.startswith("9 of 10 points are kept, 1 of them without")
 
 
+@pytest.mark.turns(3)
 def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -371,6 +373,7 @@ def test_what_is_wrong_with_an_engine_is_told(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.turns(3)
 def test_a_dask_cluster_gives_the_same_points() -> None:
     distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     given = blocks(1, 2, 3, 4, 5)
@@ -472,6 +475,7 @@ def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: 
         }
 
 
+@pytest.mark.turns(3)
 def test_a_killed_run_of_one_point_goes_on_with_its_replications(tmp_path: Path) -> None:
     (block,) = blocks(5)
     block = replace(

@@ -92,6 +92,7 @@ def test_methods_are_an_axis(study: Path) -> None:
     ]
 
 
+@pytest.mark.turns(3)
 def test_simulation_is_a_method_like_any_other(study: Path) -> None:
     study.write_text(
         "study: 1\nbase: {model: bolch-8-4, simulation.seed: 1, simulation.precision: 5%}\n"
@@ -152,6 +153,7 @@ def run_with(study: Path, setting: str) -> float:
     return value
 
 
+@pytest.mark.turns(3)
 def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
@@ -241,6 +243,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_knows_networks(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split(command)) == 0
@@ -303,6 +306,7 @@ stations: {door: {service: {guests: 1 s}, capacity: 2}}
 """
 
 
+@pytest.mark.turns(3)
 def test_transient_values_are_swept_sought_and_solved_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

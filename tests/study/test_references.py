@@ -63,6 +63,7 @@ def test_check_and_show_find_every_kind_by_name_and_by_path(
         )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("kind", "name"), [("activity", "lock-and-bus"), ("queueing-network", "central-server")]
 )

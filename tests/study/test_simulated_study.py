@@ -72,6 +72,7 @@ def test_the_method_is_a_setting_like_any_other(folder: Path) -> None:
     assert results.timelines["line"].spans
 
 
+@pytest.mark.turns(3)
 def test_the_results_do_not_depend_on_the_number_of_workers(folder: Path) -> None:
     one, three = ran(), ran(jobs=3)
     for alone, together in zip(one.sweeps, three.sweeps, strict=True):
@@ -80,6 +81,7 @@ def test_the_results_do_not_depend_on_the_number_of_workers(folder: Path) -> Non
             assert np.array_equal(column, together.columns[name], equal_nan=True)
 
 
+@pytest.mark.turns(3)
 def test_a_ranking_by_simulation_has_shares_by_differences(folder: Path) -> None:
     ranking = result_of(ran(), RankResult).rankings[0]
     assert {parameter(row) for row in ranking.rows} == {"cycle.work.delay", "cycle.ask.time"}

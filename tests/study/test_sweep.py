@@ -81,6 +81,7 @@ def test_too_many_points_are_refused(tmp_path: Path) -> None:
     assert len(refused(tmp_path, text + "limits: {points: 1e6}\n")) == 1
 
 
+@pytest.mark.turns(3)
 def test_a_condition_leaves_points_out(tmp_path: Path) -> None:
     axes = "axes: {parts: [1, 2, 3], reply: [20 B, 4120 B]}"
     found = sweep(
@@ -186,6 +187,7 @@ def test_a_point_of_a_sweep_has_the_bits_of_the_point_alone(tmp_path: Path) -> N
         assert answer.point == answer.given == at
 
 
+@pytest.mark.turns(3)
 def test_the_fast_road_for_the_time_alone_gives_the_same_bits(tmp_path: Path) -> None:
     line = "vary: {s: {axes: {reply: {from: 1 B, to: 40000 B, step: 1 B}}}}"
     fast = sweep(tmp_path, line)

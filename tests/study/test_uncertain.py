@@ -248,6 +248,7 @@ def test_a_choice_is_undecided_only_where_the_same_draws_differ(folder: Path) ->
     assert "undecided within the ranges against parameters.n = " in words
 
 
+@pytest.mark.turns(3)
 def test_a_limit_is_undecided_within_the_ranges(folder: Path) -> None:
     text = STUDY.replace("1 s", "5.5 ms") + "rank: {cases: [base]}\nseek:\n"
     text += "  n: {cases: [base], of: parameters.n, from: 1, to: 1.1, where: time >= 5.05 ms}\n"
@@ -333,6 +334,7 @@ cycle:
 """
 
 
+@pytest.mark.turns(3)
 def test_ranges_of_a_simulation_cost_few_runs_and_have_the_ends_of_the_exact_method(
     folder: Path,
 ) -> None:

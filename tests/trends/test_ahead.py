@@ -87,6 +87,7 @@ def gains(kind: str, start: float, end: float) -> dict[str, float]:
     return {name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in rates.items()}
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "kind", ["gpu-bf16", "gpu-fp16", "gpu-fp8", "gpu-fp4", "gpu-fp64", "socket", "core"]
 )
@@ -110,6 +111,7 @@ def test_a_gpu_and_a_core_compute_along_other_series() -> None:
     assert gpu["wire"] == core["wire"]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("end", [2027, 2034])
 def test_a_machine_of_a_year_is_the_projection_to_it(folder: Path, end: int) -> None:
     text = f"answer: [time]\n{PROJECT}".replace("2034", str(end))
@@ -262,6 +264,7 @@ def test_a_file_of_a_machine_of_a_year_is_not_compared_with_the_keys_of_a_machin
     ]
 
 
+@pytest.mark.turns(3)
 def test_each_case_starts_in_the_year_of_its_machine_and_all_are_projected(folder: Path) -> None:
     Path("new.yaml").write_text(
         MACHINE.replace("kind: KIND, ", "kind: gpu-bf16, ")

@@ -168,6 +168,7 @@ def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path)
     assert made.rates[1].low == pytest.approx(stats.lognorm(0.1, scale=1.1).ppf(0.05))
 
 
+@pytest.mark.turns(3)
 def test_the_result_is_the_same_for_any_number_of_workers_and_of_cases(folder: Path) -> None:
     one, four = projection().tracks[0], projection(jobs=4).tracks[0]
     assert one.sweep["low[time]"].tolist() == four.sweep["low[time]"].tolist()
@@ -368,6 +369,7 @@ def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Pat
         result_of(results, SampleResult).draw(histogram, {})
 
 
+@pytest.mark.turns(3)
 def test_heads_and_legends_tell_cases_and_trends_only_where_they_differ(folder: Path) -> None:
     spec = ProjectionPictureSpec.model_validate(
         {"name": "x", "title": "x", "kind": "projection", "y": ["time"]}

@@ -20,6 +20,7 @@ ASKING = "statements:\n  s: {says: x, value: '%s', of: [one], about: 1, within: 
 FILES = Path(__file__).parents[1] / "traces" / "files"
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_simulated_run_is_shown_and_drawn(
     view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -57,6 +58,7 @@ def test_json_holds_every_view_whole(capsys: pytest.CaptureFixture[str]) -> None
     assert document["answer"]["values"]["concurrency"]["value"] == pytest.approx(1.65)
 
 
+@pytest.mark.turns(3)
 def test_pictures_have_the_figures_of_a_matrix_and_say_which_lines_coincide(tmp_path: Path) -> None:
     path = str(FILES / "records.csv")
     for view in ("matrix", "contention"):

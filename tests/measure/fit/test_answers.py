@@ -10,6 +10,7 @@ from slipstick_measure.fit.formula import Timings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
+@pytest.mark.turns(3)
 def test_what_the_data_leave_has_intervals_and_the_rest_has_none() -> None:
     found = fits(noisy(TRUTHS["coherency"], 0), p=[16, 64], intervals=IntervalSettings(draws=40))
     best, *others = [answer for answer in found.answers if not answer.failed]
@@ -71,7 +72,7 @@ def sized(scatter: float, seed: int = 1) -> Timings:
     return Timings(p, n, (2 * n / p + 3) * noise)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("by", ["profile", "bootstrap"])
 @pytest.mark.parametrize("efficiency", [0.6, 0.75])
 def test_the_size_needed_has_an_interval_that_holds_the_truth(by: str, efficiency: float) -> None:

@@ -22,7 +22,7 @@ ENOUGH = {18: 12, 8: 5}
 `benchmarks/fit_coverage.py --draws` measures the rate itself."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("name", "sets"), [("coherency", 18), ("p log p latency", 18), ("lock", 8)]
 )
@@ -61,6 +61,7 @@ def test_without_observations_to_spare_there_is_no_interval() -> None:
     assert fitted.scatter == np.inf
 
 
+@pytest.mark.turns(3)
 def test_draws_spread_as_least_squares_say() -> None:
     # Six data and two parameters: residuals that were not made larger would make intervals narrower
     # by a third, and residuals made smaller by half.

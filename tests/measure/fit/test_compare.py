@@ -26,7 +26,7 @@ def test_the_truth_is_recovered_from_exact_timings(name: str) -> None:
     assert fitted.predict(FAR) == pytest.approx(truth.time(FAR), rel=1e-5)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", TRUTHS)
 def test_the_truth_is_among_the_families_that_noisy_data_leave(name: str) -> None:
     truth = TRUTHS[name]
@@ -37,6 +37,7 @@ def test_the_truth_is_among_the_families_that_noisy_data_leave(name: str) -> Non
     assert candidate.fitted.predict(FAR) == pytest.approx(truth.time(FAR), rel=0.12)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_mechanism_predicts_what_curves_miss(seed: int) -> None:
     """Think time 9, one lock with service 1, 1% noise, p = 1 to 32: the queue is within 3% at 64
@@ -70,6 +71,7 @@ def test_a_curve_is_preferred_where_it_is_right_and_the_queue_is_not(name: str, 
     assert queue.fitted.predict(FAR)[1] < 0.7 * truth.time(FAR)[1]
 
 
+@pytest.mark.turns(3)
 def test_what_cannot_be_told_apart_is_said_with_what_it_matters() -> None:
     truth = TRUTHS["serial part"]
     p = np.repeat([1.0, 2, 3, 4], 3)
@@ -84,6 +86,7 @@ def test_what_cannot_be_told_apart_is_said_with_what_it_matters() -> None:
     assert all(each.behind < APART for each in found.rivals)
 
 
+@pytest.mark.turns(3)
 def test_the_largest_runs_are_left_out_and_predicted() -> None:
     found = compare(noisy(TRUTHS["lock"], 0))
     assert [each.step for each in found.best.tests] == [2, 4]
@@ -93,6 +96,7 @@ def test_the_largest_runs_are_left_out_and_predicted() -> None:
     assert missed["queue-1"] < 0.03 < missed["amdahl"]
 
 
+@pytest.mark.turns(3)
 def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     found = compare(noisy(TRUTHS["lock"], 0))
     assert found.warning(32) == ""
@@ -109,6 +113,7 @@ def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_what_the_data_cannot_test_is_not_predicted() -> None:
     """As large a step needs runs inside the data, more than the best family has parameters."""
     found = compare(noisy(TRUTHS["serial part"], 0), ["amdahl"], [2, 4, 8, 16])
@@ -135,6 +140,7 @@ def harmonic(p: Array) -> Array:
     return np.array([0.8 + 0.2 * np.sum(1 / np.arange(1, each + 1)) for each in p]) / p
 
 
+@pytest.mark.turns(3)
 def test_the_interval_carries_the_doubt_about_the_form() -> None:
     """The best family alone encloses one of these times in four; all of them by weight enclose
     most.
@@ -147,6 +153,7 @@ def test_the_interval_carries_the_doubt_about_the_form() -> None:
     assert held >= 4
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("slower", "level"), [(0.25, 2.0), (0.4, 1.0), (0.15, 3.0)])
 def test_a_slower_second_node_is_not_taken_for_a_queue_that_saturates(
     slower: float, level: float
@@ -164,6 +171,7 @@ def test_a_slower_second_node_is_not_taken_for_a_queue_that_saturates(
         assert low <= two_nodes(np.array([processors]))[0] <= high
 
 
+@pytest.mark.turns(3)
 def test_a_plateau_that_rows_show_narrows_the_interval() -> None:
     """A law of the caller's choice is surer yet: losses are not taken to grow beyond it."""
     timings = noisy(TRUTHS["lock"], 2)
@@ -173,6 +181,7 @@ def test_a_plateau_that_rows_show_narrows_the_interval() -> None:
     assert most / least < high / low < 1.4 * most / least
 
 
+@pytest.mark.turns(3)
 def test_families_of_equal_evidence_share_the_interval() -> None:
     found = compare(noisy(TRUTHS["serial part"], 2, noise=0.05, p=np.repeat([1.0, 2, 4, 8], 3)))
     low, high = found.predict(16, 0.95)
@@ -190,6 +199,7 @@ def test_families_of_equal_evidence_share_the_interval() -> None:
     assert nearer < farther
 
 
+@pytest.mark.turns(3)
 def test_what_else_is_asked_for_changes_no_interval() -> None:
     data = noisy(TRUTHS["lock"], 0)
     assert compare(data, ["queue-1", "usl"], [2, 4, 8]).predict(64, 0.9) == compare(
@@ -197,6 +207,7 @@ def test_what_else_is_asked_for_changes_no_interval() -> None:
     ).predict(64, 0.9)
 
 
+@pytest.mark.turns(3)
 def test_a_criterion_that_prediction_contradicts_is_not_believed() -> None:
     """A jump at the largest runs, which no family holds."""
     p = MEASURED
@@ -206,6 +217,7 @@ def test_a_criterion_that_prediction_contradicts_is_not_believed() -> None:
     assert found.best.missed > 0.1 or "rely on neither" in found.verdict()
 
 
+@pytest.mark.turns(3)
 def test_too_little_data_is_said() -> None:
     one = Timings(np.ones(5), np.ones(5), np.full(5, 3.0))
     with pytest.raises(NoAnswerError) as caught:

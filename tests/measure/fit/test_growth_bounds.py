@@ -37,6 +37,7 @@ def assert_bounded(rates: Array) -> None:
         assert low * (1 - 1e-9) <= number / rate <= high * (1 + 1e-9)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_closed_networks_lie_within(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -117,6 +118,7 @@ def test_predictions_of_throughputs_are_throughputs() -> None:
     assert "no law describes them" in warning
 
 
+@pytest.mark.turns(3)
 def test_rows_that_no_law_describes_have_an_interval() -> None:
     fitting = fits(rows(COLD), p=[32, 64])
     assert not fitting.has_law
@@ -132,6 +134,7 @@ def test_rows_that_no_law_describes_have_an_interval() -> None:
     assert "no prediction at 32 processors" not in text
 
 
+@pytest.mark.turns(3)
 def test_bounds_replace_wider_laws_only() -> None:
     p = 2.0 ** np.arange(5)
     straight = compare(rows(100 * p / (1 + 0.05 * (p - 1))))
@@ -193,6 +196,7 @@ def test_a_plateau_that_rows_show_is_not_taken_to_fall_much() -> None:
     assert min(close, apart) < 64 * 1.6 < max(close, apart)
 
 
+@pytest.mark.turns(3)
 def test_laws_that_the_caller_chose_are_not_widened() -> None:
     timings = noisy(TRUTHS["serial part"], 2)
     free, named = compare(timings), compare(timings, ["amdahl"])

@@ -107,6 +107,7 @@ def test_users_who_think_are_those_of_a_closed_network() -> None:
     assert "beside one of 100% of its demand" in load_fit_text(twin.result())
 
 
+@pytest.mark.turns(3)
 def test_a_percentile_is_fitted_where_no_mean_was_measured() -> None:
     """Of M/M/1 a time is exponential, so that its 95 % is its mean times ln 20."""
     rows = [
@@ -208,6 +209,7 @@ def test_the_command_fits_and_import_makes_the_network(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.turns(3)
 def test_the_picture_has_the_rows_the_stations_and_the_predictions(tmp_path: Path) -> None:
     (tmp_path / "load.csv").write_text(TABLE)
     test = load_test([tmp_path / "load.csv"], [Hints()])

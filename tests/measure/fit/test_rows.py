@@ -77,12 +77,14 @@ def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
     assert "measure on 11 and 24 next" in " ".join(fits_text(found).split())
 
 
+@pytest.mark.turns(3)
 def test_a_scatter_that_repetitions_do_not_have_is_no_law() -> None:
     time = np.array([10.0, 9.0, 4.0, 4.5, 1.0])
     assert "no law describes these rows" in fits(timings(POWERS, time)).verdict
     assert compare(timings(POWERS, time)).best.misfit(0.5) == ""
 
 
+@pytest.mark.turns(3)
 def test_a_prediction_of_no_use_is_refused_with_what_to_measure() -> None:
     found = compare(noisy(POWERS, 1 + 99 / POWERS, 5, 0.05))
     wide = [p for p in (32.0, 64.0) if found.refusal_of_width(p, 0.999999)]
@@ -91,6 +93,7 @@ def test_a_prediction_of_no_use_is_refused_with_what_to_measure() -> None:
     assert found.next_runs() == "24 and 32"
 
 
+@pytest.mark.turns(3)
 def test_a_saturating_maximum_is_found_where_rows_show_it() -> None:
     p = np.array([1.0, 2, 4, 8, 12, 16, 24, 32])
     truth = np.maximum(700 / p, 70) + 300 / p

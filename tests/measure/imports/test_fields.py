@@ -194,6 +194,7 @@ def _changes(tag: str, name: str) -> Iterator[bool]:
                 element.attrib[name] = old
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("tag", "name", "kind"),
     [(tag, name, kind) for tag, fields in XML_FIELDS.items() for name, kind in fields.items()],
@@ -204,6 +205,7 @@ def test_a_field_of_xml_becomes_what_its_table_says(tag: str, name: str, kind: s
     assert any(changes) == (kind == READ)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", [name for name in XML_ELEMENTS if XML_ELEMENTS[name] == EQUAL])
 def test_an_element_of_results_changes_nothing(kind: str) -> None:
     end = 'underrelax_coeff="0.9"/>'
@@ -373,6 +375,7 @@ ROWS = {
 """A row of each kind in the text form, and what it is changed to."""
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("section", "letter", "kind"),
     [
@@ -399,6 +402,7 @@ def test_a_row_of_text_that_is_not_known_is_refused(row: str) -> None:
     assert "is due" in str(_outcome(TEXT.replace("F e k", f"{row}\nF e k")))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -507,6 +511,7 @@ def _of_program(text: str) -> dict[str, Any] | str:
         return str(error)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("name", "kind"), FUNCTIONS.items())
 def test_a_function_of_pdq_becomes_what_its_table_says(name: str, kind: str) -> None:
     before = _of_program(PDQ)

@@ -253,6 +253,7 @@ def test_an_attribute_of_jsim_becomes_what_its_table_says(
     _check(_changes(tmp_path, JSIM, ".jsimg", tag, name), kind)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("tag", "name", "kind"), _attributes(JMVA_ATTRIBUTES))
 def test_an_attribute_of_jmva_becomes_what_its_table_says(
     tmp_path: Path, tag: str, name: str, kind: str
@@ -260,6 +261,7 @@ def test_an_attribute_of_jmva_becomes_what_its_table_says(
     _check(_changes(tmp_path, JMVA, ".jmva", tag, name), kind)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("tag", "kind"), [(tag, kind) for tag, kind in JSIM_ELEMENTS.items() if kind != READ]
 )
@@ -399,6 +401,7 @@ def _with_parameter(section: str, name: str, form: str) -> str:
     return ElementTree.tostring(root, "unicode")
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("section", "name", "kind"),
     [

@@ -126,6 +126,7 @@ def _imported(text: str, tmp_path: Path) -> tuple[Any, list[str]]:
     return load(str(tmp_path / "model.yaml")), spec.words
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_model_has_its_printed_throughput(name: str, tmp_path: Path) -> None:
     text, printed, error = PUBLISHED[name]
@@ -169,6 +170,7 @@ def _problems(path: Path, write: bool) -> list[tuple[int, str]]:
     return []
 
 
+@pytest.mark.turns(4)
 def test_damaged_graphs_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> None:
     text, chance, outcomes = SHOP.read_text(), random.Random(15), set()
     for variant in range(examples(200)):
@@ -193,6 +195,7 @@ def test_two_kinds_of_callers_become_groups(tmp_path: Path) -> None:
     assert answer["throughput[batch]"] < 1 / 3
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("processors", "message"),
     [
@@ -313,6 +316,7 @@ def test_calls_in_many_layers_stay_geometric(tmp_path: Path) -> None:
     assert 1 / (solve(model)["throughput"] or 0) == pytest.approx(4.63, rel=1e-9)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("text", "loss", "change"),
     [
@@ -483,6 +487,7 @@ def test_loops_of_a_program_are_ranges_only_where_they_say_all(
     assert note in " ".join(spec.words)
 
 
+@pytest.mark.turns(3)
 def test_damaged_texts_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> None:
     chance, outcomes = random.Random(16), set()
     for variant in range(examples(200)):

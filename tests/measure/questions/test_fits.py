@@ -60,6 +60,7 @@ def answered(path: Path) -> Results:
     return run(prepare(str(path)))
 
 
+@pytest.mark.turns(3)
 def test_the_base_is_fitted_and_then_asked_cases(tmp_path: Path) -> None:
     path = written(tmp_path)
     prepared = prepare(str(path))
@@ -103,6 +104,7 @@ def test_json_and_tables_have_the_fits_and_the_runs(
     )
 
 
+@pytest.mark.turns(3)
 def test_made_up_timings_are_a_case_with_noise_from_a_seed(tmp_path: Path) -> None:
     made = (
         "made: {case: base, processors: [1, 2, 4, 8, 16], population: parameters.p, cycles: false,"
@@ -298,6 +300,7 @@ def test_a_size_that_the_data_do_not_have_is_refused(tmp_path: Path) -> None:
         answered(path)
 
 
+@pytest.mark.turns(3)
 def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
     assert (

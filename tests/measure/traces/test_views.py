@@ -126,6 +126,7 @@ def booked_by_hand(spans: list[tuple[int, str, float, float]]) -> Counter[tuple[
     return found
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=examples(60), deadline=None)
 @given(SPANS, ACCESSES)
 def test_views_of_any_trace_add_up(

@@ -131,6 +131,7 @@ def population(model: Model) -> float:
     return max(plain_value(phase.processors, {}) for phase in each.phases)
 
 
+@pytest.mark.turns(3)
 @quick
 @given(MODELS, st.sampled_from([0.5, 4.0, 60.0]))
 def test_a_change_of_the_unit_of_time_changes_every_time_with_it(
@@ -161,6 +162,7 @@ def test_a_change_of_the_unit_of_time_changes_every_time_with_it(
         assert after[name] == pytest.approx((each.value or 0.0) * k**power, rel=1e-9)
 
 
+@pytest.mark.turns(3)
 @quick
 @given(MODELS)
 def test_one_point_and_the_same_point_in_a_sweep_give_the_same_answer(

@@ -27,6 +27,7 @@ def form(law: Law, prefix: str = "") -> CompiledLaw:
     return made
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_a_law_solved_is_the_law_called(law: Law) -> None:
     for prefix in ("", "law."):
@@ -44,6 +45,7 @@ def test_shares_of_a_law_add_up_to_the_power_of_time_of_what_it_gives(law: Law) 
     assert math.fsum(shares.values()) == pytest.approx(law.gives.dimension.time_power, abs=1e-9)
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_one_point_and_the_same_point_in_a_sweep(law: Law) -> None:
     made = form(law)

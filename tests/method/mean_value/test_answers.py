@@ -274,6 +274,7 @@ def test_nothing_takes_no_time() -> None:
     assert dict(answer.share) == {}
 
 
+@pytest.mark.turns(3)
 def test_a_thousand_processors_take_no_more_than_their_work() -> None:
     model = closed_model(THINK >> service("bus", 1.0, scv=0.5), 1000)
     assert MeanValue(model).times({})[0] == pytest.approx(1000.0, rel=1e-6)

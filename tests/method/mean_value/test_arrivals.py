@@ -81,6 +81,7 @@ def nested_permits(outer: str, inner: str, processors: int) -> Model:
     return closed_model(cycle, processors, resources=resources)
 
 
+@pytest.mark.turns(3)
 def test_names_of_nested_permits_do_not_matter() -> None:
     names = [("a", "b"), ("b", "a"), ("x", "c")]
     times = [float(MeanValue(nested_permits(*each, 30)).times({})[0]) for each in names]

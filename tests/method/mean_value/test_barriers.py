@@ -196,6 +196,7 @@ def test_the_stages_of_a_pipeline_delay_at_the_same_time() -> None:
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
+@pytest.mark.turns(3)
 def test_items_of_a_parallel_stage_join_the_queue_together() -> None:
     """Who comes first is through with all items first, and passes the next station while the
     others wait.
@@ -218,6 +219,7 @@ def test_items_that_wait_for_each_other_take_turns(discipline: str, within: floa
     assert mean == pytest.approx(simulated, rel=within)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("scv", [0.25, 1.0])
 def test_two_queues_in_a_row_are_served_at_the_same_time(scv: float) -> None:
     """Whoever leaves the first early is through the second while others wait for the first."""
@@ -228,12 +230,14 @@ def test_two_queues_in_a_row_are_served_at_the_same_time(scv: float) -> None:
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
+@pytest.mark.turns(3)
 def test_items_that_take_turns_at_two_servers() -> None:
     line = pipeline([serial(visit("a", 0.24)), parallel(visit("b", 0.6))], items=6)
     mean, simulated = times(met(16, line, visit("c", 0.9), b=Station(2, "fcfs")))
     assert mean == pytest.approx(simulated, rel=0.05)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("servers", [1, 2, 4])
 def test_a_fork_uses_several_servers_at_once(servers: int) -> None:
     """Within what such an answer promises."""
@@ -246,6 +250,7 @@ def test_a_fork_uses_several_servers_at_once(servers: int) -> None:
     assert mean == pytest.approx(simulated, rel=0.1)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("servers", [1, 2, 4, 16])
 def test_a_fork_that_is_repeated_uses_several_servers_at_once(servers: int) -> None:
     """Constant times are exact: two processors, each with two requests at a time, need four

@@ -82,6 +82,7 @@ def test_machine_repair(servers: int, discipline: str) -> None:
     assert times(cycle, {"bus": Station(servers, discipline)}) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("servers", "error"), [(1, 1e-9), (2, 0.03), (3, 0.037)])
 @pytest.mark.parametrize("scv", [1.5, 4.0])
 def test_machine_repair_with_services_that_vary_more_than_exponential_ones(
@@ -204,6 +205,7 @@ def answer(model: Model, **values: float) -> Answer:
     return found
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("split", [(1, 8), (4, 5), (9, 0)])
 @pytest.mark.parametrize("scv", [1.0, 0.5])
 def test_groups_with_equal_cycles_are_one_population(split: tuple[int, int], scv: float) -> None:
@@ -270,6 +272,7 @@ def test_a_sweep_over_competitors_is_one_recursion_and_has_derivatives() -> None
     assert slopes["o.think"] < 0
 
 
+@pytest.mark.turns(3)
 def test_populations_of_groups_solved_together_are_those_solved_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -376,6 +379,7 @@ FOLDS = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", FOLDS)
 def test_alike_resources_are_lumped_into_one_without_another_answer(
     kind: str, monkeypatch: pytest.MonkeyPatch
@@ -404,6 +408,7 @@ def test_alike_resources_are_lumped_into_one_without_another_answer(
     )
 
 
+@pytest.mark.turns(3)
 def test_what_would_take_hours_is_left_to_simulation() -> None:
     steps = [service("bus", 1.0, name=f"step-{number}") for number in range(2001)]
     long = closed_model(then(*steps), 2, resources={"bus": Station()})

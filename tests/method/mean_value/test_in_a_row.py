@@ -107,6 +107,7 @@ def _cycle(draw: random.Random) -> Activity:
     return delay(draw.uniform(0.3, 3.0), scv=1.0, name="think") >> then(*parts)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_closed_populations_are_close_to_their_chains(seed: int) -> None:
     draw = random.Random(f"visits in a row {seed}")

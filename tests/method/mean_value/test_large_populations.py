@@ -51,6 +51,7 @@ def test_a_state_that_finds_itself_is_near_the_recursion(
     assert _time(tmp_path, 1000, think) == pytest.approx(one_by_one, rel=within)
 
 
+@pytest.mark.turns(3)
 def test_a_million_processors_saturate_a_station(tmp_path: Path) -> None:
     assert _time(tmp_path, 1_000_000, "1 s") == pytest.approx(1000.0, rel=1e-6)
 

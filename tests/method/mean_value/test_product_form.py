@@ -115,6 +115,7 @@ def test_random_order_without_product_form_is_refused_at_that_point_alone() -> N
     assert "where groups wait unequally long" in str(swept.answer(1).failed)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("discipline", ["lcfs", "random"])
 def test_points_without_product_form_go_on_to_simulation(discipline: str) -> None:
     """Mean value has no rule for such a station of groups, so that the next method answers; where

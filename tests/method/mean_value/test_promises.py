@@ -59,6 +59,7 @@ def answered(model: Model) -> Answer:
     return answer
 
 
+@pytest.mark.turns(3)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 def test_the_account_adds_up_to_the_time_and_lost_processors_to_all(model: Model) -> None:
@@ -80,6 +81,7 @@ def test_the_account_adds_up_to_the_time_and_lost_processors_to_all(model: Model
         assert math.fsum([*lost, throughput * useful]) == pytest.approx(throughput * time, rel=1e-9)
 
 
+@pytest.mark.turns(3)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 def test_the_shares_of_the_time_add_up_to_one(model: Model) -> None:
@@ -137,6 +139,7 @@ PHASES = phased_model(
 )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("model", [SMOOTH, MEETING, PHASES], ids=["cycle", "barrier", "phases"])
 def test_the_gradient_is_the_limit_of_small_differences(model: Model) -> None:
     form = MeanValue(model)
@@ -188,6 +191,7 @@ TIED = closed_model(
 """A lock and the station used under it are equally busy, up to rounding."""
 
 
+@pytest.mark.turns(3)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 @example(TIED)
@@ -199,6 +203,7 @@ def test_the_time_has_no_jumps(model: Model) -> None:
     assert _jump(model) < 1e-7
 
 
+@pytest.mark.turns(3)
 def test_one_point_and_the_same_point_in_a_sweep() -> None:
     form = MeanValue(SMOOTH)
     sweep = {

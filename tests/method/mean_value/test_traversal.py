@@ -76,6 +76,7 @@ def sampled_pipeline(
     return float(last.mean())
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("scv", [1.0, 0.25])
 @pytest.mark.parametrize(
     "serial_stages", [[True, True, True], [True, False, True], [False, True, False]]

@@ -38,6 +38,7 @@ def matrix_geometric(quiet: float, burst: float, begins: float, ends: float, rat
     return float((start @ r @ spread @ spread).sum())
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("numbers", "present"),
     [

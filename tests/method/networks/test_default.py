@@ -66,7 +66,7 @@ def test_ranks_at_several_servers_are_those_of_the_chain_and_add_up_without_rank
     assert slope == pytest.approx((high - low) / 2e-5, rel=1e-4)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_approximation_with_a_large_error_is_simulated_and_one_that_is_named_is_not() -> None:
     """Both stations alone are solved exactly; in a row the low class leaves in bursts."""
     ranks = {"high": 1, "low": 2}

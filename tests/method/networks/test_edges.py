@@ -109,6 +109,7 @@ def test_a_station_all_but_saturated_has_an_answer() -> None:
     assert said(model, "exact")["response_time[j]"] == pytest.approx(1 / (1 - rate))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
 @pytest.mark.parametrize("demand", [1e-320, 1e-300, 1e308])
 def test_numbers_whose_products_leave_the_range_are_refused(method: str, demand: float) -> None:

@@ -166,6 +166,7 @@ def test_probabilities_add_up_and_give_the_queue() -> None:
     assert 1 - chances[0] == pytest.approx(answer["utilization[cpu]"])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", EXACT)
 def test_probabilities_are_of_all_who_are_present_streams_among_them(method: str) -> None:
     stations = {
@@ -248,6 +249,7 @@ def test_shares_of_times_and_rates_add_up_to_one(model: QueueingNetwork) -> None
         assert math.fsum(each.values()) == pytest.approx(1.0, abs=1e-9), name
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", ALL)
 def test_derivatives_are_those_of_small_differences(method: str) -> None:
     model = network(

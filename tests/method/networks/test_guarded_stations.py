@@ -55,6 +55,7 @@ def assert_near(simulated: Answer, name: str, truth: float) -> None:
     assert abs(value.value - truth) <= reach + 1e-9, f"{name}: {truth} and {value}"
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("before", [False, True])
 @pytest.mark.parametrize("kind", DESKS)
 @pytest.mark.parametrize("rule", [(1, None, 1), (2, 5, 2)])
@@ -100,6 +101,7 @@ def test_a_breaker_that_never_opens_changes_nothing(kind: str) -> None:
         assert never[name] == pytest.approx(value.value, rel=1e-9), name
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("kind", DESKS)
 def test_both_kernels_simulate_guarded_stations_alike(kind: str, inside: bool) -> None:

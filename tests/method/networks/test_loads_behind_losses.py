@@ -63,6 +63,7 @@ def test_a_station_behind_losses_is_not_refused_for_what_never_comes() -> None:
     assert solve(operators(30.0), simulation=SETTINGS).method == "markov-chain"
 
 
+@pytest.mark.turns(3)
 def test_routes_behind_losses() -> None:
     """Of two a second, M/M/1/2 serves 6 / 7."""
     for method in ("markov-chain", "simulation"):

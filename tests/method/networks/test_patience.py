@@ -137,6 +137,7 @@ def queues() -> list[QueueingNetwork]:
     ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("which", range(5))
 def test_simulation_and_chain_agree(which: int) -> None:
     model = queues()[which]

@@ -72,6 +72,7 @@ def holds(estimate: Estimate, truth: float) -> bool:
     return abs(estimate.mean - truth) <= estimate.half_width
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("rate", [0.8, 1.4])
 @pytest.mark.parametrize("of", [routed, picked])
 def test_least_work_at_two_first_come_stations_is_one_queue_of_two_servers(
@@ -110,6 +111,7 @@ def test_least_work_is_that_of_a_simulation_by_the_work_left(scv: float) -> None
     assert abs(found.mean - truth) < 2 * found.half_width + 0.02 * truth
 
 
+@pytest.mark.turns(3)
 def test_equal_constant_services_at_regular_arrivals_never_wait() -> None:
     """Least work takes turns then, at three quarters of what both can do."""
     turns, least = (simulated(picked(by, 1.5, 0.0, 0.0)) for by in ("in-turn", LEAST_WORK))
@@ -136,6 +138,7 @@ def test_work_of_several_servers_counts_for_each_of_them() -> None:
     assert min(both) > 0.7  # type: ignore[type-var, operator]
 
 
+@pytest.mark.turns(3)
 def test_work_of_customers_that_left_the_queue_is_no_longer_there() -> None:
     """Without patience for any wait, all that find both busy leave: Erlang's loss of two
     servers.

@@ -174,7 +174,7 @@ MODELS: dict[str, tuple[QueueingNetwork, str]] = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_exact_answers_lie_within_the_intervals(name: str) -> None:
     model, method = MODELS[name]
@@ -185,6 +185,7 @@ def test_exact_answers_lie_within_the_intervals(name: str) -> None:
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "name", ["bolch-8-5", "bolch-8-6", "lazowska-mixed", "schwetman-mixed", "bolch-8-4"]
 )
@@ -194,6 +195,7 @@ def test_of_textbook_networks(name: str) -> None:
     assert outside(seen(model, 3), known(solve(model))) == {}
 
 
+@pytest.mark.turns(3)
 def test_intervals_are_narrow_enough_to_say_something() -> None:
     for model in (CENTRAL, MIXED, SWITCHING):
         for name, each in seen(model).values.items():
@@ -304,6 +306,7 @@ def test_a_speed_that_does_not_depend_on_who_is_there_is_a_faster_server() -> No
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_parts_of_classes_in_a_utilization_vary_beside_it(seed: int) -> None:
     """With the part taken for certain the intervals were a tenth as wide, and missed."""
@@ -320,6 +323,7 @@ def test_the_parts_of_classes_in_a_utilization_vary_beside_it(seed: int) -> None
     )
 
 
+@pytest.mark.turns(3)
 def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
     model = network({"jobs": open_class(1.5)}, {"cpu": station(service={"jobs": 1.0}, servers=2)})
     truth = {
@@ -375,6 +379,7 @@ def test_parts_add_up_to_the_whole() -> None:
     assert "waiting_time[batch,pool]" not in found
 
 
+@pytest.mark.turns(3)
 def test_the_same_seed_gives_the_same_answer_by_either_kernel() -> None:
     made = [
         solve(model, method="simulation", simulation=Simulation(seed=7, cycles=1500, kernel=kernel))

@@ -53,6 +53,7 @@ def quick(model: Model, settings: Simulation) -> Answer:
     )
 
 
+@pytest.mark.turns(3)
 @many
 @given(calm_models())
 def test_without_contention_or_chance_it_is_the_closed_form(model: Model) -> None:
@@ -81,6 +82,7 @@ def test_the_account_adds_up_to_the_time(model: Model) -> None:
     assert math.fsum(seen.steps.values()) == pytest.approx(time, rel=1e-9)
 
 
+@pytest.mark.turns(3)
 @few
 @given(busy_models(random=False))
 def test_all_times_twice_as_long_take_twice_as_long(model: Model) -> None:
@@ -212,6 +214,7 @@ def time_interval(answer: Answer) -> tuple[float, float]:
     return time.low, time.high
 
 
+@pytest.mark.turns(3)
 def test_processors_are_interchangeable() -> None:
     """Each does as many cycles as any other, but for chance: here within four standard errors."""
     cycle = delay(5.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", scv=1.0))
@@ -228,6 +231,7 @@ def test_processors_are_interchangeable() -> None:
     assert max(abs(each - mean) for each in spent) < 4 * math.sqrt(mean * 5.0)
 
 
+@pytest.mark.turns(3)
 def test_a_lock_with_think_time_as_in_the_design() -> None:
     """Work 9, critical section 1, ten processors: about 75 % work, 8 % critical section, 17 %
     wait.
@@ -434,6 +438,7 @@ def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_one_alone_asks_processors_outside_each_item_another() -> None:
     """As the closed form has it: nobody is in the way of anybody there."""
     model = closed_model(
@@ -443,6 +448,7 @@ def test_one_alone_asks_processors_outside_each_item_another() -> None:
     assert plain(model)["time"] == solve(model)["time"] == 3.0
 
 
+@pytest.mark.turns(3)
 def test_a_program_that_the_events_cut_short_is_no_deadlock() -> None:
     # A run takes more than a stretch of events, so the budget ends within a later one.
     program = phased_model((20_000, 2, repeat(1.5, delay(1.0, name="work"))))

@@ -62,6 +62,7 @@ def generators(draw: st.DrawFn) -> list[list[float]]:
     return rows
 
 
+@pytest.mark.turns(3)
 @given(generators())
 def test_every_method_solves_what_dense_algebra_solves(rows: list[list[float]]) -> None:
     chain = explore_states(

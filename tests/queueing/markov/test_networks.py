@@ -226,6 +226,7 @@ def without_product_form(draw: st.DrawFn) -> NetworkArrays:
     )
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=examples(25))
 @given(without_product_form())
 def test_any_discipline_is_what_a_chain_written_apart_says(given_: NetworkArrays) -> None:

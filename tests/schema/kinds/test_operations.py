@@ -90,6 +90,7 @@ def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_p
 MESSAGES = [each for each in ALGORITHMS if not each.in_switch]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("algorithm", MESSAGES, ids=lambda each: f"{each.operation}-{each.name}")
 def test_a_collective_takes_the_time_of_its_law(
     algorithm: CollectiveAlgorithm, tmp_path: Path
@@ -170,6 +171,7 @@ def _ring(operation: str, size: float, ranks: float) -> float:
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("size", [512, 200e3, 2e6, 8e6, 64e6, 1e9])
 def test_a_ring_takes_the_quickest_of_its_protocols(tmp_path: Path, size: float) -> None:
     item = f"{{collective: allgather, size: {size:g} B, placement: node}}"
@@ -224,6 +226,7 @@ def test_the_switch_combines_where_its_network_tells_how(tmp_path: Path) -> None
         time_of(activity(tmp_path, named.replace("in-switch", "switch-tree")))
 
 
+@pytest.mark.turns(3)
 def test_levels_overlap_and_ranks_fill_one_node_after_the_other(tmp_path: Path) -> None:
     points: dict[str, list[float]] = {
         "population.processors": [8, 9, 1024, 1024],
@@ -324,6 +327,7 @@ def test_messages_that_cross_an_adapter_together_wait_for_each_other(tmp_path: P
     assert not any("machine.node.adapters" in note for note in inside.notes)
 
 
+@pytest.mark.turns(3)
 def test_a_library_that_knows_nodes_is_said_of_the_machine_or_the_operation(
     tmp_path: Path,
 ) -> None:
@@ -344,6 +348,7 @@ def test_a_library_that_knows_nodes_is_said_of_the_machine_or_the_operation(
     assert times["named"] == pytest.approx(2 * 31 / 32 * 64e6 / 20e9, rel=0.05)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("library", "item", "expected"),
     [
@@ -469,6 +474,7 @@ def test_a_model_that_uses_nothing_of_its_machine_says_so() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
     path = activity(
         tmp_path, "{pipeline: 32, stages: [{count: 64, serial: [{name: layer, delay: 1 ms}]}]}"
@@ -746,6 +752,7 @@ MIXTRAL = {
 }
 
 
+@pytest.mark.turns(3)
 def test_experts_have_the_published_numbers_of_weights() -> None:
     """Mixtral 8x7B: 46.7e9 weights, of which a token meets 12.9e9 (arXiv 2401.04088, section 2.1).
 
@@ -763,6 +770,7 @@ def test_experts_have_the_published_numbers_of_weights() -> None:
     assert operations + words == pytest.approx(12.9e9, rel=2e-3)
 
 
+@pytest.mark.turns(3)
 def test_a_sequence_that_is_shared_costs_its_products_and_the_exchange() -> None:
     """Two GPUs with half of each sequence have the products of two with half of the sequences."""
     given = {**MIXTRAL, "parameters.experts": 1, "parameters.chosen": 1, "parameters.kept": 1.0}

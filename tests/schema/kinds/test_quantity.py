@@ -35,6 +35,7 @@ def refusal(field: Any, written: object) -> str:
     return str(caught.value.errors()[0]["msg"])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("field", "written", "value", "dimension"),
     [
@@ -148,6 +149,7 @@ REFUSED: list[tuple[Any, object, str]] = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("field", "written", "message"), REFUSED, ids=[message[:50] for _, _, message in REFUSED]
 )

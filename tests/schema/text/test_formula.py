@@ -63,6 +63,7 @@ def value(formula: str) -> float:
 # What a formula means
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("formula", "expected"),
     [
@@ -304,6 +305,7 @@ def test_a_long_sum_is_one_node() -> None:
     assert text(tree) == formula
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("sign", ["-", "*", "/", "+ 1 -"])
 def test_the_highest_tree_that_is_read_can_be_written(sign: str) -> None:
     for terms in range(2, 160):
@@ -395,6 +397,7 @@ def character(name: str) -> str:
     return f"the character {name} cannot stand here; write ASCII: * / - <="
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("formula", "column", "message"),
     [
@@ -574,6 +577,7 @@ def problem(
     return None
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
     "formula",
@@ -640,6 +644,7 @@ def test_any_text_is_a_tree_or_a_formula_error(reader: Callable[..., object], fo
 # Nothing is executed
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_never_executes(reader: Callable[..., object], payload: str, tmp_path: Path) -> None:

@@ -173,6 +173,7 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.turns(5)
 @pytest.mark.usefixtures("loader")
 @pytest.mark.parametrize(
     ("text", "message"), REFUSED.items(), ids=[repr(text[:20]) for text in REFUSED]
@@ -346,6 +347,7 @@ def test_the_reader_starts_without_the_heavy_libraries() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.turns(3)
 def test_whatever_is_no_text_cannot_be_printed() -> None:
     # The pattern is left out where everything can be printed, so it must find nothing there.
     odd = [

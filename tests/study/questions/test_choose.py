@@ -167,6 +167,7 @@ def test_servers_are_not_chosen_for_stations_that_have_none(folder: Path) -> Non
     assert [*chosen(CHOOSE).units] == PATHS
 
 
+@pytest.mark.turns(4)
 def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:
     sweep, cost = everything()
     budget = CHOOSE.replace("minimize: cost", f"minimize: 2 * {TIME}").replace(
@@ -290,6 +291,7 @@ def test_where_every_point_is_saturated_the_choice_says_so(folder: Path) -> None
     )
 
 
+@pytest.mark.turns(3)
 def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path) -> None:
     Path("one.yaml").write_text(
         "queueing-network: 1\nclasses: {jobs: {arrivals: 8 /s}}\nstations: {web: {servers: 10,"

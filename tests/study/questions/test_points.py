@@ -55,6 +55,7 @@ def test_points_start_from_the_case_that_is_named(study: str) -> None:
     assert table["time"].to_list() == np.asarray(sweep["time"]).reshape(2, -1)[1].tolist()
 
 
+@pytest.mark.turns(3)
 def test_a_file_has_the_points_of_every_case_and_of_axes_that_move_together(study: str) -> None:
     sweeps = run(study).sweeps
     assert main(["points", study, "--sweep", "both", "-o", "p.parquet"]) == 0

@@ -192,6 +192,7 @@ def test_near_saturation_the_change_that_helps_is_named_not_the_one_without_an_a
     assert "10 % more speed saves most" in found.headline(Words())[0]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_said_to_help_most_does_and_its_opposite_does_not_help_more(
     tmp_path: Path, seed: int
@@ -275,6 +276,7 @@ def test_a_change_is_compared_with_an_answer_of_the_same_method(tmp_path: Path) 
     assert row.values["time_saved"].value == pytest.approx(0.0, abs=0.03)
 
 
+@pytest.mark.turns(3)
 def test_a_change_of_another_method_is_compared_with_the_case_by_that_method(
     tmp_path: Path,
 ) -> None:

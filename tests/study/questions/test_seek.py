@@ -181,6 +181,7 @@ def test_the_base_is_held_against_in_another_case(folder: Path) -> None:
     assert [each.value for each in made.crossings] == [pytest.approx(3e-3)]
 
 
+@pytest.mark.turns(3)
 def test_the_page_the_table_and_json_have_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -363,6 +364,7 @@ def test_a_limit_at_the_value_itself_stays_undecided(folder: Path) -> None:
     assert "is undecided at 9 and changes nowhere else" in search_text(at_the_end)
 
 
+@pytest.mark.turns(3)
 def test_a_crossing_of_simulated_values_has_an_interval(folder: Path) -> None:
     limit = exact_quantile(folder, 10, 8.7)
     made = simulated("of: classes.jobs.arrivals, from: 6 /s, to: 9.4 /s, points: 5", limit)
@@ -383,6 +385,7 @@ def test_an_estimate_without_an_interval_decides_nothing(folder: Path) -> None:
     assert made.crossings == ()
 
 
+@pytest.mark.turns(3)
 def test_page_table_and_json_of_an_undecided_search(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -401,6 +404,7 @@ def test_page_table_and_json_of_an_undecided_search(
     assert "is undecided from 10 on" in page
 
 
+@pytest.mark.turns(3)
 def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
     limit = (exact_quantile(folder, 9) + exact_quantile(folder, 10)) / 2
     question = (
@@ -568,6 +572,7 @@ seek:
 """
 
 
+@pytest.mark.turns(3)
 def test_a_study_without_pictures_draws_what_it_seeks(folder: Path) -> None:
     drawn = result_of(found(SEARCHES), SeekResult)
     half, gain = (

@@ -100,6 +100,7 @@ def test_parallelism_grows_with_balls_and_with_processors() -> None:
     assert across[0] == 1.0
 
 
+@pytest.mark.turns(3)
 def test_more_steps_give_no_more_parallelism() -> None:
     # Places and speeds stay as random as they were at the start, so parts of a run are alike.
     run = BilliardSimulation(uniform_start(1000, 1))
@@ -127,6 +128,7 @@ def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int) 
         assert ahead == pytest.approx(expected, rel=0.06), processors
 
 
+@pytest.mark.turns(3)
 def test_a_step_begins_where_a_dependency_was_and_so_is_shorter() -> None:
     counts = observe(5000, 40_000, seed=1)
     assert (

@@ -54,6 +54,7 @@ def units(balls: int, steps: int) -> float:
     return searched * 8.35 + added * 30.5 + removed * 30.5 + (balls + 1 + 3 * steps) * 9 + steps * 9
 
 
+@pytest.mark.turns(3)
 def test_one_processor_runs_the_sequential_program() -> None:
     alone = answer()
     assert alone["time"] == pytest.approx(units(1000, 200) * US)
@@ -199,6 +200,7 @@ def test_what_passes_items_that_others_wrote_fetches_them() -> None:
     assert found == pytest.approx(passed * 0.5 / 2 * 7.5 * US)
 
 
+@pytest.mark.turns(3)
 def test_the_fixed_problem_has_a_fastest_number_of_processors() -> None:
     """Scale-Graph, Figure 9: the least at 53; the size of a unit of computing is fitted to it."""
     given: dict[str, Any] = {"balls": 5000, "steps": 1000, "parallelism": "expected"}
@@ -208,6 +210,7 @@ def test_the_fixed_problem_has_a_fastest_number_of_processors() -> None:
     assert times[96] > times[62] > times[56]
 
 
+@pytest.mark.turns(3)
 def test_more_balls_raise_efficiency_and_more_steps_do_not() -> None:
     base = efficiency(processors=32, steps=2000)
     assert efficiency(processors=32, steps=2000, balls=4000) > 1.2 * base
@@ -221,6 +224,7 @@ def test_the_simulation_comes_to_the_same_time() -> None:
     assert simulated.account["idle"] == pytest.approx(solve(model).account["idle"], rel=0.2)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("processors", [2, 8, 32, 64])
 @pytest.mark.parametrize("balls", [200, 1000, 10_000])
 def test_what_is_expected_of_many_balls_is_near_what_is_counted(

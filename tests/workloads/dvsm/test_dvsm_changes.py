@@ -128,6 +128,7 @@ def test_a_faster_processor_divides_software_only(operation: str, network: str) 
         assert after.once[step] == pytest.approx(seconds / (4 if classes[step] in SOFTWARE else 1))
 
 
+@pytest.mark.turns(3)
 @any_operation
 @pytest.mark.parametrize(
     ("path", "technology"),
@@ -195,6 +196,7 @@ MEASURED = {
 }
 
 
+@pytest.mark.turns(3)
 @any_network
 @any_operation
 def test_each_measured_input_is_one_step(operation: str, network: str) -> None:
@@ -211,6 +213,7 @@ def test_a_page_fault_fetches_the_machines_page() -> None:
     assert set(change) == {"receive.protocol", "remote.send.protocol", "reply.wire"}
 
 
+@pytest.mark.turns(3)
 @quick
 @given(machines(), st.integers(0, 6000))
 def test_protocol_time_is_read_from_the_range_the_message_falls_in(
@@ -243,6 +246,7 @@ def test_protocol_time_is_read_from_the_range_the_message_falls_in(
     assert answer["time"] == pytest.approx(2 * seconds + wire + latency, rel=1e-12)
 
 
+@pytest.mark.turns(4)
 @quick
 @given(machines(), st.integers(1, 8), microseconds(), microseconds(), st.floats(0, 5000))
 def test_equal_replies_one_by_one_take_as_long_as_identical_parts(

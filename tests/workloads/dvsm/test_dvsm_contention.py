@@ -69,6 +69,7 @@ def error(shares: list[float]) -> float:
     return fmean(abs(100 - each) for each in shares)
 
 
+@pytest.mark.turns(3)
 @every_cell
 def test_every_cell_of_the_prediction(table: int, network: str, phase: str) -> None:
     within = 1.5 if phase == "II" else 0.1
@@ -174,6 +175,7 @@ def test_the_processor_is_never_busier_than_always(table: int, network: str, pha
     assert use == pytest.approx(work / time, rel=0.01)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("table", "network", "phase"), EXCHANGES)
 def test_the_assumed_variation_decides_little(table: int, network: str, phase: str) -> None:
     base = fault_time(simulated(table, network, phase))

@@ -51,6 +51,7 @@ def locks(network: str, parties: int, **more: Any) -> Requests:
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("table", "network", "phase"), ALONE)
 def test_one_asker_takes_as_long_as_the_tree_says(table: int, network: str, phase: str) -> None:
     run = phase_run(table, network, phase)

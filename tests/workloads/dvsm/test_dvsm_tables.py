@@ -94,6 +94,7 @@ def test_the_stage_that_binds_is_the_one_printed_with_d(
     assert limit.stage == PAPER[f"table_{table}"][network][phase]["binds"]
 
 
+@pytest.mark.turns(3)
 @every_column
 def test_total_with_the_maximum_at_the_destination(table: int, network: str, phase: str) -> None:
     """One send, one receive, wire, hardware, fault handler, signal and the measured maximum."""

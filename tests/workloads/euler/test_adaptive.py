@@ -129,6 +129,7 @@ def test_smaller_tasks_are_better_with_short_entry_code_and_worse_with_long(
     )
 
 
+@pytest.mark.turns(3)
 def test_the_loss_at_the_barrier_goes_with_the_size_of_a_task_over_that_of_the_tree() -> None:
     """Steps x processors x min_size over steps x tree: halving the one or doubling the other,
     within the grain of single tasks.

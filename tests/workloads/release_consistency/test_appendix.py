@@ -205,6 +205,7 @@ def messages(counts: Counts, side: str) -> Counter[str]:
     return found
 
 
+@pytest.mark.turns(3)
 @given(small_programs(), protocols())
 def test_what_is_sent_is_received_and_served(small: Small, protocol: Protocol) -> None:
     checked = Checked(small)

@@ -32,6 +32,7 @@ def wrong_reads(small: Small, protocol: Protocol) -> list[str]:
     return checked.wrong
 
 
+@pytest.mark.turns(4)
 @settings(max_examples=examples(200))
 @given(small_programs(), protocols())
 def test_every_read_sees_the_last_value_before_it(small: Small, protocol: Protocol) -> None:
@@ -118,7 +119,7 @@ def test_every_mistake_replaces_a_method_that_exists() -> None:
     assert missing == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", sample(MISTAKES, part=max(PART, 0.25)))
 def test_a_protocol_with_a_mistake_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place, attribute, mistake, protocol = MISTAKES[name]

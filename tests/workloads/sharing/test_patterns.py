@@ -151,6 +151,7 @@ def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> N
         assert tally.total("acquisitions") == len({each for pair in mine for each in pair}) + 1
 
 
+@pytest.mark.turns(3)
 def test_water_faults_after_each_grant_where_sections_have_their_own_notices() -> None:
     """A page holds six molecules: its first visit by a processor brings all six where a grant
     carries what its giver knows, and each of their locks brings its own else.
@@ -210,6 +211,7 @@ def acquisitions(counts: Counts) -> Counter[int]:
     return found
 
 
+@pytest.mark.turns(3)
 def test_raytrace_writes_every_pixel_once_and_steals_what_it_must() -> None:
     program = raytrace(processors=4, image=64, generations=3)
     written: Counter[tuple[int, int]] = Counter()

@@ -23,6 +23,7 @@ def zeta(on: str, competitors: int, **inputs: Any) -> float:
     return found
 
 
+@pytest.mark.turns(3)
 def test_figure_6_one_to_four_elements_are_one_module() -> None:
     found = {m: zeta(TC2000, 16, elements=m) for m in (1, 2, 3, 4, 8, 12, 16, 256)}
     assert [found[m] for m in (2, 3, 4)] == pytest.approx([found[1]] * 3, rel=1e-6)

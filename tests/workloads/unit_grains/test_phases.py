@@ -200,6 +200,7 @@ def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: st
     assert low < found < 1.35 * low
 
 
+@pytest.mark.turns(3)
 def test_slowest_processors_are_the_same_by_simulation_and_mean_value() -> None:
     model = program(
         repeat=REPEAT,
