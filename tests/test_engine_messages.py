@@ -73,6 +73,7 @@ from slipstick.model.system import (
     ArrivalPattern,
     Barrier,
     Breaker,
+    ClosedPopulation,
     Group,
     Lock,
     Model,
@@ -966,7 +967,7 @@ PATTERNS = [
         " ClosedPopulation",
     ),
     bad(
-        lambda: grouped_model({"calls": (RATES, A, ArrivalPattern()), "clerks": (2, A)}),
+        lambda: ClosedPopulation((Group("calls", Number(0.0), A, RATES),)),
         "beside groups of processors, the first group must be one of them, but calls arrives;"
         " write a group with processors first",
     ),

@@ -338,6 +338,9 @@ def _spelling_hint(unit_name: str) -> str:
 
 
 _LONG_TIMES = ("min", "h", "days", "years")
+# From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 days. Rates
+# are by the second from 3 a minute on.
+_LEAST_NUMBER = {**dict.fromkeys(_LONG_TIMES, 2), "1/s": 0.05}
 _TIME_UNITS = "ns us ms s"
 _BYTE_UNITS = "B kB MB GB TB PB EB"
 _OPERATION_UNITS = "op kop Mop Gop Top Pop Eop"
@@ -352,6 +355,7 @@ _UNITS_BY_DIMENSION = {
     "B": _units_and_factors(_BYTE_UNITS),
     "op": _units_and_factors(_OPERATION_UNITS),
     "op/s": _units_and_factors(_OPERATION_UNITS, "/s"),
+    "1/s": (("1/h", Fraction(1, 3600)), ("1/min", Fraction(1, 60)), ("1/s", Fraction(1))),
     "cycle/s": _units_and_factors("Hz kHz MHz GHz THz"),
     **{f"s/{base}": _units_and_factors(_TIME_UNITS, f"/{base}") for base in BASES if base != "s"},
     **{f"B/{base}": _units_and_factors(_BYTE_UNITS, f"/{base}") for base in BASES if base != "B"},
@@ -372,6 +376,8 @@ def show(value: float, dimension: Dimension, digits: int = 4) -> str:
 
     >>> show(0.001705, Dimension.of("s")), show(0.3, Dimension.of("1/s"))
     ('1.705 ms', '0.3 /s')
+    >>> [show(rate, Dimension.of("1/s")) for rate in (0.05 / 3, 0.25 / 3600, 12.0)]
+    ['1 /min', '0.25 /h', '12 /s']
     >>> show(4096, Dimension.of("B")), show(4120, Dimension.of("B"))
     ('4 KiB', '4120 B')
     """
@@ -414,7 +420,7 @@ def unit_rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
     """
     units_and_factors = _UNITS_BY_DIMENSION.get(str(dimension), ((str(dimension), Fraction(1)),))
     return [
-        (unit, float(factor), float(factor) * (2 if unit in _LONG_TIMES else 1))
+        (unit, float(factor), float(factor) * _LEAST_NUMBER.get(unit, 1))
         for unit, factor in units_and_factors
     ]
 
@@ -437,12 +443,10 @@ def _suitable_unit(
     largest_value = (
         float(f"{max(absolute_values, default=0.0):.{digits - 1}e}") or 1.0
     )  # 999.99 us are 1 ms, nothing is 0 s
-    # From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 days.
     fitting_units = [
         unit_and_factor
         for unit_and_factor in units_and_factors
-        if float(unit_and_factor[1]) * (2 if unit_and_factor[0] in _LONG_TIMES else 1)
-        <= largest_value
+        if float(unit_and_factor[1]) * _LEAST_NUMBER.get(unit_and_factor[0], 1) <= largest_value
     ]
     return fitting_units[-1] if fitting_units else units_and_factors[0]
 

@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Any
 from slipstick.answer import Answer, exactness_words
 from slipstick.expression.nodes import Dimension
 from slipstick.report.formatting import (
-    RATE_UNITS,
     capital,
     losses_sentence,
     percent,
     quantity,
-    readable_quantity,
 )
 from slipstick.report.html import MOST_PAGE_BYTES, PageSection, html_page
 from slipstick.results.words import Words
@@ -222,10 +220,7 @@ def _live_html(model: LiveModel) -> str:
             }
             for slider in model.sliders
         ],
-        "ladders": {
-            unit: RATE_UNITS if unit == "1/s" else unit_rungs(Dimension.of(unit))
-            for unit in dimensions
-        },
+        "ladders": {unit: unit_rungs(Dimension.of(unit)) for unit in dimensions},
         "units": {unit: written_units(unit) for unit in dimensions},
     }
     # A text may not end the element that it is in, nor begin a comment.
@@ -311,7 +306,7 @@ def _comparison(model: LiveModel) -> str:
 
 
 def _with_ends(answer: Answer, name: str) -> str:
-    return readable_quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
+    return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
 def _choice_html(name: str, label: str, options: Mapping[str, str]) -> str:
@@ -405,7 +400,7 @@ def _slider_html(index: int, slider: Slider, words: str) -> str:
         position = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
     name = escape(words)
     path = escape(f"{slider.name}: {slider.meaning}" if slider.meaning else slider.name)
-    present_value = escape(readable_quantity(slider.value, slider.unit))
+    present_value = escape(quantity(slider.value, slider.unit))
     return (
         f'<p class="input" title="{path}"><label for="slider-{index}">{name}</label>'
         f'<input type="text" class="typed" id="now-{index}" value="{present_value}" size="9"'

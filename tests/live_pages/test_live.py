@@ -25,6 +25,7 @@ from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.expression.nodes import (
     COUNT,
+    RATE,
     TIME,
     Booked,
     Dimension,
@@ -47,7 +48,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.method.methods import form_of
 from slipstick.model.activity import delay, service
 from slipstick.model.system import Model, closed_model
-from slipstick.report.formatting import RATE_UNITS, readable_quantity
+from slipstick.report.formatting import quantity
 from slipstick.report.html import MOST_PAGE_BYTES, report_page
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.library import Library, names_of_kind
@@ -456,9 +457,9 @@ def test_a_value_is_typed_with_its_unit(
 def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
     engine: quickjs.Context, value: float, text: str
 ) -> None:
-    ladders = json.dumps({"1/s": RATE_UNITS})
+    ladders = json.dumps({"1/s": unit_rungs(RATE)})
     assert engine.eval(f"shown({value!r}, '1/s', {ladders})") == text
-    assert readable_quantity(value, "1/s") == text
+    assert quantity(value, "1/s") == text
 
 
 def test_a_grid_over_the_limits_leaves_the_answers_fixed(tmp_path: Path) -> None:

@@ -90,7 +90,6 @@ def lower_network(network: QueueingNetwork) -> Model:
         _group_of_class(name, chain.members, _routed_cycle(network, name, chain))
         for name, chain in network.chains.items()
     ]
-    groups.sort(key=lambda group: group.arrivals is not None)  # answers begin with the first
     return Model(network.name, population_of_groups(groups), resources, left_out=network.left_out)
 
 

@@ -1290,7 +1290,8 @@ def population_of_groups(
     groups: Sequence[Group],
 ) -> ClosedPopulation | OpenPopulation | StreamsPopulation:
     """Return the population of groups: closed with processors in any of them, and open if all
-    arrive. A single stream needs no name in answers.
+    arrive. Groups of processors come before those that arrive. A single stream needs no name in
+    answers.
 
     Parameters
     ----------
@@ -1298,11 +1299,12 @@ def population_of_groups(
 
     Raises
     ------
-    ModelError : there is no group, or the first of a closed population arrives
+    ModelError : there is no group
     """
     arrival_rates = [group.arrivals for group in groups]
     if not groups or None in arrival_rates:
-        return ClosedPopulation(tuple(groups))
+        # Answers are about the first group, which has to stay in the system.
+        return ClosedPopulation(tuple(sorted(groups, key=lambda group: group.arrivals is not None)))
     (stream, *further_streams) = groups
     if further_streams:
         return StreamsPopulation(tuple(groups))
@@ -2312,14 +2314,14 @@ def grouped_model(
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
     """Build a model of several groups of processors or streams of customers, each with its own
-    activity. If there are processors, the first group must have processors. The account is that of
-    the first group.
+    activity. The account is that of the first group; beside streams, that of the first group of
+    processors.
 
     Parameters
     ----------
     groups : by name, the number of processors and the activity of each of them. The number is
-        stored as the parameter ``groups.NAME.processors``. The first group has at least 1
-        processor; any other group may have none. A rate, an expression in [1/s] in place of the
+        stored as the parameter ``groups.NAME.processors``. The first group of processors has at
+        least 1; any other group may have none. A rate, an expression in [1/s] in place of the
         number, makes a stream of arrivals; the pattern of arrivals may follow the activity
     name, resources, useful, amounts : see `Model`
 

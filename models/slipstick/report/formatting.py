@@ -131,32 +131,7 @@ def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends 
     """Write the amount of a setting without its name, shares in percent."""
     if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_PERCENT_WORDS):
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
-    return readable_quantity(value, unit, 6 if value == int(value) else 4, ends)
-
-
-RATE_UNITS = (("/h", 1 / 3600.0, 0.0), ("/min", 1 / 60.0, 1 / 60.0), ("/s", 1.0, 0.05))
-"""Units in which a reader expects rates: name, factor, and the least rate that has it [1/s]."""
-
-
-def readable_quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_ENDS) -> str:
-    """Write a quantity as `quantity` does, but a slow rate by the minute or the hour.
-
-    >>> [readable_quantity(rate, "1/s") for rate in (0.05 / 3, 0.25 / 3600, 12.0)]
-    ['1 /min', '0.25 /h', '12 /s']
-    """
-    if unit != "1/s" or not value:
-        return quantity(value, unit, digits, ends)
-    # The tolerance keeps a rate of exactly one a minute on its rung, though 1/60 has no exact
-    # double.
-    unit_name, factor = [
-        (unit_name, factor)
-        for unit_name, factor, lowest_rate in RATE_UNITS
-        if lowest_rate * (1 - 1e-9) <= abs(value)
-    ][-1]
-    if factor == 1.0:
-        return quantity(value, unit, digits, ends)
-    low, high = (None if end is None else end / factor for end in ends)
-    return f"{quantity(value / factor, '1', ends=(low, high))} {unit_name}"
+    return quantity(value, unit, 6 if value == int(value) else 4, ends)
 
 
 _ARRIVALS = re.compile(r"classes\.([^.]+)\.arrivals")

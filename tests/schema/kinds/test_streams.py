@@ -139,16 +139,20 @@ def test_a_trace_is_read_from_the_folder_of_the_file(tmp_path: Path) -> None:
     assert model.parameters["population.arrivals"].value == 0.5
 
 
+def test_streams_and_processors_stand_in_any_order(tmp_path: Path) -> None:
+    """Answers are about the first group of processors."""
+    stream = f"jobs: {{arrivals: 0.3 /s, {CYCLE}}}"
+    first, last = (
+        read(tmp_path, f"groups: {{{groups}}}")
+        for groups in (f"{stream}, {USERS}", f"{USERS}, {stream}")
+    )
+    assert first == last
+    assert first.population.first.arrivals is None
+
+
 @pytest.mark.parametrize(
     ("population", "message"),
     [
-        (
-            f"groups: {{jobs: {{arrivals: 0.3 /s, {CYCLE}}}, {USERS}}}",
-            (
-                "3:16: groups.jobs: beside groups of processors, the first group must be one of"
-                " them, but jobs arrives; write a group with processors first"
-            ),
-        ),
         (
             f"groups: {{{USERS}, jobs: {{processors: 1, arrivals: 0.3 /s, {CYCLE}}}}}",
             "groups.jobs.cycle: a group has processors, or arrivals; give one of them",
