@@ -143,6 +143,21 @@ class _Draw:
             parts.append(repeat(self.whole(2, 4), part) if self.chance(0.6) else part)
         return then(*parts)
 
+    def geometric_counts(self) -> Activity:
+        """Draw visits and work that are repeated a geometric number of times."""
+        parts: list[Activity] = []
+        for _ in range(self.whole(1, 2)):
+            body = self.visit(self.station())
+            body = body >> self.think(0.2, 2.0) if self.chance(0.4) else body
+            parts.append(repeat(self.scale(0.5, 5.0), body, spread="geometric"))
+        return then(*parts)
+
+    def infinite_servers(self) -> Activity:
+        """Draw visits to queues and to stations where each customer has its own server."""
+        name = f"net{len(self.resources)}"
+        self.resources[name] = Station(1, "is")
+        return self.visit(name, 0.5, 5.0) >> self.stations() >> self.visit(name, 0.5, 5.0)
+
     def held(self, name: str, kind: Callable[[], Resource], body: Activity) -> Activity:
         self.resources[name] = kind()
         return hold(name, body)
@@ -389,6 +404,8 @@ def _arrivals(name: str, rate: float) -> Parameter:
 CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
     "stations": lambda draw: draw.closed(draw.stations),
     "choices and repeats": lambda draw: draw.closed(draw.choices),
+    "geometric counts": lambda draw: draw.closed(draw.geometric_counts),
+    "infinite servers": lambda draw: draw.closed(draw.infinite_servers),
     "locks": lambda draw: draw.closed(draw.locks),
     "nested locks": lambda draw: draw.closed(draw.nested_locks),
     "spin locks": lambda draw: draw.closed(draw.spin_locks),

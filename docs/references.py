@@ -14,6 +14,11 @@ from importlib import import_module
 from typing import Any
 
 import slipstick
+from docs.constructs import (
+    constructs_of_activities,
+    constructs_of_networks,
+    errors_of_mean_value,
+)
 from slipstick import LAWS
 from slipstick.cli.main import cli
 from slipstick.law.law import Law
@@ -448,10 +453,11 @@ def _escaped(text: str) -> str:
     return text.replace("``", "`").replace("<", "&lt;")
 
 
-REFERENCES: Mapping[str, Callable[[], Iterator[str]]] = {
-    "keys.md": keys,
-    "commands.md": commands,
-    "laws-reference.md": laws,
-    "python.md": python,
+REFERENCES: Mapping[str, tuple[Callable[[], Iterator[str]], ...]] = {
+    "keys.md": (keys,),
+    "commands.md": (commands,),
+    "laws-reference.md": (laws,),
+    "python.md": (python,),
+    "methods.md": (constructs_of_activities, constructs_of_networks, errors_of_mean_value),
 }
-"""The page of each reference, and what writes it."""
+"""By page, what writes each of its references, in order."""

@@ -87,8 +87,10 @@ def rewritten(page: str, work: Path) -> str:
         monkeypatch.setenv("COLUMNS", _COLUMNS)
         monkeypatch.setenv("NO_COLOR", "1")
         if page in REFERENCES:
-            reference = "\n".join(REFERENCES[page]())
-            text = _REFERENCE.sub(lambda match: f"{match[1]}\n{reference}\n{match[2]}", text)
+            references = iter(REFERENCES[page])
+            text = _REFERENCE.sub(
+                lambda match: "\n".join((match[1], *next(references)(), match[2])), text
+            )
         if "slipstick calibrate" in text:
             use_made_times(monkeypatch)
         return CONSOLE.sub(lambda match: _Block(tuple(match[1].split()), match[2]).executed(), text)

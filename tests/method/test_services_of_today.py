@@ -137,6 +137,6 @@ def test_a_network_names_where_circuit_breakers_and_retries_are(tmp_path: Path) 
         " open: 30 s, stations: [STATION]}}}"
     ) in str(raised.value)
     assert (
-        "stations.api.retries: unknown key; networks have no retries and limits of a service;"
-        " write an activity, whose step attempt has them"
+        "stations.api.retries: unknown key; networks have no retries, balking and limits of a"
+        " service; write an activity, whose step attempt has them"
     ) in str(raised.value)

@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 from typing import ClassVar
 
 from slipstick.arguments import (
@@ -1212,6 +1214,7 @@ def reply(resource: str) -> EarlyReply:
     queue=optional(LIKE),
     limits=TEXT,
     breaker=optional(TEXT),
+    balking=listed(LIKE),
 )
 def attempt(
     visit: Activity,
@@ -1225,13 +1228,17 @@ def attempt(
     queue: Like | None = None,
     limits: str = WAITING,
     breaker: str | None = None,
-) -> Attempt:
+    balking: Sequence[Like] = (),
+) -> Activity:
     """Visit a station, or hold a lock or permits, within a time limit. A try that takes longer is
     abandoned; then the customer tries again or gives up.
 
     Parameters
     ----------
     visit : a step at a station, or a hold
+    balking : probability that a customer that has to wait leaves at once if 0, 1, 2 ... others
+        wait. It never falls, and the last one is also that of longer queues. Each customer draws
+        once which queue is too long for it
     timeout, patience, retries, back_off, doubling, otherwise, queue, limits, breaker : see
         `Attempt`
 
@@ -1250,16 +1257,53 @@ def attempt(
     )
     if queue_limit is not None:
         at_least(queue_limit, 0, f"the queue of an attempt at {resource}")
-    return Attempt(
+    make_attempt = partial(
+        Attempt,
         visit,
         retries=retries,
         doubling=doubling,
         otherwise=otherwise_activity,
-        queue=queue_limit,
         limits=limits,
         breaker=breaker,
         **time_by_key,
     )
+    if not balking:
+        return make_attempt(queue=queue_limit)
+    if queue_limit is not None:
+        raise ModelError(
+            f"an attempt at {resource} has a queue or balking; the last probability of balking may"
+            " be 1"
+        )
+    has_limit = timeout is not None or patience is not None
+    return _balking_choice(balking, make_attempt, make_attempt() if has_limit else visit)
+
+
+def _balking_choice(
+    balking: Sequence[Like], make_attempt: Callable[..., Attempt], patient_visit: Activity
+) -> Choice:
+    """Return a choice of attempts, each with another limit of the queue.
+
+    A customer that leaves with probability p(n) at n waiting customers finds n too many, but not
+    n - 1, with probability p(n) - p(n - 1).
+
+    Parameters
+    ----------
+    balking : the probabilities p
+    make_attempt : with a `queue`
+    patient_visit : that of a customer that joins any queue
+    """
+    leaving = (Number(0.0), *(as_count(p, "a probability of balking") for p in balking))
+    known = [p.value for p in leaving if isinstance(p, Number | Parameter) and p.value is not None]
+    if known != sorted(known) or known[-1] > 1:
+        raise ModelError(
+            "probabilities of balking do not fall with the queue, and are at most 1, got"
+            f" {', '.join(f'{p:g}' for p in known[1:])}"
+        )
+    options = [
+        (at_this_length - at_shorter, make_attempt(queue=Number(float(waiting))))
+        for waiting, (at_shorter, at_this_length) in enumerate(pairwise(leaving))
+    ]
+    return choose(*options, (1 - leaving[-1], patient_visit))
 
 
 @checked(options=ACTIVITY, by=TEXT)

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import mean_value as program
 from slipstick_mean_value import form
+from slipstick_mean_value.measured_errors import ALL, MEASURED_ERRORS, MEASURED_SCVS
 
 
 @pytest.mark.turns(3)
@@ -41,23 +42,19 @@ def test_models_of_the_promise_are_not_those_of_tuning() -> None:
     assert first.population != program.generated("locks", 4.0, program.PROMISED[0]).population
 
 
-def test_the_page_on_methods_shows_the_error_of_every_construct_and_notes_say_the_worst() -> None:
-    text = (
-        Path(program.__file__).parents[1] / "models/slipstick/documentation/methods.md"
-    ).read_text()
-    table = text[text.index("| construct | scv") :].split("\n\n")[0].splitlines()
-    rows = {cells[1].strip(): cells[2:-1] for cells in (line.split("|") for line in table[2:])}
-    assert list(rows) == [*program.CONSTRUCTS, "**all**"]
-    assert {len(cells) for cells in rows.values()} == {len(program.SCVS)}
-    constant = program.SCVS.index(0.0)
-    worst = {name: [int(cell.split("/")[-1]) for cell in cells] for name, cells in rows.items()}
+def test_the_errors_have_a_row_for_every_construct_and_notes_say_the_worst() -> None:
+    assert set(MEASURED_ERRORS) == {*program.CONSTRUCTS, ALL}
+    assert {len(errors) for errors in MEASURED_ERRORS.values()} == {len(MEASURED_SCVS)}
+    assert program.SCVS == MEASURED_SCVS
+    constant = MEASURED_SCVS.index(0.0)
+    worst = {row: [largest for *_, largest in errors] for row, errors in MEASURED_ERRORS.items()}
     said = form._CASES_WITHOUT_PROMISE
-    assert f"errors of up to {worst['**all**'][constant]} % were measured" in said[0]
+    assert f"errors of up to {worst[ALL][constant]} % were measured" in said[0]
     assert f"near saturation of up to {max(worst['arrivals at locks and forks'])} %" in said[2]
     assert (
         f"errors of up to {max(worst['reader-writer locks'][:constant])} % were measured" in said[6]
     )
-    nested = [float(cell.split("/")[1].strip(" *")) for cell in rows["nested locks"][:constant]]
+    nested = [high for _, high, _ in MEASURED_ERRORS["nested locks"][:constant]]
     assert (
         f"up to {max(nested):.0f} % (95th percentile) and"
         f" {max(worst['nested locks'][:constant])} % (maximum) were measured" in said[4]

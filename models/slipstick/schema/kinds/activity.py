@@ -480,14 +480,22 @@ class AttemptSpec(ItemSpec):
             " try, the try fails at once"
         ),
     )
+    balking: list[Probability] = Field(
+        [],
+        description=(
+            "probability that a customer that has to wait leaves at once if 0, 1, 2 ... others"
+            " wait. It never falls, and the last one is also that of longer queues. Each customer"
+            " draws once which queue is too long for it"
+        ),
+    )
 
     key = "attempt"
     node = activities.Attempt
     use = "for a visit with a limit of its wait or its queue"
     example = "{attempt: [{service: bus, time: 1 ms}], timeout: 5 ms, retries: 2}"
-    alike = ("timeout", "patience", "retries", "queue", "breaker")
+    alike = ("timeout", "patience", "retries", "queue", "breaker", "balking")
 
-    make = staticmethod(activities.Attempt)
+    make = staticmethod(activities.attempt)
 
 
 class WaitSpec(ItemSpec):
@@ -1848,7 +1856,8 @@ class ActivitySpec(ModelFileSpec):
         None,
         description=(
             "several kinds of processors or requests, in place of population and cycle. Times and"
-            " throughputs are per group, and the account is that of the first group"
+            " throughputs are per group, and the account is that of the first group (of the first"
+            " group of processors, if there are any)"
         ),
         min_length=1,
     )

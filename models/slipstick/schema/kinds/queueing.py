@@ -135,12 +135,10 @@ class QueueSpec(Spec):
         "breaker": "a circuit breaker is {breakers: {NAME: {breaker: 5, open: 30 s, stations:"
         " [STATION]}}}",
         **dict.fromkeys(
-            ("limits", "retries"),
-            "networks have no retries and limits of a service; write an activity, whose step"
-            " attempt has them",
+            ("limits", "retries", "balking"),
+            "networks have no retries, balking and limits of a service; write an activity, whose"
+            " step attempt has them",
         ),
-        "balking": "write capacity: an arrival that finds all places taken is lost; arrivals that"
-        " leave with a probability cannot be written",
         **dict.fromkeys(
             ("queue", "places", "buffer", "queue_limit", "max_queue"),
             "write capacity, the number of places, with those in service",
