@@ -11,9 +11,10 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from colorsys import hls_to_rgb, rgb_to_hls
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import need
@@ -173,38 +174,119 @@ def stroke(index: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
 
 
-def fills_of(labels: Iterable[str]) -> dict[str, int]:
+def strokes_of_causes(labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the Matplotlib style of the line of each label, in a darker shade of the colour that
+    areas of its cause have; none if two labels name one cause, or one names none.
+
+    >>> [style["color"] for style in strokes_of_causes(["idle (IT)", "locks"])]
+    ['#727272', '#dd2a00']
+    >>> strokes_of_causes(["lock", "2a lock"]), strokes_of_causes(["mcs"])
+    ([], [])
+    """
+    causes = [_cause_index(label) for label in labels]
+    if None in causes or len(set(causes)) < len(causes):
+        return []
+    styles = []
+    for index, cause in enumerate(causes):
+        colour = _darkened(FILLS[cause or 0][0])
+        fill = "white" if index % 2 else colour
+        styles.append({**stroke(index), "color": colour, "markerfacecolor": fill})
+    return styles
+
+
+def _darkened(colour: str) -> str:
+    """Return a colour of the same hue that is dark enough for a line on white."""
+    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    hue, lightness, saturation = rgb_to_hls(red, green, blue)
+    # Lighter fills have lighter lines, so that hues that are near each other can be told apart.
+    darker = hls_to_rgb(hue, 0.18 + 0.28 * lightness, saturation)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in darker)
+
+
+def fills_of(
+    labels: Iterable[str], assigned: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, int]:
     """Return the index of the fill of each label; a label that names a cause has the fill of the
     cause.
 
     Further labels of one cause share its colour and differ in hatch.
 
+    Parameters
+    ----------
+    labels : of one picture
+    assigned : fills that labels of this and of other pictures have already
+
     >>> fills_of(["busy", "lock:door"])["busy"] == fills_of(["fault", "useful"])["useful"]
     True
     >>> len(set(fills_of(["entry of pass 1", "entry of pass 2", "marvels"]).values()))
     3
+    >>> fills_of(["fetching (ML)"])["fetching (ML)"] == fills_of(["fault"])["fault"]
+    True
     """
     distinct_labels = list(dict.fromkeys(labels))
-    fills: dict[str, int] = {}
-    fill_indices = count(len(CAUSES))
+    fills = {label: assigned[label] for label in distinct_labels if label in assigned}
+    unnamed = len(CAUSES)
+    used = {*assigned.values()}
     # A label such as lock or locks has the look of the cause, lock:door another of it.
-    for label in sorted(distinct_labels, key=lambda label: not label.isalpha()):
+    for label in sorted(distinct_labels, key=lambda label: not _is_word(label)):
+        if label in fills:
+            continue
         fill_index = _cause_index(label)
-        is_cause = label.isalpha() and fill_index is not None
-        fill_index = next(fill_indices) if fill_index is None else fill_index
+        is_cause = _is_word(label) and fill_index is not None
+        while fill_index is None:
+            fill_index = unnamed if unnamed not in used else None
+            unnamed += 1
         while fill_index in fills.values() and not is_cause:
             fill_index += len(FILLS)
         fills[label] = fill_index
     return {label: fills[label] for label in distinct_labels}
 
 
-def part_label(label: str) -> str:
-    """Return the label of an area in a legend: a wait such as ``lock:door`` in words.
+def _is_word(label: str) -> bool:
+    """Return whether a label is one word, beside what stands in brackets."""
+    return re.sub(r" \(\w+\)$", "", label).isalpha()
 
-    >>> part_label("lock:door"), part_label("sigio")
-    ('waiting for the lock door', 'sigio')
+
+def labels_apart(labels: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return labels without the parts that all of them have, and these parts; parts are divided by
+    commas and by "on".
+
+    >>> labels_apart(["SOR on ATM", "IS on ATM"])
+    (['SOR', 'IS'], ['on ATM'])
+    >>> labels_apart(["pass 1, 16 processors", "pass 1, 16 processors, min_size 4"])
+    (['pass 1, 16 processors', 'pass 1, 16 processors, min_size 4'], [])
     """
-    return NO_WORDS.component_phrase(label) if ":" in label else label
+    parts_by_label = [re.split(r", | (?=on )", label) for label in labels]
+    common_parts = set(parts_by_label[0]).intersection(*parts_by_label) if parts_by_label else set()
+    short_labels = [
+        ", ".join(part for part in parts if part not in common_parts).replace(", on ", " on ")
+        for parts in parts_by_label
+    ]
+    if not common_parts or not all(short_labels) or len(set(short_labels)) < len(set(labels)):
+        return list(labels), []
+    return short_labels, [part for part in parts_by_label[0] if part in common_parts]
+
+
+def common_parts_text(common_parts: Sequence[str], title: str) -> str:
+    """Return a text below labels on what all of them have, unless the title says it.
+
+    >>> common_parts_text(["on ATM"], "Time"), common_parts_text(["on ATM"], "Time on ATM")
+    ('all on ATM', '')
+    """
+    unsaid = [
+        part for part in common_parts if part.removeprefix("on ").lower() not in title.lower()
+    ]
+    return f"all {', '.join(unsaid)}" if unsaid else ""
+
+
+def part_label(label: str) -> str:
+    """Return the label of an area in a legend: a wait such as ``lock:door`` and a step such as
+    ``request.wire`` in words.
+
+    >>> part_label("lock:door"), part_label("sigio"), part_label("request.wire")
+    ('waiting for the lock door', 'sigio', 'request wire')
+    """
+    return NO_WORDS.component_phrase(label) if ":" in label else label.replace(".", " ")
 
 
 def _cause_index(label: str) -> int | None:

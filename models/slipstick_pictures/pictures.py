@@ -34,11 +34,13 @@ from slipstick_pictures.look import (
     MOST_MARKERS,
     as_method,
     axis_title,
+    common_parts_text,
     draw_intervals,
     fill_style,
     fills_of,
     ink_on,
     is_round,
+    labels_apart,
     logarithmic,
     look,
     part_label,
@@ -47,6 +49,7 @@ from slipstick_pictures.look import (
     store,
     stroke,
     stroke_of_method,
+    strokes_of_causes,
     tilt,
     titled,
     with_commas,
@@ -106,15 +109,15 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
         names += [
             name for name in TECHNOLOGIES if any(answer.technology.get(name) for answer in answers)
         ]
-    labels = {
-        label: _component(values, useful)
-        for stack in stacks
-        if isinstance(stack, dict)
-        for label, values in stack.items()
-    }
-    labels_of_own = [label for label, component in labels.items() if component not in names]
-    fills = fills_of([*names, *labels_of_own])
-    return {**fills, **{label: fills[labels[label]] for label in labels if label not in fills}}
+    fills = fills_of(names)
+    for stack in stacks:
+        if isinstance(stack, dict):
+            components = {label: _component(values, useful) for label, values in stack.items()}
+            known = {label: name for label, name in components.items() if name in fills}
+            fills |= {label: fills[name] for label, name in known.items() if label not in fills}
+            # Labels of one picture differ; those of another may have the same fill of a cause.
+            fills |= fills_of(stack, fills)
+    return fills
 
 
 def _component(values: Sequence[str], useful: Iterable[str]) -> str:
@@ -170,7 +173,8 @@ def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fi
         return _draw_areas(results, spec, bars)
     bars_in_row = _bars_in_row(spec.cases)
     rows = -(-len(spec.cases) // bars_in_row)
-    figure, titles, is_tilted = _sheet_of_bars(bars.titles, bars_in_row, rows)
+    short_titles, common_parts = labels_apart(bars.titles)
+    figure, titles, is_tilted = _sheet_of_bars(short_titles, bars_in_row, rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
         row_slice = slice(row * bars_in_row, (row + 1) * bars_in_row)
         _draw_stack(axes, bars.heights[:, row_slice], bars.fills)
@@ -184,6 +188,7 @@ def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fi
         axes.set_ylim(0, 1.1 * bars.top)
         if is_tilted:
             tilt(axes)
+    axes.set_xlabel(common_parts_text(common_parts, spec.title))
     return _with_parts(figure, axes, spec)
 
 
@@ -475,6 +480,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
     sweep = results.sweep(spec.sweep)
     lines = lines_of(sweep, spec, results.words)
     labels = list(dict.fromkeys(line.label for line in lines))
+    styles = _styles_of(labels, lines)
     methods = [method for method in dict.fromkeys(line.method for line in lines) if method]
     if len(methods) == 1:  # nothing to tell apart
         lines = [replace(line, method="") for line in lines]
@@ -509,9 +515,9 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         lines_drawn = [line for line in lines if line.unit == unit]
         limits = {} if spec.relative or spec.against else results.words.limits
         words = replace(results.words, limits=limits)
-        _draw_panel(axes, x_axis, lines_drawn, labels, methods, spec, words)
+        _draw_panel(axes, x_axis, lines_drawn, styles, methods, spec, words)
     x_axis.write_on(panels[-1])
-    handles = {} if has_one_label else _legend_handles(labels, methods)
+    handles = {} if has_one_label else _legend_handles(styles, methods)
     handles = {label + notes_on_labels.get(label, ""): handle for label, handle in handles.items()}
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
 
@@ -626,7 +632,7 @@ def coinciding_labels(lines: Sequence[Line], log: bool = False) -> dict[str, str
     return note_by_label
 
 
-_ONE_WIDTH = 0.004  # of lines that lie on each other, as a part of the highest value
+_ONE_WIDTH = 0.01  # of lines that lie on each other, as a part of the highest value
 
 
 def _coincide(
@@ -774,14 +780,23 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
         )
 
 
-def _legend_handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
+def _styles_of(labels: Sequence[str], lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
+    """Return the style of the lines of each label: that of its cause where lines show parts of the
+    time or of the processors.
+    """
+    are_parts = all(split_name(line.value)[0] in (*_KINDS, "processors_lost") for line in lines)
+    styles = strokes_of_causes(labels) if are_parts and len(labels) > 1 else []
+    return dict(zip(labels, styles or map(stroke, range(len(labels))), strict=True))
+
+
+def _legend_handles(
+    styles: Mapping[str, dict[str, Any]], methods: Sequence[str]
+) -> dict[str, Line2D]:
     """Return the legend's handles: one for each line's label, and one for each method."""
     from matplotlib.lines import Line2D
 
     solid = {"linestyle": "-"} if methods else {}
-    style_by_label = {
-        label: {**stroke(index), **solid} for index, label in enumerate(labels) if label
-    }
+    style_by_label = {label: {**style, **solid} for label, style in styles.items() if label}
     handle_by_label = {
         label: Line2D([], [], label=label, **style) for label, style in style_by_label.items()
     }
@@ -795,7 +810,7 @@ def _draw_panel(
     axes: Axes,
     x_axis: _HorizontalAxis,
     lines: Sequence[Line],
-    labels: Sequence[str],
+    styles: Mapping[str, dict[str, Any]],
     methods: Sequence[str],
     spec: LinesSpec,
     words: Words,
@@ -813,7 +828,7 @@ def _draw_panel(
     is_logarithmic = spec.log in ("y", "both") and bool(np.any(finite_values > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if is_logarithmic else line.y
-        _draw_line(axes, x_axis.places(line.x), y / factor, line, factor, labels, methods)
+        _draw_line(axes, x_axis.places(line.x), y / factor, line, factor, styles, methods)
     names = list(dict.fromkeys(line.value for line in lines))
     limits = {name: words.limits[name] for name in names if name in words.limits}
     limits = limits if len(finite_values) else {}
@@ -842,7 +857,7 @@ def _draw_line(
     y: Array,
     line: Line,
     factor: float,
-    labels: Sequence[str],
+    styles: Mapping[str, dict[str, Any]],
     methods: Sequence[str],
 ) -> None:
     """Draw the points of a line, with their intervals.
@@ -853,10 +868,11 @@ def _draw_line(
     x, y : places of the points, in units of the axes
     line : with its label, its method and the ends of its intervals in base units
     factor : base units in a unit of the axis
-    labels, methods : of all lines of the figure; their order gives colours and strokes
+    styles : by label, of all lines of the figure
+    methods : of all lines; their order gives dashes
     """
-    index = labels.index(line.label)
-    line_style = stroke(index)
+    index = [*styles].index(line.label)
+    line_style = styles[line.label]
     if line.method:
         line_style = {**line_style, **as_method(line.method, methods)}
     # On long lines, markers are spread out and shifted, so that lines that lie on each other can

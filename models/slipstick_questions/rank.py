@@ -1292,7 +1292,14 @@ _MOST_BARS = 20  # in a row, to be read at the width of a page
 
 def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure:
     """Draw a group of bars for each case, a bar for each change."""
-    from slipstick_pictures.look import axis_title, sheet, tilt, titled
+    from slipstick_pictures.look import (
+        axis_title,
+        common_parts_text,
+        labels_apart,
+        sheet,
+        tilt,
+        titled,
+    )
 
     names = [str(effect.point["change"]) for effect in rankings[0].effects]
     bars_in_row = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS))
@@ -1300,14 +1307,16 @@ def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure
     figure = sheet(
         max(6.0, 3.0 + 0.35 * len(names) * bars_in_row), 4.2 if rows == 1 else 3.0 * rows
     )
+    labels, common_parts = labels_apart([words.case(ranking.case) for ranking in rankings])
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
-        cases = rankings[row * bars_in_row : (row + 1) * bars_in_row]
-        _draw_groups(axes, cases, names)
-        axes.set_xticks(range(len(cases)), [words.case(case.case) for case in cases])
+        row_slice = slice(row * bars_in_row, (row + 1) * bars_in_row)
+        _draw_groups(axes, rankings[row_slice], names)
+        axes.set_xticks(range(len(labels[row_slice])), labels[row_slice])
         axes.set_xlim(-0.6, bars_in_row - 0.4)
-        if max(len(words.case(ranking.case)) for ranking in rankings) > 12:
+        if max(map(len, labels)) > 12:
             tilt(axes)
         axes.set_ylabel(axis_title("overhead reduction", "%"))
+    axes.set_xlabel(common_parts_text(common_parts, title))
     return titled(figure, title, "change", *axes.get_legend_handles_labels())
 
 

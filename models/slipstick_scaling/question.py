@@ -1391,17 +1391,24 @@ def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words)
     for row, column in combinations(range(len(labels)), 2):
         cells = [matrix[row, column] for matrix in ways.values()]
         least_values[row, column - 1] = min(1.0, np.nanmin([*cells, 1.0]))
+        printed = {
+            cell.way: f" ({cell.printed:.2f})"
+            for cell in scaling.printed
+            if (f"{cell.processors:g}", f"{cell.more_processors:g}")
+            == (labels[row], labels[column])
+        }
         cell_lines = [
-            f"{letter}  {'-' if math.isnan(cell) else f'{cell:.2f}'}"
-            for letter, cell in zip(ascii_lowercase, cells, strict=False)
+            f"{letter}  {'-' if math.isnan(cell) else f'{cell:.2f}'}{printed.get(way, '')}"
+            for letter, way, cell in zip(ascii_lowercase, ways, cells, strict=False)
         ]
         axes.text(column - 1, row, "\n".join(cell_lines), ha="center", va="center")
     axes.imshow(least_values, cmap="Greys_r", vmin=_LIGHT, vmax=1.0, aspect="auto")
     axes.set_xticks(range(rows), labels[1:])
     axes.set_yticks(range(rows), labels[:-1])
     meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
-    axes.set_xlabel(f"to this number of {words.members}\n{', '.join(meanings)}")
-    axes.set_ylabel("from this number")
+    printed_text = "; in brackets as printed" if scaling.printed else ""
+    axes.set_xlabel(f"to this number of {words.members}\n{', '.join(meanings)}{printed_text}")
+    axes.set_ylabel(f"from this number of {words.members}")
     return titled(figure, spec.title)
 
 

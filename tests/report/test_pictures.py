@@ -15,7 +15,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
+from matplotlib.colors import rgb_to_hsv, to_rgb
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -617,6 +617,40 @@ def test_a_cause_has_one_look_in_all_pictures_of_the_gallery() -> None:
     assert {"busy", "barrier", "fault", "lock", "idle", "wire"} <= looks.keys()
     assert {label: fills for label, fills in looks.items() if len(fills) > 1} == {}
     assert looks["busy"] == looks["useful"]
+
+
+def test_labels_of_different_pictures_may_have_the_same_fill_of_a_cause() -> None:
+    answers = {"base": SMALL_RESULTS.cases["base"]}
+    stacks = [{"2a lock": ["account[a]"]}, {"lock x": ["account[a]"], "lock y": ["account[b]"]}]
+    pictures = [BARS.model_copy(update={"stack": stack}) for stack in stacks]
+    fills = fill_order(replace(SMALL_RESULTS, cases=answers), pictures)
+    assert fills["2a lock"] == fills["lock x"] == fills_of(["lock"])["lock"]
+    assert fills["lock y"] != fills["lock x"]
+
+
+def test_lines_of_causes_have_the_hue_of_their_areas() -> None:
+    axis = Axis("n", "1", (1.0, 2.0))
+    made = sweep("latency", [axis], lambda *_: 1.0)
+    columns = dict.fromkeys(("account[barrier]", "account[busy]"), made.columns["time"])
+    accounts = replace(made, columns=columns, units=dict.fromkeys(columns, "s"))
+    spec = LINES.model_copy(update={"x": "n", "y": list(columns), "log": "none"})
+    lines = draw(with_sweeps(accounts), spec).axes[0].get_lines()
+    for line, label in zip(lines, ("barrier", "busy"), strict=True):
+        area = to_rgb(fill_style(fills_of([label])[label])["facecolor"])
+        hues = [rgb_to_hsv(colour)[0] for colour in (area, to_rgb(str(line.get_color())))]
+        assert hues[0] == pytest.approx(hues[1], abs=0.01)
+
+
+def test_what_all_bars_have_stands_once_below_them() -> None:
+    words = Words(titles={"base": "SOR on ATM", "faster": "IS on ATM"})
+    cases = dict.fromkeys(words.titles, SMALL_RESULTS.cases["base"])
+    results = replace(SMALL_RESULTS, cases=cases, words=words)
+    spec = BARS.model_copy(update={"cases": [*cases]})
+    axes = draw(results, spec).axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["SOR", "IS"]
+    assert axes.get_xlabel() == "all on ATM"
+    said = draw(results, spec.model_copy(update={"title": "Times on ATM"})).axes[0]
+    assert said.get_xlabel() == ""
 
 
 def test_labels_of_one_cause_share_a_colour_and_no_two_labels_a_fill() -> None:

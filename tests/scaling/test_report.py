@@ -152,6 +152,18 @@ def test_the_triangle_has_the_scalability_of_each_way_between_all_numbers() -> N
     assert [label.get_text() for label in axes.get_yticklabels()] == ["2", "4"]
 
 
+def test_a_cell_of_the_triangle_has_the_printed_value_beside_it() -> None:
+    spec = ScalabilityPictureSpec(kind="scalability", name="cells", title="All pairs")
+    (way,) = MADE.matrix
+    cell = PublishedScalability(2.0, 4.0, way, 0.54, 0.5, "Figure 14", "closed-form", False)
+    with look():
+        (axes,) = ScaleResult((replace(MADE, printed=(cell,)),)).draw(spec, {}).axes
+    texts = {tuple(map(int, text.get_position())): text.get_text() for text in axes.texts}
+    assert texts[0, 0].endswith(" (0.54)")
+    assert "(" not in texts[1, 0]
+    assert "in brackets as printed" in axes.get_xlabel()
+
+
 def test_the_work_is_what_processors_do_usefully_as_a_multiple_of_the_first() -> None:
     # N T E is 2 * 0.2 * 0.5 and 4 * 0.4 * 0.5; no size will do for 8.
     assert work_of(MADE, "efficiency-conserved") == pytest.approx([1.0, 4.0, np.nan], nan_ok=True)

@@ -73,6 +73,8 @@ _TITLES_OF_LABELS = {
     "tas": "test-and-set",
     "nat": "NAT",
     "mcs": "MCS",
+    "back-off": "exponential back-off",
+    "constant-back-off": "constant back-off",
     "fifo": "first in, first out",
     "lifo": "last in, first out",
 }

@@ -421,11 +421,16 @@ def _draw_shaded(
     axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
     axes.set_ylim(len(shown_rows) - 0.5, -0.5)
     label_step = -(-len(shown_rows) // 16)
-    axes.set_yticks(
-        range(0, len(shown_rows), label_step),
-        [_shortened_name(name) for name in names[: len(shown_rows) : label_step]],
-    )
+    labels = _numbers_or_names(names[: len(shown_rows)], "processor ")
+    axes.set_yticks(range(0, len(shown_rows), label_step), labels[::label_step])
     axes.set_ylabel("processor")
+
+
+def _numbers_or_names(names: Sequence[str], prefix: str) -> list[str]:
+    """Return the numbers of what the title of an axis names, else the names, shortened."""
+    if all(name.removeprefix(prefix).isdecimal() for name in names):
+        return [name.removeprefix(prefix) for name in names]
+    return [_shortened_name(name) for name in names]
 
 
 def _draw_matrix(axes: Axes, views: TraceViews) -> None:
@@ -442,12 +447,13 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     )
     _write_figures(axes, counts)
     label_step = -(-counts.shape[1] // 24)
-    names = [_shortened_name(views.objects[column]) for column in columns]
+    objects = [views.objects[column] for column in columns]
+    names = _numbers_or_names(objects, _MODULE)
     write_names_along(axes, names[::label_step] if label_step > 1 else names)
     if label_step > 1:
         axes.set_xticks(range(0, len(names), label_step), names[::label_step])
     axes.set_xlim(-0.5, len(names) - 0.5)
-    of_modules = all(name.startswith(_MODULE) for name in names)
+    of_modules = all(name.startswith(_MODULE) for name in objects)
     axes.set_xlabel(
         "activity" if counts_activities else "memory module" if of_modules else "object"
     )
@@ -543,6 +549,13 @@ def _draw_work(
     axes.set_ylabel("processors")
 
 
+def _resource_label(name: str, equal_label: str) -> str:
+    """Return the label of the line of a resource, with that of an earlier line on which it lies."""
+    module = name.removeprefix(_MODULE)
+    label = f"memory module {module}" if module != name else _name_in_lines(name)
+    return label + (f" (as {equal_label})" if equal_label else "")
+
+
 def _draw_contention(axes: Axes, views: TraceViews) -> None:
     """Draw the conflicts or waiting requests of each resource over time; equal lines are named in
     the legend.
@@ -560,7 +573,7 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
             views.edges / factor,
             color=colour,
             linestyle=dashes,
-            label=_name_in_lines(name) + (f" (as {equal_label})" if equal_label else ""),
+            label=_resource_label(name, equal_label),
             baseline=None,
         )
     if conflicts_drawn and not any(line.any() for line in conflicts_drawn.values()):
