@@ -53,6 +53,7 @@ CHANGED = tuple(
     sorted(
         path.name
         for path in MODELS.glob("slipstick*")
+        if (path / "__init__.py").exists()
         if path.name not in ("slipstick_pages", "slipstick_pictures")
     )
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import slipstick
 
@@ -30,8 +32,21 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+def by_class(tree: ast.AST) -> dict[type[ast.AST], list[Any]]:
+    """Sort the nodes of a tree by their class."""
+    nodes = defaultdict(list)
+    for node in ast.walk(tree):
+        nodes[type(node)].append(node)
+    return nodes
+
+
+@cache
+def nodes_of(path: Path) -> dict[type[ast.AST], list[Any]]:
+    """Sort the nodes of a module by their class, once for all tests of a process."""
+    return by_class(tree_of(path))
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yield every function of a module, methods included."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+    yield from nodes_of(path)[ast.FunctionDef]
+    yield from nodes_of(path)[ast.AsyncFunctionDef]

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-from tests.house.code import ROOT, modules, name_of, tree_of
+from tests.house.code import ROOT, modules, name_of, nodes_of
 
 SHORTEST = 12
 """Fragments of fewer characters say too little to be looked for."""
@@ -15,8 +15,8 @@ SHORTEST = 12
 def templates(path: Path) -> list[list[str]]:
     """List the messages that a module raises, each as its fixed parts."""
     found = []
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+    for node in nodes_of(path)[ast.Raise]:
+        if isinstance(node.exc, ast.Call):
             inside = [each for each in ast.walk(node.exc) if isinstance(each, ast.JoinedStr)]
             parts = {id(part) for each in inside for part in ast.walk(each) if part is not each}
             found += [_fixed(each) for each in inside if id(each) not in parts]
@@ -42,11 +42,8 @@ def corpus() -> str:
     """Join all tests, string literals put together as the interpreter does."""
     words = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        tree = ast.parse(path.read_text())
         words += [
-            each.value
-            for each in ast.walk(tree)
-            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            each.value for each in nodes_of(path)[ast.Constant] if isinstance(each.value, str)
         ]
     return "\n".join(words)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tests.house.code import modules, name_of, tree_of
+from tests.house.code import modules, name_of, nodes_of
 
 FORBIDDEN = {
     "eval",
@@ -27,7 +27,7 @@ def test_nothing_evaluates_text() -> None:
 
 def _names_called(path: Path) -> set[str]:
     """Return the names of functions and methods that a module calls."""
-    calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
+    calls = [node.func for node in nodes_of(path)[ast.Call]]
     names = {each.id for each in calls if isinstance(each, ast.Name)}
     # re.compile is a pattern, and a method compiles a model, not code.
     names |= {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import slipstick
-from tests.house.code import PACKAGE, modules, name_of, tree_of
+from tests.house.code import PACKAGE, modules, name_of, nodes_of, tree_of
 
 Callable = ast.FunctionDef | ast.ClassDef
 LISTED = re.compile(r"^Parameters\n-+\n((?:.+\n?)+)", re.MULTILINE)
@@ -17,7 +17,7 @@ LISTED = re.compile(r"^Parameters\n-+\n((?:.+\n?)+)", re.MULTILINE)
 @cache
 def classes() -> dict[str, ast.ClassDef]:
     """Return the classes of the packages by their names."""
-    nodes = (node for path in modules() for node in ast.walk(tree_of(path)))
+    nodes = (node for path in modules() for node in nodes_of(path)[ast.ClassDef])
     return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
 
 

@@ -5,31 +5,34 @@ and the test says so before it runs.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pkgutil import resolve_name
 from typing import Any
 
-from tests.house.code import ROOT, tree_of
+from tests.house.code import ROOT, by_class, nodes_of
+
+Nodes = Mapping[type[ast.AST], list[Any]]
+"""The nodes of a file by their class."""
 
 
-def imported_names(tree: ast.Module) -> dict[str, str]:
+def imported_names(nodes: Nodes) -> dict[str, str]:
     """Return the modules and objects of the packages that a file imports, by their names in it."""
     return {
         alias.asname or alias.name: f"{node.module}:{alias.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("slipstick")
+        for node in nodes[ast.ImportFrom]
+        if (node.module or "").startswith("slipstick")
         for alias in node.names
     }
 
 
-def replaced_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def replaced_names(nodes: Nodes) -> Iterator[tuple[str, str]]:
     """Yield what calls of `setattr`, `patch` and `patch.object` replace: the owner's place, and the
     name. The owner may be a class of an imported module.
     """
-    names = imported_names(tree)
-    for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and called_name(node) in ("setattr", "patch", "object")):
+    names = imported_names(nodes)
+    for node in nodes[ast.Call]:
+        if called_name(node) not in ("setattr", "patch", "object"):
             continue
         match node.args:
             case [ast.Constant(value=str(place)), *_] if place.startswith("slipstick"):
@@ -44,7 +47,10 @@ def replaced_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 def called_name(call: ast.Call) -> str:
     """Return the last name of what is called."""
-    return ast.unparse(call.func).rpartition(".")[2]
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
 
 
 def has_name(place: str, name: str) -> bool:
@@ -60,7 +66,7 @@ def test_what_tests_replace_is_there() -> None:
     places = {
         (path.name, *replaced)
         for path in sorted((ROOT / "tests").rglob("*.py"))
-        for replaced in replaced_names(tree_of(path))
+        for replaced in replaced_names(nodes_of(path))
     }
     assert len(places) > 50
     assert sorted(each for each in places if not has_name(*each[1:])) == []
@@ -77,7 +83,7 @@ def test_a_name_that_is_gone_is_seen() -> None:
         "mock.patch.object(kernel.Kernel, 'run', 1)\n"
         "patch('slipstick.sim.plain.kernel.Kernel._no_such_method', 1)\n"
     )
-    assert [has_name(*replaced) for replaced in replaced_names(tree)] == [
+    assert [has_name(*replaced) for replaced in replaced_names(by_class(tree))] == [
         *(False, False, True),
         *(False, True, False),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -41,15 +42,18 @@ def test_a_report_that_takes_long_has_its_inputs_and_a_sample_of_its_cells(study
     assert not changed_cells(study)
 
 
-@pytest.mark.parametrize(
-    "inputs", sorted((ROOT / "reports").glob("*/inputs.yaml")), ids=lambda path: path.parent.name
-)
-def test_a_report_tells_the_hashes_of_its_files(inputs: Path) -> None:
+def changed_files(inputs: Path) -> Iterator[str]:
+    """Yield the files of a report that have another hash than its inputs tell."""
     files = yaml.load(inputs.read_text(encoding="utf-8"), yaml.CSafeLoader)["files"]
-    present = {name: sha256((inputs.parent / name).read_bytes()).hexdigest() for name in files}
-    assert files == {
-        name: files[name] if files[name] == "drawn" else present[name] for name in files
-    }
+    for name, told in files.items():
+        if sha256((inputs.parent / name).read_bytes()).hexdigest() != told != "drawn":
+            yield f"{inputs.parent.name}/{name}"
+
+
+def test_reports_tell_the_hashes_of_their_files() -> None:
+    reports = sorted((ROOT / "reports").glob("*/inputs.yaml"))
+    assert len(reports) > 40
+    assert [name for inputs in reports for name in changed_files(inputs)] == []
 
 
 EXPECTED_MISSES = yaml.safe_load(

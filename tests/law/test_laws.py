@@ -138,13 +138,15 @@ def breaking(law: Law) -> dict[str, dict[str, float]]:
     return found
 
 
-@pytest.mark.turns(5)
-@pytest.mark.parametrize(
-    ("law", "row"), ROWS, ids=[f"{law.name}-{row.source[:30]}" for law, row in ROWS]
-)
-def test_published_row(law: Law, row: Any) -> None:
-    rounding = 1e-14 * abs(row.value)
-    assert abs(law(**law.given(row)) - row.value) <= row.within + rounding
+def test_published_rows() -> None:
+    wrong = [
+        f"{law.name}: {row.source}: {value} for {row.value}"
+        for law, row in ROWS
+        for value in [law(**law.given(row))]
+        if not abs(value - row.value) <= row.within + 1e-14 * abs(row.value)
+    ]
+    assert len(ROWS) > 300
+    assert wrong == []
 
 
 NEIGHBOURS = {
