@@ -357,7 +357,7 @@ Packages can add programs.
 """,
 }
 _SHOWN_MEMBERS = {
-    "Answer": ("equations", "refusal", "names", "find", "ends", "unit", "units"),
+    "Answer": ("equations", "cite", "refusal", "names", "find", "ends", "unit", "units"),
     "Model": ("parameters", "steps", "technologies", "counters"),
     "QueueingNetwork": ("parameters", "class_names", "quantities"),
 }

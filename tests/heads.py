@@ -35,6 +35,8 @@ def paths_in(sentence: str) -> list[str]:
 
 
 def head_of(report: Path) -> list[str]:
-    """Return the sentences at the head of a report."""
-    head = report.read_text(encoding="utf-8").partition("\n## ")[0]
-    return [line for line in head.splitlines() if line.startswith("- ")]
+    """Return the sentences at the head of a report, and the cells of its table."""
+    head = report.read_text(encoding="utf-8").partition("\n## ")[0].splitlines()
+    rows = [line for line in head if line.startswith("|") and not set(line) <= set("|-: ")]
+    cells = [cell.strip() for row in rows for cell in row.strip("|").split("|")]
+    return [line for line in head if line.startswith("- ")] + [cell for cell in cells if cell]

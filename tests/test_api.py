@@ -585,6 +585,7 @@ def test_a_model_made_in_python_goes_into_a_study_and_its_report(tmp_path: Path)
     written = [path.name for path in found.report(tmp_path / "report", html=False)]
     assert written == ["report.md", "results.csv", "more.png", "more.svg", "inputs.yaml"]
     assert found.cite().startswith("How many processors? Computed with slipstick ")
+    assert " by the method simulation; seed of the simulation: 0." in found.cases["base"].cite()
 
 
 def test_a_network_made_in_python_goes_into_a_study() -> None:

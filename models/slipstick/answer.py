@@ -435,6 +435,10 @@ class Answer(ShownAsTables):
         """
         return str(FUNCTIONS["equations of an answer"](self))
 
+    def cite(self) -> str:
+        """Return a citation of the numbers: the model, slipstick, the method and the settings."""
+        return str(FUNCTIONS["citation of an answer"](self))
+
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the values, the account and the notes."""
         yield from FUNCTIONS["tables of an answer"](self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,15 @@ from slipstick.results.words import ONE_VALUE, Words
 from slipstick.units import choose_unit
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 _ABOVE_THE_LIMIT = 3.0
 """How many times the limit a picture reaches at most: near saturation a time has no end."""
+
+_MOST_COLUMNS = 3
+"""How many cases a picture has side by side."""
 
 _LONGEST_TITLE = 44  # letters in a line of the title of an axis
 
@@ -47,61 +52,109 @@ class SolvedChoices:
     limits: Array
     meets_all: NDArray[np.bool_]
 
+    @property
+    def has_one_limit(self) -> bool:
+        """Whether the limit is the same at all points."""
+        return bool(np.ptp(self.limits) <= 1e-9 * abs(float(self.limits[0])))
 
-def choices_figure(choices: SolvedChoices | None, title: str, words: Words) -> Figure:
-    """Draw the limited value against the objective: a filled mark for each point that meets all
-    conditions, an open one for the others, and a ring around the chosen point.
+
+def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Words) -> Figure:
+    """Draw the limited value against the objective, in a panel for each case: a filled mark for
+    each point that meets all conditions, an open one for the others, and a ring around the chosen
+    point.
 
     Parameters
     ----------
-    choices : of one case; None if none of its points has an answer
+    choices : by case, of those with an answer; they share objective and conditions
     title : heading
-    words : titles of the values
+    words : titles of the cases and values
     """
-    from slipstick_pictures.look import axis_title, draw_intervals, sheet, titled
-    from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
+    from slipstick_pictures.look import axis_title, sheet, titled
 
-    figure = sheet(7.6, 4.2)
-    axes = figure.subplots()
-    if choices is None:
+    if not choices:
+        figure = sheet(7.6, 4.2)
+        axes = figure.subplots()
         axes.set_axis_off()
         axes.text(0.5, 0.5, "no point has an answer", ha="center", transform=axes.transAxes)
         return titled(figure, title)
-    limit = float(choices.limits[0])
-    has_one_limit = bool(np.ptp(choices.limits) <= 1e-9 * abs(limit))
-    highest = float(choices.values[0].max())
-    lowest = min(0.0, float(choices.values[0].min()))
-    if has_one_limit and limit > 0:
-        highest = max(limit, min(highest, _ABOVE_THE_LIMIT * limit))
-    unit, factor = choose_unit([highest], Dimension.of(choices.dimension))
+    first_choices = next(iter(choices.values()))
+    lowest, highest = _height(choices.values())
+    unit, factor = choose_unit([highest], Dimension.of(first_choices.dimension))
+    objectives = np.concatenate([choice.objectives for choice in choices.values()])
     across_unit, across_factor = choose_unit(
-        choices.objectives.tolist(), Dimension.of(choices.objective_unit)
+        objectives.tolist(), Dimension.of(first_choices.objective_unit)
     )
-    across, (value, low, high) = choices.objectives / across_factor, choices.values / factor
-    for meets, fill, label in ((True, "black", "meets all conditions"), (False, "white", "fails")):
-        drawn = choices.meets_all == meets
+    columns = min(len(choices), _MOST_COLUMNS)
+    rows = -(-len(choices) // columns)
+    figure = sheet(7.6 if columns == 1 else 3.0 * columns + 1.6, 1.0 + 3.2 * rows)
+    panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    margin = 0.1 * (highest - lowest) or factor
+    panels[0].set_ylim(lowest / factor, (highest + margin) / factor)
+    for axes, (case, choice) in zip(panels, choices.items(), strict=False):
+        _draw_points(axes, choice, across_factor, factor)
+        if len(choices) > 1:
+            axes.set_title(words.case(case), loc="left")
+    for axes in panels[len(choices) :]:
+        axes.set_axis_off()
+    minimized = objective_title(first_choices.objective, words, "value that is minimized")
+    figure.supxlabel(axis_title(minimized, across_unit), fontsize=10)
+    subject = axis_title(words.formula(first_choices.limited_value), unit)
+    figure.supylabel(textwrap.fill(subject, _LONGEST_TITLE), fontsize=10)
+    handles = {
+        str(line.get_label()): line
+        for axes in panels
+        for line in axes.lines
+        if not str(line.get_label()).startswith("_")
+    }
+    return titled(figure, title, "point", [*handles.values()], [*handles])
+
+
+def _draw_points(axes: Axes, choice: SolvedChoices, across_factor: float, factor: float) -> None:
+    """Draw the points of a case, a ring around the chosen one, and the limit if all have the same.
+
+    Parameters
+    ----------
+    axes : of the panel
+    choice : of the case
+    across_factor, factor : of the units of the objective and of the limited value
+    """
+    from slipstick_pictures.look import draw_intervals
+    from slipstick_pictures.pictures import LIMIT_COLOUR, write_limit
+
+    across, (value, low, high) = choice.objectives / across_factor, choice.values / factor
+    for meets, fill, label in ((False, "white", "fails"), (True, "black", "meets all conditions")):
+        drawn = choice.meets_all == meets
         style: dict[str, Any] = {"color": "black", "markerfacecolor": fill, "label": label}
         if drawn.any():
             axes.plot(across[drawn], value[drawn], "o", markersize=5, **style)
     draw_intervals(axes, across, value, low, high)
-    if choices.meets_all.any():
-        best = int(np.argmin(np.where(choices.meets_all, choices.objectives, np.inf)))
+    if choice.meets_all.any():
+        best = int(np.argmin(np.where(choice.meets_all, choice.objectives, np.inf)))
         ring: dict[str, Any] = {"color": LIMIT_COLOUR, "markerfacecolor": "none", "label": "chosen"}
         axes.plot(across[best], value[best], "o", markersize=12, **ring)
-    has_name = re.fullmatch(ONE_VALUE, choices.objective)
-    objective_title = words.value(choices.objective) if has_name else "value that is minimized"
-    axes.set_xlabel(axis_title(objective_title, across_unit))
-    subject = axis_title(_title(choices.limited_value, words), unit)
-    axes.set_ylabel(textwrap.fill(subject, _LONGEST_TITLE))
-    margin = 0.1 * (highest - lowest) or factor
-    axes.set_ylim(lowest / factor, (highest + margin) / factor)
-    if has_one_limit:
+    limit = float(choice.limits[0])
+    if choice.has_one_limit:
+        points = [*axes.lines]
         axes.axhline(limit / factor, color=LIMIT_COLOUR, linewidth=1.0, linestyle=(0, (6, 3)))
-        text = f"limit {quantity(limit, choices.dimension)}"
-        write_limit(axes, limit / factor, text, [*axes.lines])
-    return titled(figure, title, "point", *axes.get_legend_handles_labels())
+        write_limit(axes, limit / factor, f"limit {quantity(limit, choice.dimension)}", points)
 
 
-def _title(formula: str, words: Words) -> str:
-    """Return the title of a value, or a formula of values in words."""
-    return words.value(formula) if re.fullmatch(ONE_VALUE, formula) else words.condition(formula)
+def _height(choices: Collection[SolvedChoices]) -> tuple[float, float]:
+    """Return the ends of the vertical axis: from 0, or the least value, to not far above the
+    highest limit.
+    """
+    values = np.concatenate([choice.values[0] for choice in choices])
+    highest = float(values.max())
+    limit = max(float(choice.limits[0]) for choice in choices)
+    if limit > 0 and all(choice.has_one_limit for choice in choices):
+        highest = max(limit, min(highest, _ABOVE_THE_LIMIT * limit))
+    return min(0.0, float(values.min())), highest
+
+
+def objective_title(objective: str, words: Words, short_title: str) -> str:
+    """Return the title of what is minimized: a value, a short formula in words, or the short title
+    given in place of a longer one.
+    """
+    title = words.formula(objective)
+    is_short = re.fullmatch(ONE_VALUE, objective) or len(title) <= _LONGEST_TITLE
+    return title if is_short else short_title

@@ -56,7 +56,7 @@ from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import BAND_DRAWS, LOW_PROBABILITY, drawn_columns, interval_ends
 from slipstick.vocabulary import DISCIPLINES, SIMULATION
-from slipstick_questions.choices_picture import SolvedChoices, choices_figure
+from slipstick_questions.choices_picture import SolvedChoices, choices_figure, objective_title
 from slipstick_questions.conditions import LIMIT, Condition, ConditionSides, condition_of
 from slipstick_questions.sign_changes import decide
 from slipstick_questions.specs import ChoicesPictureSpec, ChooseQuestionSpec
@@ -205,11 +205,7 @@ class ChooseResult(QuestionResult):
         ]
         if not comparable_choices:
             return None
-        objective = (
-            words.value(first_choice.objective)
-            if re.fullmatch(ONE_VALUE, first_choice.objective)
-            else as_words(first_choice.objective)
-        )
+        objective = objective_title(first_choice.objective, words, "least value")
         unit = f" ({first_choice.currency})" if first_choice.currency else ""
         head = ["", *map(as_words, first_choice.totals), *map(words.quantity, first_choice.units)]
         head += [] if first_choice.objective in first_choice.units else [f"{objective}{unit}"]
@@ -226,10 +222,13 @@ class ChooseResult(QuestionResult):
     def draw(
         self, spec: ChoicesPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
     ) -> Figure:
-        """Draw the limited value against the objective at the points solved for a case."""
-        choices_by_case = {choice.case: choice.solved_choices for choice in self.choices}
-        solved_choices = choices_by_case[spec.case or self.choices[0].case]
-        return choices_figure(solved_choices, spec.title, words)
+        """Draw the limited value against the objective at the points solved for each case."""
+        choices_by_case = {
+            choice.case: choice.solved_choices
+            for choice in self.choices
+            if choice.solved_choices is not None and spec.case in (None, choice.case)
+        }
+        return choices_figure(choices_by_case, spec.title, words)
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield the best point and the runners-up of each case, or the point closest to meeting the

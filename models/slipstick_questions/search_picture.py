@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, np
 from slipstick.report.formatting import quantity
-from slipstick.results.words import ONE_VALUE, Words
+from slipstick.results.words import Words
 from slipstick.schema.kinds.study import YEAR
 from slipstick.units import choose_unit
 
@@ -124,8 +123,7 @@ def _height(curves: Sequence[SearchCurves], limits: Collection[float]) -> tuple[
 
 def _subject(curve: SearchCurves, words: Words) -> str:
     """Return the title of the vertical axis: the left side of the condition in words."""
-    text = curve.left_side
-    return words.value(text) if re.fullmatch(ONE_VALUE, text) else words.condition(text)
+    return words.formula(curve.left_side)
 
 
 def _scale_across(axes: Axes, curve: SearchCurves, factor: float) -> None:

@@ -145,7 +145,7 @@ class ChoicesPictureSpec(Drawn):
     kind: Literal["choices"] = Field(
         description="the limited value against what is minimized, with a mark for each point solved"
     )
-    case: Name | None = Field(None, description="one of the cases of choose; the first by default")
+    case: Name | None = Field(None, description="one of the cases of choose; all by default")
 
 
 class ChooseQuestionSpec(QuestionSpec):

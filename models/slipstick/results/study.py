@@ -237,18 +237,7 @@ class Results(Labelled, ShownAsTables):
         """Return a paragraph of citations for the numbers: slipstick, the methods used, and the
         source of the study.
         """
-        method_names = [answer.method for answer in self.cases.values()]
-        method_names += [method for sweep in self.sweeps for method in sweep.provenance.methods]
-        methods = list(dict.fromkeys(filter(None, method_names)))
-        program_text = f"slipstick {self.versions.get('slipstick', '')}".strip()
-        noun = "methods" if len(methods) > 1 else "method"
-        methods_text = f" by the {noun} {', '.join(methods)}" if methods else ""
-        source_text = f" Source of the study: {self.source}." if self.source else ""
-        title = (self.title or self.name).rstrip(".")
-        return (
-            f"{title}{'' if title.endswith('?') else '.'} Computed with"
-            f" {program_text}{methods_text}.{source_text}"
-        )
+        return str(FUNCTIONS["citation of a study"](self))
 
     def __repr__(self) -> str:
         return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"

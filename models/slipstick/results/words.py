@@ -113,6 +113,8 @@ _SILENT_FIRST_KEYS = (
 )
 """First keys of paths that say nothing to a reader."""
 
+_FIRST_KEYS = (*_SILENT_FIRST_KEYS, "technology", "simulation", "fitted")
+
 _SILENT_INNER_KEYS = ("total", "body", "do")
 """Keys inside a path that say nothing to a reader."""
 
@@ -135,10 +137,12 @@ ONE_VALUE = r"[a-z_]+(?:\[[^\]]*\])?"
 """A value of an answer, as it is written in conditions."""
 
 # Quantifiers with a plus behind them give nothing back: without them the time of a search could
-# grow with the square of a user's text.
+# grow with the square of a user's text. A path has the names of keys alone; a name behind one dot
+# may also be a value of a case.
 _TERM = re.compile(
-    rf"(?<![\w-])(?:(?P<case>[A-Za-z][\w-]*+)\.(?P<of>{ONE_VALUE})"
-    rf"|(?P<path>[a-z_]++(?:\.[\w*-]+)+)|(?P<value>{ONE_VALUE}))|(?P<operator>[-+*/])(?= )"
+    rf"(?<![\w-])(?:(?P<path>[A-Za-z_][\w-]*+(?:\.[\w-]++){{2,}}+(?!\[))"
+    rf"|(?P<case>[A-Za-z][\w-]*+)\.(?P<of>{ONE_VALUE})|(?P<value>{ONE_VALUE}))"
+    r"|(?P<operator>[-+*/](?= )|(?<=[\w\])])\*(?=[\w(]))"
 )
 _COMPARISON = re.compile(rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?")
 _TECHNOLOGY_PHRASES = {
@@ -439,6 +443,14 @@ class Words:
             return phrase.format(as_words(name))
         return _PHRASES_OF_COMPONENTS.get(label, as_words(label))
 
+    def formula(self, text: str) -> str:
+        """Return a phrase for a value or a formula of values and quantities.
+
+        >>> Words().formula("utilization[db]"), Words().formula("2 * stations.app.servers + time")
+        ('utilization of db', '2 times app servers plus time')
+        """
+        return self.value(text) if re.fullmatch(ONE_VALUE, text) else self.condition(text)
+
     def condition(self, text: str) -> str:
         """Return a condition on answers as a clause."""
         clauses = [
@@ -470,7 +482,7 @@ class Words:
     def _words_of_term(self, term_match: re.Match[str]) -> str:
         """Return the phrase for one term of a condition: a value, a quantity or an operator."""
         # A path of two keys looks like a value of a case.
-        if term_match["case"] == "parameters":
+        if term_match["case"] in _FIRST_KEYS:
             return self.quantity(term_match[0])
         if term_match["case"] == "own":
             return f"the {self.value(term_match['of'])} as given"
@@ -479,7 +491,10 @@ class Words:
         if term_match["path"]:
             return self.quantity(term_match["path"])
         if term_match["operator"]:
-            return _OPERATOR_WORDS[term_match["operator"]]
+            # An operator may stand between its operands without blanks.
+            word = _OPERATOR_WORDS[term_match["operator"]]
+            is_close = term_match.string[term_match.end()] != " "
+            return f" {word} " if is_close else word
         return self.value(term_match["value"]) if not _is_unit(term_match) else term_match["value"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -16,9 +15,9 @@ from slipstick.results.sweep import Sweep
 from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
-from slipstick_questions.choices_picture import choices_figure
 from slipstick_questions.choose import ChooseResult, ChosenPoints
 from slipstick_questions.specs import ChoicesPictureSpec
+from tests.heads import paths_in
 from tests.questions import number, reported, result_of
 from tests.study.small_program import alone
 
@@ -146,17 +145,35 @@ def test_a_picture_of_a_case_without_a_choice_is_refused(folder: Path) -> None:
         prepare(str(written(CHOOSE, more=pictures)))
 
 
-def test_the_picture_of_a_choice_by_a_formula_names_no_part_of_it(folder: Path) -> None:
-    results = run(prepare(str(written(CHOOSE))))
-    (choice,) = result_of(results, ChooseResult).choices
-    points = choice.solved_choices
-    assert points is not None
-    figures = [
-        choices_figure(replace(points, objective=objective), "Servers", results.words)
-        for objective in ("stations.web.servers + 2 * stations.app.servers", "cost")
+@pytest.mark.turns(3)
+def test_a_choice_by_a_formula_is_told_in_words_without_paths(folder: Path) -> None:
+    formulas = (
+        "stations.web.servers + 2 * stations.app.servers",
+        f"10 /s * {TIME} + stations.web.servers + 2 * stations.app.servers + stations.db.servers",
+    )
+    titles = []
+    for formula in formulas:
+        cases = "cases: {more: {title: More load, classes.requests.arrivals: 100 /s}}\n"
+        text = CHOOSE.replace("minimize: cost", f"minimize: {formula}\n  cases: [base, more]")
+        text = text.replace("from: 3", "from: 5")
+        results = run(prepare(str(written(text, more=cases))))
+        result = result_of(results, ChooseResult)
+        decision = result.decision(results.words)
+        assert decision is not None
+        head, rows = decision
+        assert not any(map(paths_in, head))
+        assert [row[0] for row in rows] == ["base", "More load"]
+        titles.append(head[4])
+        # The picture has the points of both cases.
+        picture = ChoicesPictureSpec(kind="choices", name="a", title="b")
+        figure = result.draw(picture, {}, results.words)
+        panels = [axes.get_title(loc="left") for axes in figure.axes]
+        assert panels == ["base", "More load"]
+        titles.append(figure.get_supxlabel())
+    assert titles == [
+        *["web servers plus 2 times app servers"] * 2,
+        *("least value", "value that is minimized"),
     ]
-    labels = [figure.axes[0].get_xlabel() for figure in figures]
-    assert labels == ["value that is minimized", "cost"]
 
 
 def test_servers_are_not_chosen_for_stations_that_have_none(folder: Path) -> None:
