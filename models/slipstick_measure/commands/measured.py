@@ -119,7 +119,7 @@ servers_option = click.option(
     "--servers",
     multiple=True,
     metavar="TIER=N",
-    help="Number of servers of a tier of a load test, such as db=4. [1]",
+    help="Numbers of servers of the tiers of a load test, such as app=4,db=2. [1]",
 )
 
 
@@ -270,9 +270,9 @@ def _show_load(test: LoadTest, as_json: bool) -> int:
 
 
 def servers_of(words: Sequence[str]) -> dict[str, int]:
-    """Parse TIER=NUMBER pairs, one for each tier."""
+    """Parse TIER=NUMBER pairs, one for each tier, in one option or in several."""
     servers: dict[str, int] = {}
-    for word in words:
+    for word in (pair for pairs in words for pair in pairs.split(",")):
         tier, equals, number = word.partition("=")
         if not equals or not tier.strip():
             refuse("--servers", f"write TIER=NUMBER, such as db=4; got {word!r}")
