@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import SpecError, UnknownNameError
+from slipstick_measure.commands.measured import servers_of
 from slipstick_measure.formats import LOAD_FORMATS, load_test, read
 from slipstick_measure.imports.loads import load_spec
 from slipstick_measure.loads import LoadRow, LoadTest, beside_tiers, demands, think_time
@@ -61,6 +62,10 @@ def test_servers_of_a_tier_multiply_its_demand() -> None:
     (four,) = demands(LoadTest("f", rows, {"app": 4}))
     assert (one.value, four.value) == (0.005, 0.02)
     assert one.saturation_rate == four.saturation_rate == 200.0
+
+
+def test_an_option_takes_the_servers_of_several_tiers() -> None:
+    assert servers_of(["app=4,db=2", "web=1"]) == {"app": 4, "db": 2, "web": 1}
 
 
 def _table(folder: Path, text: str) -> Path:
