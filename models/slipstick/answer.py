@@ -23,6 +23,14 @@ after / before of it.
 LOW = "low"
 HIGH = "high"
 
+SURE_HALF_WIDTHS = 2.0
+"""Half-widths of its interval by which an estimate may differ from what is true without being
+counted as a contradiction [1]. By chance alone one in twenty differs by over 1, and one in some
+10,000 by over 2. More than chance is allowed, for short runs of times that hardly vary settle
+slowly: of 40 seeds of a full bus (`grain/unit` with 256 processors) 16 were over 1 beyond a bound,
+with a mean of -0.8 half-widths.
+"""
+
 _SECONDS = (
     *(
         "time",

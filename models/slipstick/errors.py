@@ -35,85 +35,91 @@ MOST_PROBLEMS_SHOWN = 20
 
 
 class TypedSentence(str):
-    """A sentence on an answer, or on why there is none, whose class states its kind. Programs test
-    the class and never the words.
+    """A sentence on an answer, or on why there is none, whose class states its kind, and whose
+    fields name what it is about. Programs read the class and the fields, and never the words.
 
     It is compared, written and stored as its text. Text that is made from it, such as by an
     f-string, has no kind; `with_kind_of` gives it one.
+
+    >>> MissingValue("t has no value: it is late", value_name="t", reason="it is late").reason
+    'it is late'
     """
 
-    __slots__ = ()
+    def __new__(cls, text: str, **fields: Any) -> Self:
+        sentence = super().__new__(cls, text)
+        vars(sentence).update(fields)
+        return sentence
 
     def __str__(self) -> str:
         # The text of an error is ``str`` of its argument, which would lose the kind.
         return self
 
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (self[:],), vars(self)
+
 
 class Saturated(TypedSentence):
     """Arrivals ask a resource for more than it can do."""
-
-    __slots__ = ()
 
 
 class NothingToEstimate(TypedSentence):
     """A simulation was too short to estimate anything."""
 
-    __slots__ = ()
+
+class Doubt(TypedSentence):
+    """How sure an answer is: its usual error, what it leaves out, whether it has converged."""
 
 
-class WaitingLeftOut(TypedSentence):
+class WaitingLeftOut(Doubt):
     """The answer leaves out waiting."""
 
-    __slots__ = ()
+    resource_names: Sequence[str]
 
 
-class BeyondByChance(TypedSentence):
-    """An estimate lies beyond a bound by at most two half-widths of its interval, which is not
-    counted as a contradiction.
+class Definition(TypedSentence):
+    """What a value means, or what it consists of."""
+
+
+class RunLength(TypedSentence):
+    """How long a simulation has run, and what ended it."""
+
+
+class SlightlyBeyond(TypedSentence):
+    """An estimate lies beyond a bound by so few half-widths of its interval that it is not counted
+    as a contradiction, see `slipstick.answer.SURE_HALF_WIDTHS`.
     """
-
-    __slots__ = ()
 
 
 class AbsentValue(TypedSentence):
     """No answer has a value that was asked for."""
 
-    __slots__ = ()
-
 
 class DoubtfulRate(TypedSentence):
     """A guess or a weak series takes a quantity to another year."""
 
-    __slots__ = ()
+
+class DoubtfulSource(TypedSentence):
+    """The source of a quantity that a doubtful rate takes to another year."""
+
+    rate_in_words: str
 
 
 class MissingValue(TypedSentence):
-    """An answer has no value of a name, for a reason.
-
-    >>> MissingValue("time_at[2 s]", "its chain is too large")
-    'time_at[2 s] has no value: its chain is too large'
-    """
+    """An answer has no value of a name, for a reason."""
 
     value_name: str
     reason: str
 
-    def __new__(cls, value_name: str, reason: str) -> Self:
-        sentence = super().__new__(cls, f"{value_name} has no value: {reason}")
-        sentence.value_name, sentence.reason = value_name, reason
-        return sentence
-
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        return self.value_name, self.reason
-
 
 def with_kind_of(text: str, *sentences: str) -> str:
-    """Return a text with the kind of the first of some sentences that has one.
+    """Return a text with the kind and the fields of the first of some sentences that has a kind.
 
     >>> isinstance(with_kind_of("m: it is saturated", "too large", Saturated("x")), Saturated)
     True
     """
-    kinds = [type(sentence) for sentence in sentences if isinstance(sentence, TypedSentence)]
-    return kinds[0](text) if kinds else text
+    typed_sentences = (sentence for sentence in sentences if isinstance(sentence, TypedSentence))
+    first_sentence = next(typed_sentences, None)
+    return text if first_sentence is None else type(first_sentence)(text, **vars(first_sentence))
 
 
 @dataclass(frozen=True, slots=True, order=True)

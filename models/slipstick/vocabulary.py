@@ -354,7 +354,7 @@ RENEWALS = "arrivals that are not Poisson"
 BATCHES = "batches"
 BURSTS = "bursts"
 TRACES = "recorded arrivals"
-PROFILES = "arrival profiles"
+PROFILES = "profiles over time"
 SECOND_PHASES = "second phases"
 RANKS = "ranks"
 ATTEMPTS = "attempts with a time limit"
@@ -380,7 +380,7 @@ CONSTRUCTS = {
     BATCHES: "several customers that arrive together",
     BURSTS: "arrivals with a different rate during bursts",
     TRACES: "arrivals at given times",
-    PROFILES: "arrivals whose rate follows the parts of a day",
+    PROFILES: "rates of arrivals, or numbers of servers, that follow the parts of a day",
     SECOND_PHASES: "work that keeps a resource after its processor has continued",
     RANKS: "stations that serve smaller ranks first",
     ATTEMPTS: "visits that are abandoned after some time in the queue",
@@ -416,9 +416,6 @@ CHECKS = (CHECK_OFF, CHECK_ENDS, CHECK_ALL, CHECK_AGAIN)
 
 LEFT_OUT = "left_out"
 """The key of a spec, and the column of a table, that names the losses of an import."""
-
-DOUBTFUL = "by a doubtful rate"
-"""What the source of a quantity contains that a guess or a weak series takes to another year."""
 
 
 METHODS_ADDED: Registry[Any] = Registry(

@@ -608,7 +608,9 @@ def with_transient(
             f" enough or follows the model: {', '.join(estimates)}"
         )
     notes += [
-        MissingValue(name, value) for name, value in values_found.items() if isinstance(value, str)
+        MissingValue(f"{name} has no value: {value}", value_name=name, reason=value)
+        for name, value in values_found.items()
+        if isinstance(value, str)
     ]
     return replace(
         answer, values={**answer.values, **answered_values}, notes=(*answer.notes, *notes)

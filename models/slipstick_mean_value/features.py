@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from slipstick.expression.nodes import Expr
 from slipstick.late import Array
@@ -53,12 +53,12 @@ class Features:
         services at one of them are not exponential
     """
 
-    served_scv: Mapping[str, float]
-    in_a_row: tuple[str, ...]
-    overtaken: tuple[str, ...]
-    under_and_outside: tuple[str, ...]
-    shared: tuple[str, ...]
-    departing: tuple[str, ...]
+    served_scv: Mapping[str, float] = field(default_factory=dict)
+    in_a_row: tuple[str, ...] = ()
+    overtaken: tuple[str, ...] = ()
+    under_and_outside: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    departing: tuple[str, ...] = ()
 
 
 def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import cast
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import Doubt, NoAnswerError
 from slipstick.expression.nodes import Number, Parameter
 from slipstick.expression.tape import Flags, Tape, Values
 from slipstick.late import np
@@ -209,7 +209,7 @@ SUPERSTEP_NOTES = (
         " delays it at most once"
     ),
     "a superstep ends when its slowest processor ends",
-    (
+    Doubt(
         "typical error of the time under 5 % (the programs dvsm/sor and others, at sizes that were"
         " simulated)"
     ),
@@ -487,7 +487,10 @@ def notes_of(model: Model) -> tuple[str, ...]:
             *(f"{reason}; {way_out}" for reason in reasons_without_own_promise(model)),
         )
     error_text = SPIN_ERROR if names_by_property["spin locks"] else ERROR
-    return (*notes, error_text.format(size=f"under {usual_error:.0%}".replace("%", " %")))
+    return (
+        *notes,
+        Doubt(error_text.format(size=f"under {usual_error:.0%}".replace("%", " %"))),
+    )
 
 
 UNLIKE = 1.5
@@ -501,60 +504,65 @@ longer than the others [1]."""
 MOST_VARIED = 4.0
 """Largest squared coefficient of variation of the models whose errors were measured [1]."""
 
-_CASES_WITHOUT_PROMISE = (
-    "all times are constant, so requests may be synchronized: errors of up to 112 % were measured",
-    f"times with an scv above {MOST_VARIED:g}: the error was not measured",
-    (
+_MEASURED_ERROR_BY_CASE = {
+    "constant times": (
+        "all times are constant, so requests may be synchronized: errors of up to 112 % were"
+        " measured"
+    ),
+    "varied times": f"times with an scv above {MOST_VARIED:g}: the error was not measured",
+    "streams at locks": (
         "an open stream through locks or permits: errors of up to 62 % were measured, near"
         " saturation of up to 106 %"
     ),
-    (
+    "streams at forks": (
         "an open stream through forks: errors of up to 49 % were measured if branches share a"
         " station (ps)"
     ),
-    (
+    "nested locks": (
         "locks that are taken both alone and inside others: errors of up to 11 % (95th"
         " percentile) and 19 % (maximum) were measured"
     ),
-    (
+    "parallel stages": (
         "pipelines with parallel stages and an scv above 1: errors of up to 25 % (95th"
         " percentile) were measured"
     ),
-    "a station that readers use under a reader-writer lock: errors of up to 32 % were measured",
-    (
+    "stations of readers": (
+        "a station that readers use under a reader-writer lock: errors of up to 32 % were measured"
+    ),
+    "writers of many": (
         f"a lock that prefers writers, with more than {MOST_IN_CHAIN['writer-first']} processors:"
         " errors of up to 23 % were measured"
     ),
-    (
+    "geometric counts": (
         "geometric counts beside forks or pipelines: errors of 13 % were measured (a layered model"
         " of four processors)"
     ),
-    (
+    "overtaken services": (
         "an open stream with different services in a row at a station with several servers, or"
         " out of order: errors of up to 82 % were measured"
     ),
-    (
+    "very unlike services": (
         "services of very different lengths at a station with several servers, or beside locks,"
         " permits, forks or barriers: errors of up to 15 % were measured"
     ),
-    (
+    "stations under locks and outside": (
         "a station that is used both under a lock and outside, before a barrier or in phases:"
         " errors of up to 46 % were measured"
     ),
-    (
+    "stations shared by groups": (
         "a station that one group uses under a lock or permits, and another group uses too:"
         " errors of up to 16 % were measured"
     ),
-    (
+    "stations in a row": (
         "an open stream through busy stations in a row with services that are not exponential:"
         " errors of up to 21 % were measured"
     ),
-    (
+    "streams beside processors": (
         "arrivals beside processors, at a station without product form that has several servers or"
         " services that are not exponential: errors of up to 57 % were measured"
     ),
-)
-"""What no error is promised for: the class of the error, and the models that it is of.
+}
+"""The cases for which no error is promised, each with the errors that were measured.
 
 The errors are the worst of benchmarks/mean_value.py, as documentation/methods.md shows them: of
 constant times; of arrivals at locks and forks (95 of 100, and the worst); of nested locks. Those of
@@ -607,26 +615,25 @@ def reasons_without_own_promise(model: Model) -> list[str]:
     is_stream = model.population.open
     greatest_scv = max(scvs, default=0.0)
     measured_features = own_features(model)
-    # In the order of `_CASES_WITHOUT_PROMISE`, with the measured features before the last.
-    cases_apply = (
-        not any(scvs) and (not names_by_property["choices"] or names_by_property["shared locks"]),
-        greatest_scv > MOST_VARIED,
-        is_stream and (names_by_property["locks"] or names_by_property["permits"]),
-        is_stream and names_by_property["forks"] and names_by_property["stations"],
-        names_by_property["nested"],
-        greatest_scv > 1 and names_by_property["parallel"],
-        names_by_property["stations of readers"],
-        names_by_property["writers of many"],
-        names_by_property["geometric counts beside maxima"],
-        *_features_outside_measured(measured_features, names_by_property),
-        STREAMS in model.constructs
+    case_applies = {
+        "constant times": not any(scvs)
+        and (not names_by_property["choices"] or names_by_property["shared locks"]),
+        "varied times": greatest_scv > MOST_VARIED,
+        "streams at locks": is_stream
+        and (names_by_property["locks"] or names_by_property["permits"]),
+        "streams at forks": is_stream
+        and names_by_property["forks"]
+        and names_by_property["stations"],
+        "nested locks": names_by_property["nested"],
+        "parallel stages": greatest_scv > 1 and names_by_property["parallel"],
+        "stations of readers": names_by_property["stations of readers"],
+        "writers of many": names_by_property["writers of many"],
+        "geometric counts": names_by_property["geometric counts beside maxima"],
+        **_features_outside_measured(measured_features, names_by_property),
+        "streams beside processors": STREAMS in model.constructs
         and _is_beyond_linearizer(model, measured_features, names_by_property),
-    )
-    return [
-        case
-        for case, case_applies in zip(_CASES_WITHOUT_PROMISE, cases_apply, strict=True)
-        if case_applies
-    ]
+    }
+    return [error for case, error in _MEASURED_ERROR_BY_CASE.items() if case_applies[case]]
 
 
 def _is_beyond_linearizer(
@@ -651,27 +658,26 @@ def _is_beyond_linearizer(
 
 def _features_outside_measured(
     measured_features: Features | None, names_by_property: Mapping[str, Sequence[str]]
-) -> Iterator[bool]:
-    """Yield, for each measured feature, whether it lies outside the range in which errors were
-    measured to be small.
+) -> dict[str, bool]:
+    """Return, for each case of a measured feature, whether it lies outside the range in which
+    errors were measured to be small; none does where the features are unknown.
     """
-    if measured_features is None:
-        yield from (False,) * 5
-        return
+    measured_features = measured_features or Features()
     has_parts_of_larger_error = any(
         names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
     )
-    yield bool(measured_features.overtaken)
-    yield any(
-        scv > VERY_UNLIKE
-        and (has_parts_of_larger_error or station_name in names_by_property["several servers"])
-        for station_name, scv in measured_features.served_scv.items()
-    )
-    yield bool(measured_features.under_and_outside) and bool(
-        names_by_property["barriers"] or names_by_property["phases"]
-    )
-    yield bool(measured_features.shared)
-    yield bool(measured_features.departing)
+    return {
+        "overtaken services": bool(measured_features.overtaken),
+        "very unlike services": any(
+            scv > VERY_UNLIKE
+            and (has_parts_of_larger_error or station_name in names_by_property["several servers"])
+            for station_name, scv in measured_features.served_scv.items()
+        ),
+        "stations under locks and outside": bool(measured_features.under_and_outside)
+        and bool(names_by_property["barriers"] or names_by_property["phases"]),
+        "stations shared by groups": bool(measured_features.shared),
+        "stations in a row": bool(measured_features.departing),
+    }
 
 
 _PARTS_OF_LARGER_ERROR = (

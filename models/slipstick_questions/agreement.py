@@ -8,18 +8,13 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import SURE_HALF_WIDTHS, Answer, Value
 from slipstick.errors import WaitingLeftOut
 from slipstick.method.answers import ROUNDING
 from slipstick.method.identities import REPORT
 from slipstick.method.identities import ROUNDING as EXACT_ROUNDING
 from slipstick.results.study import Agreement, MethodValues
 from slipstick.vocabulary import BOUNDS, EXACT
-
-EDGE = 2.0
-"""Half-widths from the mean of an interval within which chance is an explanation: one in twenty
-is beyond 1.
-"""
 
 _DISPLAY_ORDER = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
@@ -316,7 +311,7 @@ def _sentence_on_exact(
             ),
             True,
         )
-    if half_widths_off <= EDGE:
+    if half_widths_off <= SURE_HALF_WIDTHS:
         sentence = (
             f"{method} {relation} at the edge of the interval of {reference}"
             f" ({_percent(difference)} its mean)"

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from slipstick.errors import DoubtfulSource
 from slipstick.expression.nodes import TIME, TIME_PER_BYTE, number_text
 from slipstick.late import np
 from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, validate
 from slipstick.schema.spec_files import is_shared_memory
 from slipstick.schema.text import Entry, Node, Scalar, Table, from_plain, node_at, replace
 from slipstick.units import parse
-from slipstick.vocabulary import DOUBTFUL
 
 if TYPE_CHECKING:
     from slipstick.schema.spec_files import SpecFiles
@@ -75,15 +75,16 @@ def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
         rate = trend.rates[class_name]
         if message := reason_not_to_start(trend, class_name, start_year):
             raise tree.entries["base"].node.mark.error(message, "machine.base")
-        source = f"that of {start_year:g}, taken to {end_year:g} along {trend.name}"
         doubt = doubt_of(rate, min(start_year, end_year), max(start_year, end_year))
         last_data_year = data_span(rate)[1]
-        source += f" {DOUBTFUL} ({doubt})" if doubt else ""
-        source += (
+        rate_in_words = trend.name + (f" by a doubtful rate ({doubt})" if doubt else "")
+        rate_in_words += (
             f"; data end in {last_data_year:g}, and the rate is carried on"
             if start_year > last_data_year
             else ""
         )
+        source = f"that of {start_year:g}, taken to {end_year:g} along {rate_in_words}"
+        source = DoubtfulSource(source, rate_in_words=rate_in_words) if doubt else source
         changed_machine = replace(
             changed_machine,
             path,

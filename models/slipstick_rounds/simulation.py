@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 
-from slipstick.errors import MissingExtraError, NoAnswerError
+from slipstick.errors import Doubt, MissingExtraError, NoAnswerError, RunLength
 from slipstick.late import Array, np
 from slipstick.method.answers import Remarks
 from slipstick.sim.estimate import (
@@ -166,11 +166,14 @@ class BatchServerSimulation(BatchServerForm):
             if is_precise or settings.cycles or was_stopped or 4 * visits > most_visits:
                 break
             visits *= 4
-        notes = [
-            f"a run of {ended_visits:,} visits, the first {warm_up_visits:,} of which are left out"
+        notes: list[str] = [
+            RunLength(
+                f"a run of {ended_visits:,} visits, the first {warm_up_visits:,} of which are left"
+                " out"
+            )
         ]
         if was_stopped:
-            notes.append(f"stopped at the budget of {settings.events:,} events")
+            notes.append(RunLength(f"stopped at the budget of {settings.events:,} events"))
         if not is_settled:
             estimates = {name: Estimate(estimate.mean) for name, estimate in estimates.items()}
             notes.append(_note_not_settled(load))
@@ -440,7 +443,9 @@ def _idle_periods(run: RoundRun) -> int:
 
 def _note_not_precise(estimate: Estimate) -> str:
     relative_half_width = 100 * estimate.half_width / estimate.mean
-    return f"not converged: the mean response time is known within {relative_half_width:.2g} %"
+    return Doubt(
+        f"not converged: the mean response time is known within {relative_half_width:.2g} %"
+    )
 
 
 def _note_not_settled(load: float) -> str:
@@ -450,7 +455,9 @@ def _note_not_settled(load: float) -> str:
         if load >= NEAR_SATURATION
         else ""
     )
-    return f"not converged: the run has not settled, so no interval can be trusted{saturation_text}"
+    return Doubt(
+        f"not converged: the run has not settled, so no interval can be trusted{saturation_text}"
+    )
 
 
 NEAR_SATURATION = 0.9

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.errors import MissingValue, NoAnswerError, Saturated, TypedSentence, with_kind_of
+from slipstick.errors import MissingValue, NoAnswerError, Saturated, with_kind_of
 from tests.house.code import functions, modules, name_of
 
 SENTENCES = re.compile(r"(^|_)(reason|note|message|refusal|sentence|failed|error|doubt)$")
@@ -118,15 +118,17 @@ def test_the_kind_of_a_sentence_goes_with_an_error_and_between_processes() -> No
     assert isinstance(str(error), Saturated)
     assert isinstance(str(pickle.loads(pickle.dumps(error))), Saturated)
     assert str(error) == "door is saturated"
-    note = pickle.loads(pickle.dumps(MissingValue("time_at[2 s]", "too large"), protocol=4))
-    assert (note, note.value_name, note.reason) == (
-        "time_at[2 s] has no value: too large",
-        "time_at[2 s]",
-        "too large",
-    )
+    missing = MissingValue("t has no value: too large", value_name="t", reason="too large")
+    for protocol in (2, 4, 5):
+        note = pickle.loads(pickle.dumps(missing, protocol))
+        assert (note, note.value_name, note.reason) == (missing, "t", "too large")
+        assert type(note) is MissingValue
 
 
 def test_a_text_takes_the_kind_of_the_first_sentence_with_one() -> None:
     assert type(with_kind_of("both", "plain", Saturated("x"))) is Saturated
     assert type(with_kind_of("both", "plain")) is str
-    assert issubclass(Saturated, TypedSentence)
+    missing = MissingValue("t has no value: x", value_name="t", reason="x")
+    note = with_kind_of("of case a: t has no value: x", "plain", missing, Saturated("y"))
+    assert isinstance(note, MissingValue)
+    assert (note, note.value_name, note.reason) == ("of case a: t has no value: x", "t", "x")

@@ -19,7 +19,7 @@ from slipstick import (
     service,
     solve,
 )
-from slipstick.errors import BeyondByChance
+from slipstick.errors import SlightlyBeyond
 from slipstick.method.answers import Remarks, Solution, _bound_violations
 from slipstick.method.methods import compute_answers, form_of
 from slipstick.model.network import closed_class, network, station
@@ -268,4 +268,4 @@ def test_chance_explains_up_to_two_half_widths_beyond_a_bound(value: float, sent
     violations = _bound_violations("time", estimate, solution(15.0, 10.0, 20.0), np.array([0]))
     violation = violations.get(0, "")
     assert violation == sentence
-    assert isinstance(violation, BeyondByChance) == (", " in violation)
+    assert isinstance(violation, SlightlyBeyond) == (", " in violation)

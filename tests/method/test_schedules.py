@@ -381,3 +381,13 @@ def test_a_file_that_is_written_again_has_the_same_answer(tmp_path: Path, text: 
     assert "schedule:" in dump(model)
     settings = Simulation(seed=1, events=20_000)
     assert solve(written, simulation=settings).values == solve(model, simulation=settings).values
+
+
+def test_methods_refuse_a_schedule_in_its_own_words() -> None:
+    for method in ("closed-form", "mean-value", "markov-chain"):
+        with pytest.raises(NoAnswerError) as refusal:
+            solve(visits(), method=method)
+        assert str(refusal.value) == (
+            f"{method} cannot solve profiles over time (rates of arrivals, or numbers of servers,"
+            " that follow the parts of a day); simulation can"
+        )

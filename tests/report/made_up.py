@@ -28,7 +28,7 @@ BASE = Answer(
     steps={"send": 1200 * US, "wire": 505 * US},
     once={"send": 400 * US, "wire": 505 * US},
     share={"time": {"send_call": 0.7, ADAPTER: 0.3}},
-    notes=(WaitingLeftOut("leaves out waiting for own"),),
+    notes=(WaitingLeftOut("leaves out waiting for own", resource_names=("own",)),),
     limits=(
         Limit(
             "diffs",

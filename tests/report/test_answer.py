@@ -17,7 +17,7 @@ from slipstick.answer import (
     Value,
     Verdict,
 )
-from slipstick.errors import BeyondByChance
+from slipstick.errors import SlightlyBeyond
 from slipstick.expression.nodes import TIME
 from slipstick.model.system import grouped_model
 from slipstick.report.answer import answer_text, answers_text
@@ -195,7 +195,7 @@ def test_a_bound_within_the_interval_is_no_doubt_of_the_heading() -> None:
         "m", "simulation", values={"time": Value(1.0, "s", 0.9, 1.1)}, converged=True, bound=beyond
     )
     assert beyond in answer_text(made)
-    assert answer_text(replace(made, bound=BeyondByChance(beyond))).startswith(
+    assert answer_text(replace(made, bound=SlightlyBeyond(beyond))).startswith(
         "m: time 1 (0.9 to 1.1) s\nm by simulation: estimated, each value with its interval\n"
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.answer import Value
-from slipstick.errors import BeyondByChance
+from slipstick.errors import SlightlyBeyond
 from slipstick.report.formatting import code, escape, question_section
 from slipstick.report.page import gallery, report_in_markdown, sweep_text
 from slipstick.results.question import QuestionResult
@@ -371,7 +371,7 @@ def test_a_sweep_without_any_value_says_so_in_dashes() -> None:
 
 
 def test_a_point_is_outside_of_its_bounds_only_with_its_interval() -> None:
-    beyond, by_chance = "time is below its lower bound 2 s", BeyondByChance("time is a bit below")
+    beyond, by_chance = "time is below its lower bound 2 s", SlightlyBeyond("time is a bit below")
     large = sweep("large", [Axis("n", "1", tuple(range(50)))], lambda _, n: 1.0 + n)
     both = replace(large.provenance, outside={7: by_chance, 9: beyond, 11: by_chance})
     text = sweep_text(replace(large, provenance=both), ["time"])
@@ -386,7 +386,7 @@ def test_a_point_is_outside_of_its_bounds_only_with_its_interval() -> None:
     text = sweep_text(replace(large, provenance=alone), ["time"])
     assert "At 1 point the estimate is beyond a bound" in text
     assert "outside of" not in text
-    assert isinstance(alone.common_answer_fields["bound"], BeyondByChance)
+    assert isinstance(alone.common_answer_fields["bound"], SlightlyBeyond)
 
 
 def test_paths_without_effect_are_named() -> None:

@@ -157,7 +157,11 @@ def test_every_part_of_an_answer_can_be_kept() -> None:
         "m",
         "simulation",
         failed=Saturated("door is saturated"),
-        notes=(MissingValue("time_at[2 s]", "its chain is too large"),),
+        notes=(
+            MissingValue(
+                "time_at[2 s] has no value: its chain is too large", value_name="time_at[2 s]"
+            ),
+        ),
         check=Verdict("replaced", "9 % off", Rejected("mean-value", "time", 2.0, "s")),
     )
     again = _PointReader(io.BytesIO(pickle.dumps(kept, protocol=4))).load()

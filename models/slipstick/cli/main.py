@@ -46,11 +46,11 @@ from slipstick.cli.console import (
 )
 from slipstick.errors import (
     AbsentValue,
-    BeyondByChance,
     InputError,
     ModelError,
     NoAnswerError,
     Problem,
+    SlightlyBeyond,
     SlipstickError,
     SpecError,
     with_way_out,
@@ -1033,7 +1033,7 @@ def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> No
             # A bound that holds is no doubt.
             doubt
             for doubt in (answer.bound, answer.error)
-            if doubt and not isinstance(doubt, BeyondByChance)
+            if doubt and not isinstance(doubt, SlightlyBeyond)
         ]
         if answer.check:
             doubts.append(f"check: {answer.check}")

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from slipstick.answer import (
+    SURE_HALF_WIDTHS,
     Answer,
     DeferredShares,
     Limit,
@@ -27,7 +28,7 @@ from slipstick.answer import (
     unit_of,
     zero_if_rounding,
 )
-from slipstick.errors import BeyondByChance, NoAnswerError
+from slipstick.errors import Definition, NoAnswerError, SlightlyBeyond
 from slipstick.expression.nodes import TIME, Dimension, Expr, Parameter, zero
 from slipstick.expression.tape import (
     Columns,
@@ -66,7 +67,7 @@ Key = TypeVar("Key")
 COMPLEX_STEP = 1e-20
 """Imaginary step of derivatives, relative; its square vanishes beside 1."""
 
-AGAINST_ONE = (
+AGAINST_ONE = Definition(
     "the speed-up counts useful work; it equals the speed-up over one processor only if the"
     " useful work is the same there"
 )
@@ -862,21 +863,14 @@ def _bound_violations(
             half_width = high - value_column[position] if sign > 0 else value_column[position] - low
             distance = sign * (bound_column[position] - value_column[position])
             if distance <= half_width:
-                sentence = BeyondByChance(f"{sentence}, which lies within its interval")
-            elif distance <= CHANCE_HALF_WIDTHS * half_width:
-                sentence = BeyondByChance(
+                sentence = SlightlyBeyond(f"{sentence}, which lies within its interval")
+            elif distance <= SURE_HALF_WIDTHS * half_width:
+                sentence = SlightlyBeyond(
                     f"{sentence}, by less than twice the half-width of its interval"
                 )
             sentence_by_point[point_index] = sentence
     return sentence_by_point
 
-
-CHANCE_HALF_WIDTHS = 2.0
-"""Half-widths of its interval by which an estimate may be beyond a bound without being counted as a
-contradiction [1]. By chance alone one in forty is beyond 1, and one in some 10,000 beyond 2. More
-than chance is allowed: short runs of times that hardly vary settle slowly: of 40 seeds of a full
-bus (`grain/unit` with 256 processors) 16 were beyond 1, with a mean of -0.8 half-widths.
-"""
 
 CHANCE_DIFFERENCE = 0.02
 """Relative difference that a simulated value without an interval is allowed beside its bound

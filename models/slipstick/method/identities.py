@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from slipstick.answer import SURE_HALF_WIDTHS
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Expr, Number, zero
 from slipstick.expression.tape import Flags, Tape, Values, selected_values
@@ -45,9 +46,6 @@ ROUNDING = 1e-6
 SIMULATION_DIFFERENCE = 0.02
 """Relative difference that a simulation is allowed beside its intervals: cycles and visits that the
 ends of a run cut off are in one estimate and not in another, also where nothing is random."""
-
-HALF_WIDTHS = 2.0
-"""Half-widths of intervals that a simulated identity is allowed: one in twenty is beyond 1."""
 
 REPORT = "this is a defect of slipstick; please report it with the model"
 
@@ -192,7 +190,7 @@ class Identities:
             half_width = half_width + rate_column * _half_width(solution, product.time)
             half_width = half_width + time_column * _half_width(solution, product.rate)
             product_value = rate_column * time_column
-            allowed_difference = HALF_WIDTHS * half_width + _allowed_relative_difference(
+            allowed_difference = SURE_HALF_WIDTHS * half_width + _allowed_relative_difference(
                 solution
             ) * np.maximum(product_value, expected_total)
             yield (

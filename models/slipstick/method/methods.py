@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import cast
 
 from slipstick.answer import Answer
-from slipstick.errors import UnknownNameError
+from slipstick.errors import Definition, UnknownNameError
 from slipstick.extensions import FUNCTIONS
 from slipstick.law import Law
 from slipstick.method.amounts import Amounts
@@ -415,7 +415,7 @@ def compute_answers(
     )
 
 
-THROUGHPUT_OF_PROGRAM = (
+THROUGHPUT_OF_PROGRAM = Definition(
     "throughput is that of processors that end the program: their number divided by its time"
 )
 

@@ -20,7 +20,7 @@ from slipstick.answer import (
     has_width,
 )
 from slipstick.display import TableShown
-from slipstick.errors import BeyondByChance, WaitingLeftOut
+from slipstick.errors import Doubt, RunLength, SlightlyBeyond, WaitingLeftOut
 from slipstick.report.formatting import (
     NOTHING,
     Notes,
@@ -52,15 +52,6 @@ _FIRST_KINDS = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
     *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
 )
-
-_DOUBT_BEGINNINGS = (
-    "typical error",
-    "leaves out",
-    "takes the longest",
-    "not converged",
-    "stopped at",
-)
-"""Beginnings of notes on how sure an answer is."""
 
 _USUAL_VALUES = ("time", "response_time", "throughput", "efficiency")
 """Values that the first line has where none is asked for."""
@@ -422,7 +413,7 @@ def _heading_line(answer: Answer) -> str:
         f"; {check_sentence(answer.check)}" if answer.check and not answer.failed else ""
     )
     # A bound that an interval holds is no doubt.
-    if answer.bound and not isinstance(answer.bound, BeyondByChance):
+    if answer.bound and not isinstance(answer.bound, SlightlyBeyond):
         heading_line += f". {answer.bound}"
     heading_line += f". The error may be large: {answer.error}" if answer.error else ""
     heading_line += f"; {losses_sentence(answer.left_out)}" if answer.left_out else ""
@@ -775,7 +766,7 @@ def _limit_lines(limit: Limit) -> list[str]:
 
 def _note_lines(answer: Answer, most_notes: int | None = None) -> str:
     # The error that is usual, and what is left out, stand before how it is computed.
-    ranked_notes = sorted(answer.notes, key=lambda note: not note.startswith(_DOUBT_BEGINNINGS))
+    ranked_notes = sorted(answer.notes, key=lambda note: not isinstance(note, Doubt | RunLength))
     notes = [_NUMBERED_NAMES.sub(r"\1 to \3", note) for note in ranked_notes]
     lines = [wrapped(f"note: {note}", _INDENT) for note in notes[:most_notes]]
     hidden_count = len(notes) - len(lines)

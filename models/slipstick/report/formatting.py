@@ -11,7 +11,7 @@ from itertools import zip_longest
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
-from slipstick.errors import BeyondByChance
+from slipstick.errors import SlightlyBeyond
 from slipstick.expression.nodes import Dimension
 from slipstick.results.words import SHARES, Words, as_words, is_plural
 from slipstick.units import choose_unit, show
@@ -849,7 +849,7 @@ def table_texts(
         if not {*cells} <= {common_words.get(name), NOTHING}
     }
     columns += [
-        [escape_text(NOTHING if isinstance(cell, BeyondByChance) else cell) for cell in cells]
+        [escape_text(NOTHING if isinstance(cell, SlightlyBeyond) else cell) for cell in cells]
         for cells in provenance_cells.values()
     ]
     return (

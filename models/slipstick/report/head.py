@@ -12,7 +12,14 @@ from itertools import chain
 from math import isclose, isfinite
 
 from slipstick.answer import Answer, has_width
-from slipstick.errors import AbsentValue, BeyondByChance, DoubtfulRate
+from slipstick.errors import (
+    AbsentValue,
+    Definition,
+    DoubtfulRate,
+    RunLength,
+    SlightlyBeyond,
+    WaitingLeftOut,
+)
 from slipstick.report.formatting import (
     NOTHING,
     TextTable,
@@ -42,16 +49,6 @@ _WORK_TOLERANCE = 0.02  # relative difference of work that a simulation may leav
 _SAME_RATE = 0.005  # relative difference of values that a head does not call different
 _HARDWARE_PATHS = ("machine", "technology", "resources", "stations", "method", "simulation")
 _LOAD_PATHS = ("classes", "population.arrivals", "workload")
-_NO_DOUBTS = (
-    "the speed-up counts",
-    "throughput is that of",
-    "response times of",
-    "causes of the width",
-    "stopped at",
-    "ran ",
-    "simulated once",
-    "a run of ",
-)  # notes on definitions and on the length of a run
 
 
 def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
@@ -804,21 +801,14 @@ def _method_clauses(
         for answer in answers
         if not answer.exact
         for note in answer.notes
-        if not note.startswith(_NO_DOUBTS) and "[" not in note
+        if not isinstance(note, Definition | RunLength) and "[" not in note
     )
     for note, _ in note_counts.most_common(1):
-        neglected_names = note.removeprefix(_NEGLECTED_WAITS)
         yield (
-            f"note: {note}"
-            if neglected_names == note
-            else "waiting for"
-            f" {join_phrases([words.resource(name) for name in neglected_names.split(', ')])}"
-            " is ignored"
+            f"waiting for {join_phrases(list(map(words.resource, note.resource_names)))} is ignored"
+            if isinstance(note, WaitingLeftOut)
+            else f"note: {note}"
         )
-
-
-_NEGLECTED_WAITS = "leaves out waiting for "
-"""How the note of a method begins that ignores waiting; names of resources follow."""
 
 
 def _verdict_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
@@ -857,7 +847,7 @@ def _missing_answer_clauses(answers: Sequence[Answer], sweeps: Sequence[Sweep]) 
         bound_text for sweep in sweeps for bound_text in sweep.provenance.outside.values()
     ]
     outside_count = sum(
-        bool(bound_text) and not isinstance(bound_text, BeyondByChance)
+        bool(bound_text) and not isinstance(bound_text, SlightlyBeyond)
         for bound_text in bound_texts
     )
     if failed_count:

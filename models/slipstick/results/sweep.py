@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from slipstick.answer import Answer, Verdict
 from slipstick.arguments import TEXT, checked, whole
 from slipstick.display import ShownAsTables, TableShown
-from slipstick.errors import BeyondByChance, ModelError, look_up, need, with_kind_of
+from slipstick.errors import ModelError, SlightlyBeyond, look_up, need, with_kind_of
 from slipstick.extensions import FUNCTIONS
 from slipstick.late import Array, NDArray, np
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
@@ -198,7 +198,7 @@ class Provenance:
         return {
             row: sentence
             for row, sentence in self.outside.items()
-            if not isinstance(sentence, BeyondByChance)
+            if not isinstance(sentence, SlightlyBeyond)
         }
 
     @property

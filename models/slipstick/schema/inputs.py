@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from slipstick.errors import (
     DoubtfulRate,
+    DoubtfulSource,
     ModelError,
     Problem,
     SpecError,
@@ -86,7 +87,6 @@ from slipstick.units import InBaseUnits, parse, show
 from slipstick.vocabulary import (
     ACTIVITY,
     CHECKS,
-    DOUBTFUL,
     all_methods,
     known_methods,
 )
@@ -1000,9 +1000,11 @@ def _notes_of_trend(
     sources = (
         entry.source for path, entry in described_by_path.items() if path in sample.parameters
     )
-    doubts = (source.partition(" along ")[2] for source in sources if DOUBTFUL in source)
-    for doubt in dict.fromkeys(doubts):
-        yield DoubtfulRate(f"a quantity of the machine is taken to another year along {doubt}")
+    rates = (source.rate_in_words for source in sources if isinstance(source, DoubtfulSource))
+    for rate_in_words in dict.fromkeys(rates):
+        yield DoubtfulRate(
+            f"a quantity of the machine is taken to another year along {rate_in_words}"
+        )
 
 
 def _notes_of_distributions(model: Subject) -> Iterator[str]:

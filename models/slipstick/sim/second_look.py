@@ -232,9 +232,10 @@ class _Steady:
         """Return whether a run of `event_limit` events would end fewer cycles than a verdict
         needs.
         """
-        last_row = self._rows[0][-1]
+        ended_cycles = self._rows[0][-1][self.layout.cycles]
+        # All begin at once: early in a long cycle none has ended, and each may be about to.
         return any(
-            last_row[self.layout.cycles[group_index]] * event_limit
+            (ended_cycles[group_index] + len(self.plan.groups[group_index].starts)) * event_limit
             < max(expected_time.least_cycles, fewest_cycles(self.plan, group_index)) * self.events
             for group_index, expected_time in expected_by_group.items()
         )

@@ -97,7 +97,12 @@ class LeftOut:
             if entry_at(is_present, point_index)
         )
         waiting_notes = (
-            [WaitingLeftOut(f"leaves out waiting for {', '.join(crowded_names)}")]
+            [
+                WaitingLeftOut(
+                    f"leaves out waiting for {', '.join(crowded_names)}",
+                    resource_names=tuple(crowded_names),
+                )
+            ]
             if crowded_names
             else []
         )

@@ -18,7 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from slipstick.errors import InputError, TypedSentence
+from slipstick import errors
+from slipstick.errors import InputError
 from slipstick.files import lock_folder
 from slipstick.study.engine import Limits
 from slipstick.study.points import Block, ReplicationBlock, SolvedBlock
@@ -46,8 +47,9 @@ _ALLOWED_CLASSES = (
         for name in ("Answer", "AskedValue", "Value", "Limit", "Rejected", "Takeover", "Verdict")
     }
     | {
-        ("slipstick.errors", sentence_class.__name__)
-        for sentence_class in TypedSentence.__subclasses__()
+        ("slipstick.errors", class_name)
+        for class_name, sentence_class in vars(errors).items()
+        if isinstance(sentence_class, type) and issubclass(sentence_class, errors.TypedSentence)
     }
     | {
         ("builtins", "dict"),  # deferred shares of an answer

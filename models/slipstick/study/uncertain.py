@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import Definition, ModelError, NoAnswerError
 from slipstick.late import Array, NDArray, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.results.sweep import split_name
@@ -439,7 +439,7 @@ def _range_notes(
     ]
     if shares_in_words:
         yield "the interval contains 90 % of the answers for values drawn from the ranges"
-        yield f"causes of the width of {quantity}: {', '.join(shares_in_words)}"
+        yield Definition(f"causes of the width of {quantity}: {', '.join(shares_in_words)}")
     if case.form.estimated and 2 * len(uncertain_values.paths) + 1 < POINTS:
         run_count = 2 * len(uncertain_values.paths) + 1
         yield (

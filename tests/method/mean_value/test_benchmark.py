@@ -48,14 +48,15 @@ def test_the_errors_have_a_row_for_every_construct_and_notes_say_the_worst() -> 
     assert program.SCVS == MEASURED_SCVS
     constant = MEASURED_SCVS.index(0.0)
     worst = {row: [largest for *_, largest in errors] for row, errors in MEASURED_ERRORS.items()}
-    said = form._CASES_WITHOUT_PROMISE
-    assert f"errors of up to {worst[ALL][constant]} % were measured" in said[0]
-    assert f"near saturation of up to {max(worst['arrivals at locks and forks'])} %" in said[2]
-    assert (
-        f"errors of up to {max(worst['reader-writer locks'][:constant])} % were measured" in said[6]
-    )
+    errors = form._MEASURED_ERROR_BY_CASE
+    assert f"errors of up to {worst[ALL][constant]} % were measured" in errors["constant times"]
+    of_streams = max(worst["arrivals at locks and forks"])
+    assert f"near saturation of up to {of_streams} %" in errors["streams at locks"]
+    of_readers = max(worst["reader-writer locks"][:constant])
+    assert f"errors of up to {of_readers} % were measured" in errors["stations of readers"]
     nested = [high for _, high, _ in MEASURED_ERRORS["nested locks"][:constant]]
     assert (
         f"up to {max(nested):.0f} % (95th percentile) and"
-        f" {max(worst['nested locks'][:constant])} % (maximum) were measured" in said[4]
+        f" {max(worst['nested locks'][:constant])} % (maximum) were measured"
+        in errors["nested locks"]
     )

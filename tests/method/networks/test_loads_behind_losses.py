@@ -103,3 +103,27 @@ def test_a_station_before_losses_is_refused_at_once(model: QueueingNetwork, name
         with pytest.raises(NoAnswerError) as raised:
             solve(model, method=method)
         assert str(raised.value).startswith(f"station {name} is saturated: arrivals need 1.")
+
+
+def test_throughput_counts_whom_the_first_station_serves() -> None:
+    """By Burke's theorem the queue in front leaves the arrivals of M/M/1/3 Poisson."""
+    quick, full = station(service={"calls": 0.2}), station(service={"calls": 1.0}, capacity=3)
+    lost = 0.9**3 * (1 - 0.9) / (1 - 0.9**4)
+    for stations, served in (
+        ({"full": full, "quick": quick}, 0.9 * (1 - lost)),
+        ({"quick": quick, "full": full}, 0.9),
+    ):
+        answer = solve(network({"calls": open_class(0.9)}, stations), method="markov-chain")
+        assert answer["throughput[calls]"] == pytest.approx(served, rel=1e-5)
+        assert answer["loss_probability[calls,full]"] == pytest.approx(lost, rel=1e-5)
+    first = station(service={"calls": 0.2})
+    waits = station(service={"calls": 1.0}, patience={"calls": 0.5})
+    for stations, is_counted in (
+        ({"quick": first, "waits": waits}, True),
+        ({"waits": waits, "quick": first}, False),
+    ):
+        answer = solve(network({"calls": open_class(0.9)}, stations), method="markov-chain")
+        abandoned = answer["abandonment[calls,waits]"] or 0.0
+        served = 0.9 * (1 if is_counted else 1 - abandoned)
+        assert answer["throughput[calls]"] == pytest.approx(served, rel=1e-5)
+        assert abandoned > 0.2

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from slipstick.answer import DeferredShares
-from slipstick.errors import NoAnswerError
+from slipstick.errors import Definition, Doubt, NoAnswerError
 from slipstick.expression.nodes import TIME, parameters, zero
 from slipstick.expression.tape import Columns, Tape, Values, selected_values
 from slipstick.late import NDArray, np
@@ -490,7 +490,7 @@ def _solution_notes(network_layout: NetworkLayout, solution: NetworkSolution) ->
     iterations_text = (
         f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     )
-    error_notes = [f"typical error: {solution.usual_error}"] if solution.usual_error else []
+    error_notes = [Doubt(f"typical error: {solution.usual_error}")] if solution.usual_error else []
     # A chain says what it is by its states.
     solver_notes = (
         [f"{solution.method}{iterations_text}"] if solution.method != MARKOV_CHAIN else []
@@ -520,8 +520,10 @@ def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
         if class_name in classes_in_chains and (class_name, station_name) not in places
     )
     chain_notes = (
-        f"response times of {', '.join(chain.classes)} are the parts of that of {chain_name}: a"
-        " customer's time in each class, over all its visits"
+        Definition(
+            f"response times of {', '.join(chain.classes)} are the parts of that of {chain_name}: a"
+            " customer's time in each class, over all its visits"
+        )
         for chain_name, chain in model.chains.items()
         if len(chain.classes) > 1
     )

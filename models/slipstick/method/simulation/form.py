@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.answer import Value, labelled_name, unit_of
-from slipstick.errors import NoAnswerError, SlipstickError
+from slipstick.answer import SURE_HALF_WIDTHS, Value, labelled_name, unit_of
+from slipstick.errors import Doubt, NoAnswerError, RunLength, SlipstickError
 from slipstick.expression.nodes import TIME, Parameter, total, zero
 from slipstick.expression.tape import Tape, Values, selected_values
 from slipstick.late import Array, np
@@ -51,7 +51,7 @@ from slipstick.vocabulary import EARLY_JOINS, MOST_HOLDERS, SIMULATION
 STEP = 0.02
 """Relative step of the differences that shares are read from."""
 
-NOT_TRUSTED = (
+NOT_TRUSTED = Doubt(
     "not converged: the run is too short, or its values drift, so it has no reliable interval"
 )
 RARE_EVENTS = (
@@ -164,13 +164,14 @@ def notes_of(result: Result) -> tuple[str, ...]:
         "complete": "simulated once, because nothing in the program is random",
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
-    notes = [f"{stop_reason}, after {cycles_run}; {result.dropped} of them dropped as warm-up"]
-    if result.plan.is_program or not result.dropped:
-        notes = [
-            stop_reason if result.stopped == "complete" else f"{stop_reason}, after {cycles_run}"
-        ]
+    run_length = stop_reason
+    if result.stopped != "complete" or (result.dropped and not result.plan.is_program):
+        run_length += f", after {cycles_run}"
+    if result.dropped and not result.plan.is_program:
+        run_length += f"; {result.dropped} of them dropped as warm-up"
     if result.pooled:
-        notes[0] += f"; in {result.settings.replications} replications"
+        run_length += f"; in {result.settings.replications} replications"
+    notes: list[str] = [RunLength(run_length)]
     if not result.converged:
         mean_times = map(result.mean_time, range(len(result.plan.groups)))
         precision_reached = max(
@@ -180,9 +181,9 @@ def notes_of(result: Result) -> tuple[str, ...]:
         precision_note = (
             f"not converged: the mean time is known within {100 * precision_reached:.2g} %"
         )
-        notes.append(precision_note if math.isfinite(precision_reached) else NOT_TRUSTED)
+        notes.append(Doubt(precision_note) if math.isfinite(precision_reached) else NOT_TRUSTED)
         if (event_count := expected_rare_events(result)) < FEWEST_EVENTS_SEEN:
-            notes.append(RARE_EVENTS.format(event_count))
+            notes.append(Doubt(RARE_EVENTS.format(event_count)))
     if period := longest_period(result.plan):
         notes.append(_period_note(result, period))
     for group_index, group in enumerate(result.plan.groups):
@@ -481,10 +482,6 @@ def _refuse_standstill(model: Model, result: Result) -> None:
             " give the cycle a think time, or the attempt a back_off or something that takes time"
             " otherwise"
         )
-
-
-SURE_HALF_WIDTHS = 2.0
-"""Half-widths that a load must be above 1 to be refused: 1 in 20 is beyond one, by chance."""
 
 
 def _overload_notes(
