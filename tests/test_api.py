@@ -467,6 +467,7 @@ class TestPointsInAFile:
         "parameters.critical": ["1 ms", "2 ms"],
     }
 
+    @pytest.mark.turns(3)
     def test_they_are_those_of_a_sweep_in_memory(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

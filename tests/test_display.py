@@ -34,6 +34,7 @@ def test_an_answer_shows_its_values_its_account_and_its_notes() -> None:
     ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "settings", [{}, {"population.processors": "32", "parameters.critical": "0.5 ms"}]
 )

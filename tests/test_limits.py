@@ -250,6 +250,7 @@ ARRIVALS = (
 )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("files", "command", "name", "least"),
     [

@@ -165,7 +165,7 @@ assert "until: 0.25" in dump(load("slow.yaml"))
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 def test_a_package_adds_a_step_a_discipline_and_a_method(tmp_path: Path) -> None:
     package, metadata = tmp_path / "attempts", tmp_path / "attempts-1.0.dist-info"
     package.mkdir()

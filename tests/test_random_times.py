@@ -304,7 +304,7 @@ def _sampled_end(
     return float(ends.max(axis=1).mean())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("scv", "kinds", "half", "most"),
     [

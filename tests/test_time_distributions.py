@@ -145,6 +145,7 @@ def test_closed_systems_of_phases_by_both_chains(distribution: TimeDistribution)
     assert by_positions["throughput"] == pytest.approx(by_numbers["throughput[jobs]"], rel=1e-9)
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_both_kernels_draw_the_same_times(distribution: TimeDistribution, scv: float) -> None:
     cycle = delay(10.0, name="think", distribution=distribution) >> service(

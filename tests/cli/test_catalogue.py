@@ -99,6 +99,7 @@ def test_what_cannot_be_found_is_told(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.turns(3)
 def test_the_list_is_short_by_default_and_can_be_searched(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -75,7 +75,6 @@ def child(*arguments: str, folder: Path, **more: Any) -> subprocess.CompletedPro
 # Statuses, and what goes where
 
 
-@pytest.mark.turns(3)
 def test_what_is_done_has_status_0_and_speaks_on_standard_output(slip: Run) -> None:
     Path("x.yaml").write_text(DESIGN)
     for command in (
@@ -490,6 +489,7 @@ def test_solve_prints_one_document_and_nothing_else(slip: Run) -> None:
     assert law["answers"][0]["exact"] is True
 
 
+@pytest.mark.turns(3)
 def test_run_prints_one_document_and_nothing_else(slip: Run) -> None:
     Path("s.yaml").write_text(
         study(
@@ -643,7 +643,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
         assert done.returncode == 0, command
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 def test_an_ascii_terminal_gets_every_word(tmp_path: Path) -> None:
     text = activity(
         "{name: work, delay: 3 \N{MICRO SIGN}s}",
@@ -736,11 +736,12 @@ pictures: [{name: p, title: p, kind: projection, y: [time]}]
     assert loaded(command, HEAVY, tmp_path) == "[] 0"
 
 
+@pytest.mark.turns(3)
 def test_help_reads_no_format(tmp_path: Path) -> None:
     assert loaded(["--help"], {"pydantic", "yaml"}, tmp_path) == "[] 0"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     "command",
     [
@@ -903,7 +904,7 @@ def hostile(payload: str) -> dict[str, tuple[str, bool]]:
     }
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("payload", sample(PAYLOADS, least=12))
 def test_no_payload_is_executed(slip: Run, tmp_path: Path, payload: str) -> None:
     marker = tmp_path / "marker"
@@ -958,7 +959,7 @@ def nasty(folder: Path) -> dict[str, Path]:
     return files
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(
     tmp_path: Path,
 ) -> None:
@@ -1015,7 +1016,7 @@ def test_closed_standard_streams_are_no_error(closed: str, tmp_path: Path) -> No
         assert b"wrote" not in path.read_bytes()[:100]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 def test_a_report_holds_no_folder_of_this_machine(slip: Run, tmp_path: Path) -> None:
     home, elsewhere = tmp_path / "home" / "somebody", tmp_path / "elsewhere"
     home.mkdir(parents=True)

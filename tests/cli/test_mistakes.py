@@ -283,6 +283,7 @@ def test_a_parameter_says_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "computation between two messages" in capsys.readouterr().out
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", ["2sv", "two-processors", "=1+1", "1", "my file"])
 def test_a_model_file_may_have_any_name(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

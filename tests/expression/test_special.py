@@ -96,7 +96,7 @@ def test_the_derivative_is_the_difference(expr: Expr, at: dict[str, float]) -> N
     assert found == pytest.approx((up - down) / (2 * step), rel=1e-6)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 @every_point
 def test_arrays_and_substitution_give_the_bits_of_single_points(
     expr: Expr, at: dict[str, float]

@@ -300,7 +300,7 @@ def test_text_latex_and_values_come_from_one_equation(law: Law) -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @every_law
 def test_refuses_what_lies_outside_its_conditions(law: Law) -> None:
     found = breaking(law)
@@ -371,6 +371,7 @@ def test_the_catalogue_holds_every_law_once() -> None:
         assert names == {*families, "__init__", *beside}
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_shares_of_time_add_up_to_the_power_of_time(law: Law) -> None:
     """Euler: scaling the unit of time scales the value, so the shares that the tape derives must

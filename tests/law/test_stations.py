@@ -424,6 +424,7 @@ def constant_service(servers: int, load: float) -> float:
     return float((present @ np.arange(most) - arrivals) / arrivals)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("load", "error"), [(0.5, 0.34), (0.7, 0.19), (0.9, 0.05)])
 def test_several_servers_with_constant_service_are_as_near_as_the_note_says(
     load: float, error: float

@@ -94,6 +94,7 @@ def moved(browser: Browser, model: str, found: LiveModel, index: int, place: int
     )
 
 
+@pytest.mark.turns(3)
 def test_a_closed_form_runs_in_the_browser(browser: Browser, tmp_path: Path) -> None:
     found = live_model({"model": read_value("my-program", "model")})
     page = tmp_path / "page.html"
@@ -249,6 +250,7 @@ def test_a_report_opens_with_its_pictures_and_its_model(browser: Browser, tmp_pa
     nothing_went_wrong(browser)
 
 
+@pytest.mark.turns(3)
 def test_a_service_is_moved_to_its_saturation_by_keyboard(browser: Browser, tmp_path: Path) -> None:
     path, page = tmp_path / "shop.yaml", tmp_path / "shop.html"
     path.write_text(
@@ -407,7 +409,7 @@ def test_a_curve_has_a_band_within_the_ranges_of_what_is_not_moved(
     nothing_went_wrong(browser)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_curve_without_ranges_has_no_band(browser: Browser, tmp_path: Path) -> None:
     out = tmp_path / "lock.html"
     assert main(["page", "three-parts", "-o", str(out)]) == 0

@@ -146,7 +146,7 @@ def closed_forms() -> dict[str, Tape]:
     return tapes
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_page_computes_what_python_does(engine: quickjs.Context) -> None:
     tapes = closed_forms()
     apart = {name: compared(engine, tape, -(-POINTS // len(tapes))) for name, tape in tapes.items()}
@@ -333,6 +333,7 @@ stations:
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("arrivals", [80, 95, 99])
 def test_sliders_of_an_open_network_go_just_beyond_saturation(
     engine: quickjs.Context, tmp_path: Path, arrivals: int
@@ -462,6 +463,7 @@ def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
     assert quantity(value, "1/s") == text
 
 
+@pytest.mark.turns(3)
 def test_a_grid_over_the_limits_leaves_the_answers_fixed(tmp_path: Path) -> None:
     """Chains of all points together are over the limit; no input is blamed for it."""
     path = tmp_path / "press.yaml"
@@ -694,7 +696,7 @@ def test_a_model_that_is_costly_is_computed_at_fewer_points(
         assert nodes in [len(axis["nodes"]) for axis in grid["axes"]]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_page_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Strings hash differently in each process: the order of a set must not reach the page."""
     pages = []
@@ -756,6 +758,7 @@ def test_a_chain_is_tried_at_few_numbers_of_processors() -> None:
         assert set(numbers) <= set(range(1, 81))
 
 
+@pytest.mark.turns(3)
 def test_the_page_of_a_study_shows_the_value_that_the_study_asks_for(tmp_path: Path) -> None:
     study = tmp_path / "study.yaml"
     study.write_text("study: 1\nbase: {model: lock-and-bus}\nanswer: [throughput, time]\n")

@@ -51,7 +51,7 @@ def _problems(path: Path, hints: Hints) -> tuple[Problem, ...] | None:
     return None
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     "name", ["timings.csv", "wide.csv", "extra-p.txt", "extra-p.json", "extra-p.jsonl"]
 )

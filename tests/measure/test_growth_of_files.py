@@ -51,6 +51,7 @@ def with_terms(text: str, count: int) -> str:
     return f"{text}  sum: {' + '.join(['p'] * count)}\n"
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("longer", [with_parameters, with_steps, with_terms])
 def test_a_check_grows_as_its_spec(longer: Longer, tmp_path: Path) -> None:
     population = "population: {processors: 4}\n"

@@ -52,7 +52,7 @@ def with_cells(text: str, count: int) -> str:
     return "\n".join(line + f"{parting}1" * count for line in lines) + "\n"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("longer", [with_lines, with_digits, with_blanks, with_cells])
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.parent.name)
 def test_a_reader_grows_as_its_text(

@@ -95,6 +95,7 @@ def test_in_product_form_all_values_are_those_of_mean_value(discipline: str) -> 
     assert found.share["time"] == pytest.approx(known.share["time"])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("discipline", "servers"), [("fcfs", 1), ("fcfs", 2), ("ps", 1), ("lcfs", 1), ("random", 1)]
 )
@@ -187,6 +188,7 @@ def test_a_bounded_buffer_is_a_queue_with_room_for_so_many(make: Callable[[int],
     assert found["time[producer]"] == pytest.approx(found["time[consumer]"])
 
 
+@pytest.mark.turns(3)
 def test_layers_of_permits_are_their_chains() -> None:
     page, query = service("cpu", 0.05, scv=1), service("disc", 0.08, scv=1)
     tandem = closed_model(

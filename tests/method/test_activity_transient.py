@@ -152,6 +152,7 @@ def at_disk(*classes: str, **traits: Any) -> Any:
     return station(service=dict.fromkeys(classes, 1.0), **traits)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("backlog", [1, 7, 30])
 def test_a_backlog_is_gone_after_the_time_of_busy_periods(backlog: int) -> None:
     """Each customer brings a busy period of 1 / (1 - 0.5) s; at two servers, until one is idle."""

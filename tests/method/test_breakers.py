@@ -94,6 +94,7 @@ def shares_by_renewal(failures: int, of: int, trials: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("failures", "of", "trials"),
     [(1, 1, 1), (3, 3, 1), (2, 4, 2), (3, 5, 1), (2, 2, 4), (3, 16, 1)],
@@ -151,7 +152,7 @@ BREAKERS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("kind", ["wait", "cut", "hold", "full"])
 @pytest.mark.parametrize("name", BREAKERS)
 def test_the_chain_of_several_customers_equals_simulation(name: str, kind: str) -> None:
@@ -165,7 +166,7 @@ def test_the_chain_of_several_customers_equals_simulation(name: str, kind: str) 
             assert_near(simulated, value, truth)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("method", ["markov-chain", "simulation"])
 def test_a_breaker_that_never_opens_changes_nothing(method: str) -> None:
     settings = Simulation(seed=3, events=20_000, precision=1e-9)
@@ -274,6 +275,7 @@ def test_services_that_are_given_up_are_those_of_birth_and_death(
         assert_near(simulated, name, chain[name] or 0.0)
 
 
+@pytest.mark.turns(3)
 def test_services_in_two_phases_are_wasted_as_long_as_they_last() -> None:
     """One customer, whose service has two equal phases: the first is followed by the second, or
     given up, and what was spent in both is lost if the second is given up.
@@ -302,6 +304,7 @@ def test_services_in_two_phases_are_wasted_as_long_as_they_last() -> None:
     assert chain.account["given-up:desk"] == pytest.approx(wasted_time, rel=1e-9)
 
 
+@pytest.mark.turns(3)
 def test_waste_of_several_groups_counts_together() -> None:
     """The account is that of the first group, and the servers waste what all groups give up."""
     groups = {
@@ -355,6 +358,7 @@ def test_both_kernels_simulate_a_breaker_alike(name: str) -> None:
     check_same(flatten(SAME[name]).plan, 4000)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("discipline", ["fcfs", "lcfs", "random", "priority", "is", "ps"])
 def test_both_kernels_cut_services_alike(discipline: str) -> None:
     ranks = (1, 0) if discipline == "priority" else (0, 0)

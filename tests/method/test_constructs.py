@@ -373,7 +373,7 @@ def test_the_chain_equals_simulation(construct: str) -> None:
         assert SIMULATION in construct_known
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("construct", EXAMPLES)
 @pytest.mark.parametrize("method", KNOWN)
 def test_every_method_is_right_or_refuses_by_name(construct: str, method: str) -> None:
@@ -419,6 +419,7 @@ RANDOM_COUNTS: Mapping[str, Callable[[Activity], Activity]] = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", RANDOM_COUNTS)
 def test_random_counts_are_those_of_the_chain_and_of_pollaczek_and_khinchine(name: str) -> None:
     count = RANDOM_COUNTS[name]
@@ -665,6 +666,7 @@ def test_work_that_is_sent_is_a_stream_of_its_own() -> None:
     assert bounds.values["time"].low == pytest.approx(1.6)
 
 
+@pytest.mark.turns(3)
 def test_branches_that_continue_are_the_same_in_both_kernels() -> None:
     """Forks in branches that were left, with holds and choices, of a group and of arrivals."""
     slow = hold("pool", service("disk", 0.1, scv=1.0) >> delay(0.5, name="keep", scv=1.0))
@@ -680,6 +682,7 @@ def test_branches_that_continue_are_the_same_in_both_kernels() -> None:
     assert_kernels_agree(model, 9_000)
 
 
+@pytest.mark.turns(3)
 def test_a_fork_that_goes_on_early_has_limits() -> None:
     for time, words in (
         (
@@ -771,6 +774,7 @@ def test_permits_taken_at_once_are_those_there_are() -> None:
     assert time_of(solve(model, {"number": 3.0})) > 2.0
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("queue", [None, 1])
 def test_a_region_over_two_stations_admits_a_number_of_customers(queue: int | None) -> None:
     """Permits around two stations: customers wait for admission, or are turned away; with as many
@@ -826,6 +830,7 @@ def _uses(found: Answer) -> dict[str, float | None]:
     return {name: found[f"utilization[{name}]"] for name in ("left", "right")}
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("by", ROUTES)
 def test_both_kernels_route_alike(by: str) -> None:
     settings = (Simulation(seed=4, events=8_000, kernel=name) for name in ("plain", "compiled"))

@@ -35,7 +35,7 @@ def test_exact_answers_lie_in_the_interval_of_the_simulation(build: Callable[[],
     assert contradictions(model, SETTINGS) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_sample_holds_exact_answers() -> None:
     exact = 0
     for _, build in SAMPLE:

@@ -174,6 +174,7 @@ def work_by_integration(model: Model, cycles: int = 2) -> tuple[dict[str, float]
     return sums, found.until
 
 
+@pytest.mark.turns(3)
 @few
 @given(trees(random=False), st.integers(1, 3))
 def test_occupation_is_what_a_timeline_shows(tree: Activity, cycles: int) -> None:

@@ -30,6 +30,7 @@ def test_a_pair_is_answered_right_or_refused_by_name(pair: Pair) -> None:
     assert problems(pair, SETTINGS) == []
 
 
+@pytest.mark.turns(3)
 def test_a_construct_that_is_left_out_is_noticed() -> None:
     first, second = [pair for pair in pairs() if "batches" in pair.title][:2]
     other = second.constructs - first.constructs

@@ -136,6 +136,7 @@ def test_mean_value_is_near_simulation_where_the_body_waits_as_well(number: int)
     assert any(note.startswith("permits pool are modelled as a queue") for note in found.notes)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("permits", "servers"), [(4, 2), (2, 2), (2, 3), (5, 1), (3, 8)])
 def test_permits_around_one_station_limit_its_servers(permits: int, servers: int) -> None:
     """Exact: whoever waits for a permit or for a server is served in the same order."""

@@ -164,6 +164,7 @@ def test_customers_present_with_as_many_servers_follow_the_closed_form() -> None
     assert is_near(answer, "queue_length[desk]", number)
 
 
+@pytest.mark.turns(3)
 def test_waits_are_those_of_a_simulation_by_thinning() -> None:
     """Constant times of 0.8 s, which no chain covers."""
     draws = np.random.default_rng(17)
@@ -258,6 +259,7 @@ def test_arrivals_of_each_piece_are_poisson_whatever_the_blocks(size: int) -> No
         assert counts.var() == pytest.approx(mean, rel=0.1)
 
 
+@pytest.mark.turns(3)
 def test_a_burst_that_comes_once_is_a_profile_with_a_long_quiet_end() -> None:
     """20 s with two customers a second at a server of 1 s, then none until all are served: by the
     equations from an empty station on, without any period.

@@ -146,6 +146,7 @@ def test_what_a_look_contradicts_is_not_exact_where_simulation_has_no_answer() -
     )
 
 
+@pytest.mark.turns(3)
 def test_a_right_one_is_checked() -> None:
     model = loop_before_a_barrier(4)
     answer = solve(model)
@@ -155,6 +156,7 @@ def test_a_right_one_is_checked() -> None:
     assert (document["check"], document["rejected"]) == ("agreed", None)
 
 
+@pytest.mark.turns(3)
 def test_what_was_replaced_is_in_the_document() -> None:
     document = answer_document(solve(unlike_visits()))
     assert document["check"] == "replaced"
@@ -170,6 +172,7 @@ def test_near_saturation_nothing_is_said() -> None:
     assert str(answer.check).startswith("undecided: a short simulation says ")
 
 
+@pytest.mark.turns(3)
 def test_a_named_method_is_not_looked_at_nor_where_it_is_switched_off() -> None:
     model = loop_before_a_barrier()
     for answer in (
@@ -362,6 +365,7 @@ def test_utilizations_are_held_against_the_same_run() -> None:
     assert [look.estimate.mean, look.relative_error] == pytest.approx([1.0, -0.1])
 
 
+@pytest.mark.turns(3)
 def test_a_time_that_agrees_at_once_does_not_end_the_look_at_waits() -> None:
     """Processors that share a server before they meet: the time is right after 2,500 events, while
     mean value takes waits for the others at the barrier as waits at the server.

@@ -61,6 +61,7 @@ def weighted() -> Model:
     return grouped_model(groups, resources={"bus": Station(1, "ps")})
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "model",
     [

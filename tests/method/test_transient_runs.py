@@ -93,6 +93,7 @@ def test_times_until_a_number_are_those_of_the_chain() -> None:
         assert is_near(simulated(model, name)[name], time_until(model, place, number))
 
 
+@pytest.mark.turns(3)
 def test_a_backlog_of_a_file_is_that_of_the_argument() -> None:
     assert time_until(bank(8), "bank", 0) == pytest.approx(
         time_until(bank(0), "bank", 0, backlog=8), rel=1e-9
@@ -130,7 +131,7 @@ def length_by_schedule(moment: float, backlog: int, rate: float, most: int = 80)
     return float(chances @ np.arange(most + 1))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_servers_off_duty_at_the_start_are_away() -> None:
     """The last part before time 0 has one server: the second is off duty until 4 s."""
     desk = network({"calls": open_class(0.7, backlog=5)}, {"desk": station(service={"calls": 1.0})})

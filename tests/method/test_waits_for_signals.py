@@ -199,6 +199,7 @@ def test_a_buffer_between_two_is_a_queue_with_room_for_so_many(
     )
 
 
+@pytest.mark.turns(3)
 def test_a_monitor_without_time_inside_is_a_buffer() -> None:
     one, other = (
         solve(make(3), method="simulation", simulation=EXACT)

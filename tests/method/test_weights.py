@@ -44,6 +44,7 @@ def shares(weights: dict[str, Any], rates: tuple[float, ...] = (), **keys: Any) 
     return network(users, {"cpu": cpu, "disk": station(service=dict.fromkeys(WEIGHTS, 0.3))})
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("rates", "keys"),
     [
@@ -174,6 +175,7 @@ def test_other_methods_refuse_weights_by_name() -> None:
     assert solve(model, method=BOUNDS).values["time"].high is None
 
 
+@pytest.mark.turns(3)
 def test_a_file_says_weights_by_parameters(tmp_path: Path) -> None:
     text = (
         "activity: 1\nparameters: {share: 4}\nresources: {cpu: {servers: 1, discipline: ps}}\n"

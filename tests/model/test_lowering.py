@@ -169,6 +169,7 @@ LOSSES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", LOSSES)
 def test_customers_that_are_lost_at_the_last_station_are_those_of_attempts(name: str) -> None:
     last = station(**{"service": {"a": 1.0}, "servers": 2, **LOSSES[name]})

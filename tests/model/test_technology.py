@@ -40,6 +40,7 @@ def test_all_classes_scaled_alike_scale_the_account(model: Model) -> None:
     )
 
 
+@pytest.mark.turns(3)
 @quick
 @given(models())
 def test_no_factors_change_nothing(model: Model) -> None:

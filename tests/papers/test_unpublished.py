@@ -82,6 +82,7 @@ def test_the_turn_is_solved_on_both_sides(folder: Path) -> None:
     assert row.turns.endswith("it holds at 4 ms and does not at 4.25 ms")
 
 
+@pytest.mark.turns(3)
 def test_values_take_the_place_of_a_range_and_draws_are_the_same_again(folder: Path) -> None:
     values = (
         "  memory: {title: time of memory, reason: not printed, path: parameters.memory, values: [1"
@@ -94,6 +95,7 @@ def test_values_take_the_place_of_a_range_and_draws_are_the_same_again(folder: P
     assert drawn(values, draws=50) == made
 
 
+@pytest.mark.turns(3)
 def test_two_inputs_that_replace_the_same_are_never_drawn_together(folder: Path) -> None:
     inputs = [
         f"  {name}: {{title: {name}, reason: r, path: parameters.memory, values: [few, as it is],"

@@ -90,7 +90,7 @@ class TestMeans:
                 == solve(of("fcfs"), method=method).values
             )
 
-    @pytest.mark.turns(2)
+    @pytest.mark.turns(5)
     def test_classes_that_differ_are_simulated_as_the_chain_says(self, discipline: str) -> None:
         cpu = station(service={"a": 1.0, "b": 3.0}, scv={"b": 0.5}, discipline=discipline)
         model = network({"a": closed_class(3, 1.0), "b": closed_class(2, 1.0)}, {"cpu": cpu})

@@ -38,7 +38,7 @@ def same(one: NetworkSolution, other: NetworkSolution, within: float = 1e-10) ->
         )
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("speeds", SPEEDS, ids=["single", "servers", "rates"])
 @pytest.mark.parametrize("population", [[7], [3, 4], [2, 3, 2], [1, 0, 3]], ids=str)
@@ -108,6 +108,7 @@ def random_network(
     )
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=examples(60))
 @given(networks)
 def test_roads_agree_and_keep_the_laws(given: NetworkArrays) -> None:
@@ -165,6 +166,7 @@ def test_the_curve_over_the_population_is_one_recursion() -> None:
         np.testing.assert_allclose(curve.queue[count], alone.queue[0], rtol=1e-12)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("servers", "demand", "population"),
     [
@@ -449,6 +451,7 @@ def test_numbers_that_no_double_holds_are_refused() -> None:
         exact(network_arrays([1e-320, 1e-320], population=3))
 
 
+@pytest.mark.turns(3)
 def test_a_million_customers_see_what_open_arrivals_see() -> None:
     network = network_arrays([1.0, 1.0], population=10**6, think=2e6, servers=[1, 2])
     answer = checked_solution(network, exact(network))

@@ -371,6 +371,7 @@ answer: ["response_time[requests]"]
 """
 
 
+@pytest.mark.turns(3)
 def test_a_title_that_asks_which_is_answered_by_the_best_case(tmp_path: Path) -> None:
     (tmp_path / "shop.yaml").write_text(SHOP)
     head, _ = study_of(tmp_path, f"title: Which change helps most?\n{CHANGES}")

@@ -276,6 +276,7 @@ def test_relative_lines_begin_at_one_and_have_no_unit() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_lines_against_an_axis_are_what_its_first_value_gives_divided_by_each() -> None:
     sizes, parts = Axis(ADAPTER, "s", (1.0, 2.0)), Axis(LONG, "1", (0.0, 1.0, 3.0))
     made = sweep("grid", [sizes, parts], lambda _, size, part: size * (1 + part))
@@ -509,6 +510,7 @@ def estimates() -> Sweep:
     return replace(made, columns={**made.columns, **ends}, provenance=how)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "changes", [{}, {"relative": True}, {"series": "y", "against": "y"}], ids=str
 )

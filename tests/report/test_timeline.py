@@ -46,6 +46,7 @@ def test_a_trace_has_all_spans_and_counters_in_microseconds() -> None:
     assert names == {0: "processor 0", 1: "processor 1", -1: "resources"}
 
 
+@pytest.mark.turns(3)
 def test_a_picture_has_a_bar_for_each_span_and_lanes_for_branches() -> None:
     with look():
         figure = draw_timeline(FOUND, "Who did what")

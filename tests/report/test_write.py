@@ -111,7 +111,7 @@ def test_pictures_that_are_not_drawn_any_more_go_and_other_files_stay(tmp_path: 
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_report_whose_inputs_are_longer_than_what_is_read_of_them_is_replaced(
     tmp_path: Path,
 ) -> None:

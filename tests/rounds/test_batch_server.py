@@ -142,6 +142,7 @@ def any_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formula_of_rounds, "STREAM_STEPS", 16.0)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.usefixtures("any_stream")
 def test_first_phases_left_behind_make_the_second_longer() -> None:
     """The second phase is short beside the first phases of others that wait when it begins."""
@@ -180,6 +181,7 @@ def test_the_capacity_is_the_throughput_of_a_full_server() -> None:
     assert 4 / load_at == pytest.approx(throughput, rel=0.02)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.usefixtures("any_stream")
 def test_first_phases_of_several_rounds_wait_as_simulated() -> None:
     """The second phase fills while first phases wait, and ends before all that came behind it did:
@@ -194,6 +196,7 @@ def test_first_phases_of_several_rounds_wait_as_simulated() -> None:
         assert number(formula, name) == pytest.approx(number(run, name), rel=0.15)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("slots", "rate"), [(12.0, 9.0), (6.0, 3.6)])
 def test_waits_for_a_place_are_as_simulated(slots: float, rate: float) -> None:
     """A third of the customers wait, for four times a first phase in the mean."""
@@ -223,6 +226,7 @@ def test_a_stream_whose_groups_wait_for_a_place_is_simulated() -> None:
     assert solve("llm-serving", values, method="formula").find("load")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("case", "shortest", "rate"),
     [((10927, 98, 13641), 0.3, 1.4), ((4304, 35, 25195), 1.0, 2.4), ((193, 67, 256), 0.3, 60.0)],
@@ -412,6 +416,7 @@ def test_the_share_of_an_input_is_its_effect(name: str, value: float) -> None:
         assert change / 0.1 == expected, asked
 
 
+@pytest.mark.turns(3)
 def test_few_servers_and_customers_of_a_population_have_no_share() -> None:
     """A hundredth of 4 is no number of GPUs, and populations are whole."""
     answer = solve("llm-serving", {"parameters.tensor": 4.0}, method="formula")
@@ -523,6 +528,7 @@ def test_a_server_made_in_python_is_solved() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_a_server_that_was_seldom_idle_has_no_interval_of_its_utilization() -> None:
     """At a load of 0.85 rounds follow one another for thousands of visits."""
     busy = solve(TWO, {"parameters.rate": "6 /s", "places": 32}, simulation=FEW)
@@ -593,6 +599,7 @@ def test_what_has_no_answer_is_refused_in_words() -> None:
         solve(three, method="formula")
 
 
+@pytest.mark.turns(3)
 def test_memory_that_grows_delays_and_puts_back() -> None:
     values = {"parameters.rate": "0.8 /s"}
     free = solve(TWO, values, simulation=FEW)
@@ -602,6 +609,7 @@ def test_memory_that_grows_delays_and_puts_back() -> None:
     assert number(crowded, "response_time") > number(free, "response_time")
 
 
+@pytest.mark.turns(3)
 def test_more_places_and_memory_than_needed_change_nothing() -> None:
     few = Simulation(seed=311, cycles=300)
     plain = solve({key: value for key, value in TWO.items() if key != "places"}, simulation=few)
@@ -639,6 +647,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("keys", "reason"), REFUSALS)
 def test_the_chain_says_what_it_does_not_know(keys: dict[str, Any], reason: str) -> None:
     model = changed(COMMIT, **keys)
@@ -845,6 +854,7 @@ def test_a_micro_batch_takes_half_an_interval_and_its_round() -> None:
     assert run["served"] == pytest.approx(400, rel=0.03)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", ["formula", "simulation"])
 @pytest.mark.parametrize(
     ("path", "number_given", "refusal"),

@@ -58,6 +58,7 @@ def test_a_stream_of_measured_lengths_is_as_simulated() -> None:
         assert formula.find(name) == pytest.approx(run.find(name), rel=error)
 
 
+@pytest.mark.turns(3)
 def test_a_closed_population_of_measured_lengths_is_as_simulated() -> None:
     closed = SERVER | {"customers": {"population": 12, "think_time": "1 s"}}
     run = solve(closed, method="simulation", simulation=RUN)
@@ -152,6 +153,7 @@ def test_the_formula_knows_one_order_only() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_earlier_phases_first_shorten_the_first_phase_and_lengthen_the_second() -> None:
     # Second phases fill the budget.
     busy = SERVER | {"budget": 24, "phases": {

@@ -22,7 +22,7 @@ def affine(fixed: float, more: float) -> RoundServer:
     return RoundServer(lambda rounds: np.array([[fixed + more * rounds.customers[0]]]))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("batching_delay", [0.0, 0.25])
 def test_a_closed_chain_is_the_simulation(batching_delay: float) -> None:
     random, visits = np.random.default_rng(71), 25_000

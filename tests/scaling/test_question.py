@@ -105,12 +105,14 @@ def test_the_fastest_number_is_the_one_that_solving_all_finds(folder: Path) -> N
     assert (found.largest.processors, found.largest.at_the_end) == (max(above), False)
 
 
+@pytest.mark.turns(3)
 def test_accounts_add_up_to_the_time_and_latency_is_what_is_not_useful(folder: Path) -> None:
     for each in scaling().ways.values():
         assert each["account[busy]"] + each["account[send]"] == pytest.approx(each["time"])
         assert each["latency"] == pytest.approx(each["account[send]"])
 
 
+@pytest.mark.turns(3)
 def test_the_symbols_say_the_order_and_what_decides_it(folder: Path) -> None:
     growth = scaling().growth
     assert growth is not None
@@ -143,6 +145,7 @@ def test_a_law_scales_against_one_processor(folder: Path) -> None:
     assert found.growth.order == "processors"
 
 
+@pytest.mark.turns(3)
 def test_what_no_size_keeps_says_what_there_is(folder: Path) -> None:
     found = scaling(SCALE.replace("time: 1 ms", "time: 100 us").replace("most: 4 KiB", "most: 1 B"))
     # 64 processors exchange for 184 us.
@@ -166,6 +169,7 @@ def test_other_methods_have_no_symbols_but_sizes(folder: Path) -> None:
         )
 
 
+@pytest.mark.turns(3)
 def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> None:
     cell = (
         "  threshold: 60%\n  printed: [{from: 4, to: 64, scalability: {time-bound: 0.5,"
@@ -178,6 +182,7 @@ def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> No
     ]
 
 
+@pytest.mark.turns(3)
 def test_a_statement_may_be_about_a_cell_of_the_matrix(folder: Path) -> None:
     cell = (
         'statements:\n  s: {says: so, value: "scalability[time-bound]", of: [base-4-to-64], to: 1,'
@@ -320,6 +325,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_named_before_anything_is_solved(
     folder: Path, old: str, new: str, words: str

@@ -49,6 +49,7 @@ def test_at_one_time_numbers_are_added_as_worked_by_hand() -> None:
     assert sizes == pytest.approx(FEW * (1000 - 20 * np.log2(FEW)), rel=1e-9)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("model", [ADDING, GRID], ids=["adding", "grid"])
 def test_at_one_efficiency_forms_and_symbols_give_one_size(model: object) -> None:
     form = form_of(model, {}, CLOSED_FORM)  # type: ignore[arg-type]

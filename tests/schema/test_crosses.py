@@ -94,7 +94,7 @@ def _of_class(value: Any) -> Any:
     return {"x": 0} if value == {"x": 2} else value
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("discipline", STATION_DISCIPLINES)
 def test_each_discipline_with_each_key_of_a_station(discipline: str) -> None:
     count, wrong = outcomes(network_of(discipline))

@@ -42,6 +42,7 @@ def test_every_shipped_spec_is_valid_in_an_editor(folder: str) -> None:
             assert problems == [], name
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("kind", "text"),
     [

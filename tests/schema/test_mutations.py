@@ -28,7 +28,7 @@ def test_no_mutated_spec_gives_anything_but_a_kind_or_problems_with_a_line(tmp_p
     assert seen == {"valid", "refused"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_planted_fault_is_named_at_its_line_and_nowhere_else(tmp_path: Path) -> None:
     chance, kinds = random.Random("a sample of faults"), set()
     for _ in range(PLANTED):
@@ -90,7 +90,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(("text", "kind"), BOMBS.values(), ids=BOMBS)
 def test_a_small_text_is_not_a_lot_of_work(tmp_path: Path, text: str, kind: str) -> None:
     outcome = checked(text, tmp_path / "x.yaml")

@@ -41,12 +41,14 @@ def check_same(plan: Plan, events: int = 3000) -> None:
     assert sorted(map(str, plain.waits())) == sorted(map(str, fast.waits()))
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(busy_models())
 def test_of_generated_models(model: Model) -> None:
     check_same(flatten(model).plan)
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(open_models())
 def test_of_open_models(model: Model) -> None:
@@ -248,6 +250,7 @@ def test_of_permits(number: int) -> None:
     check_same(builder.plan(), 6000)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("monitor", ["door", None])
 @pytest.mark.parametrize("producing", [0.5, 2.0])
 def test_of_a_counter_beside_a_station(monitor: str | None, producing: float) -> None:

@@ -47,6 +47,7 @@ def test_a_list_or_a_range_gives_its_values(
     assert found.values == pytest.approx(values, rel=1e-15)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("count", [2, 3, 7, 100, 700])
 @pytest.mark.parametrize("spacing", ["linear", "geometric"])
 def test_both_ends_are_in_a_range_to_the_bit(tmp_path: Path, count: int, spacing: str) -> None:

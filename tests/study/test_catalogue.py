@@ -14,6 +14,7 @@ from slipstick.study.catalogue import catalogue_entry, catalogue_lines, known_ki
 from tests.specs import DESIGN
 
 
+@pytest.mark.turns(3)
 def test_everything_is_listed_with_its_title() -> None:
     lines = catalogue_lines()
     assert list(dict.fromkeys(each.kind for each in lines)) == known_kinds()
@@ -44,7 +45,7 @@ def test_a_broken_file_of_ones_own_is_listed_as_such(
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("kind", known_kinds())
 def test_whatever_is_listed_can_be_shown(kind: str) -> None:
     for entry in catalogue_lines(kind):

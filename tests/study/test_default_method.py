@@ -59,7 +59,7 @@ def sizes_of(model: Model | QueueingNetwork) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", [*ACTIVITIES, *NETWORKS])
 def test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark(name: str) -> None:
     model = model_of(name)
@@ -120,6 +120,7 @@ def test_contention_is_in_the_answer_without_any_option(
     ]
 
 
+@pytest.mark.turns(3)
 def test_a_row_below_its_bound_says_so_in_the_row(tmp_path: Path) -> None:
     text = (
         "study: 1\nbase: {model: lock-and-bus, method: closed-form}\nvary: {population.processors:"
@@ -140,6 +141,7 @@ cycle: [{name: think, delay: work}, {name: ask, service: bus, time: 1 ms}]
 """
 
 
+@pytest.mark.turns(3)
 def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,6 +178,7 @@ def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
 THINK, ASK = delay(9.0, name="think", scv=1.0), service("bus", 1.0, scv=1.0)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("cycle", "promised", "answering"),
     [

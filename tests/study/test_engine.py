@@ -68,7 +68,7 @@ def test_a_worker_that_still_imports_ends_with_the_process_that_started_it() -> 
         assert worker.wait(timeout=HANGS) == 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_point_that_ends_its_process_or_is_over_a_limit_costs_itself_alone() -> None:
     good = blocks(1, 2, 3)
     bad = [
@@ -248,7 +248,7 @@ def test_a_point_of_this_run_is_not_from_an_earlier_one(tmp_path: Path) -> None:
         assert journal.reused_points == 1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_worker_without_memory_says_so_and_nothing_else(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

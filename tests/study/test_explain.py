@@ -41,7 +41,7 @@ def quotients(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_an_explanation_compiles_and_expands_nothing_beyond_what_it_prints(
     name: str,
@@ -58,6 +58,7 @@ def test_an_explanation_compiles_and_expands_nothing_beyond_what_it_prints(
     assert sum(printed.out.count(f"\n    {letter}[") for letter in "XR") >= len(quotients)
 
 
+@pytest.mark.turns(3)
 def test_no_network_is_expanded_further_than_its_equation_is_long(
     quotients: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

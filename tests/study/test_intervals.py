@@ -124,6 +124,7 @@ def test_tables_csv_and_json_of_cases_and_sweeps(
             assert all(each["low"] <= value <= each["high"] for each, value in ends)
 
 
+@pytest.mark.turns(3)
 def test_every_part_of_a_simulated_account_has_an_interval(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,7 +207,7 @@ pictures:
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("samples", [0, 16] if PART >= 1 else [4])
 def test_every_question_shows_the_intervals_of_what_is_simulated(
     folder: Path, capsys: pytest.CaptureFixture[str], samples: int

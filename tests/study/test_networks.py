@@ -52,6 +52,7 @@ def study(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.turns(3)
 def test_the_first_value_is_asked_for_where_nobody_says(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -372,6 +373,7 @@ def test_a_transient_value_beside_estimates_is_none_of_them(tmp_path: Path) -> N
     assert [each.tolist() for each in found.sweeps[0].ends(asked)] == [[pytest.approx(3.0)]] * 2
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("most", [CHECK_ALL, 2])  # of more values no model is built for each
 def test_the_time_since_the_start_is_an_axis(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -51,6 +51,7 @@ def ran(jobs: int = 1) -> Results:
     return run(prepare("study.yaml"), engine=Engine(jobs=jobs))
 
 
+@pytest.mark.turns(3)
 def test_the_method_is_a_setting_like_any_other(folder: Path) -> None:
     results = ran()
     assert {name: answer.method for name, answer in results.cases.items()} == {
@@ -118,6 +119,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_named_before_anything_is_solved(
     folder: Path, old: str, new: str, words: str

@@ -312,6 +312,7 @@ def test_products_of_a_training_step_by_hand(
         assert found["busy"] == pytest.approx(sequences * published / RATE)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("size", "measured"),
     [

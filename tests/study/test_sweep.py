@@ -118,6 +118,7 @@ def test_a_condition_is_refused_where_it_stands(tmp_path: Path, where: str, mess
     assert message in problem or where.startswith("__")
 
 
+@pytest.mark.turns(3)
 def test_names_numbers_and_specs_in_place_can_be_axes(tmp_path: Path) -> None:
     networks = "[fast-ethernet, atm-oc3, {extends: atm-oc3, adapter: 1 us}]"
     found = sweep(
@@ -338,6 +339,7 @@ def test_an_item_goes_by_name_or_by_number_and_is_reported_by_name(tmp_path: Pat
     assert by_name.columns["time"].tolist() == by_number.columns["time"].tolist() == [1e-3, 2e-3]
 
 
+@pytest.mark.turns(3)
 def test_a_whole_and_a_part_of_it_may_vary_together_in_either_order(tmp_path: Path) -> None:
     network, adapter = (
         "machine.network: [fast-ethernet, atm-oc3]",

@@ -227,6 +227,7 @@ def test_the_noise_of_a_fit_adds_to_the_intervals_of_points_by_its_square(folder
         assert end == pytest.approx(time + sign * np.hypot(of_fit, of_noise), rel=0.03)
 
 
+@pytest.mark.turns(3)
 def test_a_choice_is_undecided_only_where_the_same_draws_differ(folder: Path) -> None:
     """One part is the best of work + parts * start whatever the work is, though intervals overlap;
     of work / parts + parts * start it depends on the work.

@@ -317,6 +317,7 @@ def test_a_machine_that_does_not_tell_its_processors_is_taken_for_cores(folder: 
     assert any("is taken for a core; write processors.kind" in each for each in words)
 
 
+@pytest.mark.turns(3)
 def test_with_what_was_known_earlier_the_rates_are_others(folder: Path) -> None:
     write("gpu-fp32", first=2015)
     text = "answer: [time]\nproject: {trends: [measured], years: [2015, 2025], as_of: 2015}\n"
@@ -329,6 +330,7 @@ def test_with_what_was_known_earlier_the_rates_are_others(folder: Path) -> None:
         projection(text.replace("as_of: 2015", "as_of: 1980"))
 
 
+@pytest.mark.turns(3)
 def test_the_most_that_processors_save_is_what_the_model_says(folder: Path) -> None:
     (track,) = projection(f"answer: [time]\n{PROJECT}").tracks
     columns = {share.name: share.part[-1] for share in track.shares}
@@ -357,6 +359,7 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     assert crossing_year(2006.1, 2006.1, 2006.1, 1.0) == "2006.1"
 
 
+@pytest.mark.turns(3)
 def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> None:
     # More flops and a slower memory, which gets better sooner than a core.
     write("core")
@@ -382,6 +385,7 @@ def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> Non
     assert sentence.startswith(f"Other takes less time than base from {overtaking.year:.0f} on")
 
 
+@pytest.mark.turns(3)
 def test_a_watched_condition_may_have_words_and_parameters(folder: Path) -> None:
     text = (
         "answer: [time]\nproject: {trends: [measured], years: {from: 2020, to: 2034, step: 2},"

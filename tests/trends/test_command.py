@@ -102,6 +102,7 @@ def test_what_has_no_points_is_refused(
     assert words in errors
 
 
+@pytest.mark.turns(3)
 def test_the_back_test_counts_what_the_predictions_say(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -213,7 +214,7 @@ def test_other_series_would_have_given_other_shares() -> None:
     assert (high - low) / (2 * 1.645) == pytest.approx(deviation, rel=0.15)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 def test_choices_of_other_starts_hold_what_is_promised_where_series_are_not_weak(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -56,6 +56,7 @@ def projection(text: str = PROJECT, base: str = "{model: model.yaml}", jobs: int
     return result_of(found(text, base=base, jobs=jobs), ProjectResult).projection
 
 
+@pytest.mark.turns(3)
 def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> None:
     (track,) = projection().tracks
     for year, time, efficiency in zip(
@@ -105,6 +106,7 @@ def test_a_case_starts_from_its_own_technology(folder: Path) -> None:
     assert track.sweep.columns["time"][1] == pytest.approx(alone(**given))
 
 
+@pytest.mark.turns(3)
 def test_the_band_is_that_of_the_one_rate_that_is_drawn(folder: Path) -> None:
     (track,) = projection().tracks
     for index, year in enumerate(range(2005, 2026, 5)):
@@ -183,6 +185,7 @@ def test_the_result_is_the_same_for_any_number_of_workers_and_of_cases(folder: P
     assert other.sweep["low[time]"] == pytest.approx(one.sweep["low[time]"], rel=2e-3)
 
 
+@pytest.mark.turns(3)
 def test_other_methods_go_along_as_well(folder: Path) -> None:
     few = PROJECT.replace("samples: 1024", "samples: 0")
     closed = projection(few).tracks[0]
@@ -317,6 +320,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_named_before_anything_is_solved(
     folder: Path, old: str, new: str, words: str
@@ -348,6 +352,7 @@ def test_what_has_no_classes_of_cost_is_refused(folder: Path) -> None:
         check_file(Path("study.yaml"))
 
 
+@pytest.mark.turns(3)
 def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Path) -> None:
     sample = (
         "sample: {of: {parameters.memory: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples:"

@@ -234,6 +234,7 @@ def test_a_check_knows_the_values_of_a_run_by_their_kind_and_simulates_nothing(
     prepare(asking("contention[door]"))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("trace", "said"),
     [
@@ -311,6 +312,7 @@ def test_a_value_that_a_part_of_a_trace_lacks_is_refused_before_a_run(
         prepare(path)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize(
     "more", ["", ", to: 1 ms", ", useful: [busy, 'lock:door'], machine: bbn-gp1000"]

@@ -16,6 +16,7 @@ from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
 FAR = np.array([64.0, 128.0])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", TRUTHS)
 def test_the_truth_is_recovered_from_exact_timings(name: str) -> None:
     truth = TRUTHS[name]
@@ -58,7 +59,7 @@ def test_a_mechanism_predicts_what_curves_miss(seed: int) -> None:
     assert found.disagreement(128) < 0.03
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["coherency", "coherency, own work"])
 def test_a_curve_is_preferred_where_it_is_right_and_the_queue_is_not(name: str, seed: int) -> None:
@@ -271,7 +272,7 @@ def test_a_term_beyond_all_numbers_is_not_fitted() -> None:
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_fit_of_an_error_beyond_all_numbers_predicts_nothing() -> None:
     p, times = np.array([1.0, 2, 4, 8, 16]), np.array([1e57, 0.5184, 0.27597, 0.1529, 0.099059])
     timings = Timings(p, np.ones(5), times)

@@ -82,6 +82,7 @@ def test_other_rows_have_no_bounds(other: Timings) -> None:
     assert growth_bounds(other, 0.0) is None
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("servers", "member", "rate", "bounded"),
     [
@@ -99,6 +100,7 @@ def test_bounds_are_of_one_machine(
     assert bool(found.intervals_by_bounds([32.0], 0.9)) == bounded
 
 
+@pytest.mark.turns(3)
 def test_predictions_of_throughputs_are_throughputs() -> None:
     rates = 100 * np.array([1.0, 2, 4, 8, 16]) / (1 + 0.05 * (np.array([1.0, 2, 4, 8, 16]) - 1))
     told = replace(rows(rates * 1e9, servers=None), member="thread", rate=("GB/s", 1e9))

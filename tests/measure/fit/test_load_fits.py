@@ -48,7 +48,7 @@ def noisy(rates: list[float], times: list[float], seed: int = 0) -> LoadTest:
 RATES = [10.0, 30.0, 50.0, 70.0, 85.0, 93.0]
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(("servers", "scv"), [(1, 0.0), (1, 1.0), (4, 1.0), (8, 4.0)])
 def test_a_known_station_is_found(servers: int, scv: float) -> None:
     service = 0.01 * servers

@@ -214,6 +214,7 @@ def test_an_element_of_results_changes_nothing(kind: str) -> None:
     assert _read(within) == _read(SHOP)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("element", "name"),
     [

@@ -245,7 +245,7 @@ def _check(changes: Iterator[bool], kind: str) -> None:
     assert (first or any(changes)) == (kind == READ)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(("tag", "name", "kind"), _attributes(JSIM_ATTRIBUTES))
 def test_an_attribute_of_jsim_becomes_what_its_table_says(
     tmp_path: Path, tag: str, name: str, kind: str
@@ -277,6 +277,7 @@ def test_an_element_of_jsim_becomes_what_its_table_says(
         assert f"--leave-out {kind}" in str(after)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("tag", "kind"), [(tag, kind) for tag, kind in JMVA_ELEMENTS.items() if kind != READ]
 )

@@ -263,6 +263,7 @@ SENT = _model(
 )
 
 
+@pytest.mark.turns(3)
 def test_a_thread_goes_on_after_its_reply_exactly(tmp_path: Path) -> None:
     """By hand, of two states of the server beside the client: 0.6 /s, where 0.5 /s would wait for
     the second phase.

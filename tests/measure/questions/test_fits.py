@@ -121,6 +121,7 @@ def test_made_up_timings_are_a_case_with_noise_from_a_seed(tmp_path: Path) -> No
     assert one.source == "timings made up from base"
 
 
+@pytest.mark.turns(3)
 def test_made_up_timings_vary_by_the_noise_that_is_told(tmp_path: Path) -> None:
     """Logarithms of the ratios to the truth, 1 s / p and 1 s for p cycles, have the standard
     deviation given: of 400 of them it lies within a sixth, 4.7 of its own standard deviations.
@@ -237,6 +238,7 @@ def test_what_is_wrong_is_said_where_it_stands(
     assert message in str(caught.value)
 
 
+@pytest.mark.turns(3)
 def test_a_base_that_the_data_do_not_support_is_said_to_be_so(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("[amdahl]", "[usl]"))
     rows = [

@@ -275,6 +275,7 @@ def walked(network: SwitchedNetwork, source: int, target: int) -> list[tuple[int
     return outputs
 
 
+@pytest.mark.turns(3)
 def test_contention_is_that_of_a_walk_along_every_path() -> None:
     chance = random.Random(5)
     for _ in range(1000):

@@ -83,6 +83,7 @@ def test_time_agrees_with_an_evaluator_that_runs_pipelines_event_by_event(
     )
 
 
+@pytest.mark.turns(3)
 @quick
 @given(MODELS)
 def test_shares_add_up_to_one_at_ties_too(drawn: tuple[Model, dict[str, float]]) -> None:
@@ -94,6 +95,7 @@ def test_shares_add_up_to_one_at_ties_too(drawn: tuple[Model, dict[str, float]])
         assert answer.share == {}
 
 
+@pytest.mark.turns(3)
 @quick
 @given(MODELS)
 def test_accounts_add_up_to_the_time_and_processors_to_the_population(
@@ -196,6 +198,7 @@ def test_many_useful_components_add_up_alike_at_one_point_and_at_many() -> None:
     ].tolist()
 
 
+@pytest.mark.turns(3)
 @quick
 @given(activities(2), parameter_values())
 def test_processors_that_repeat_a_cycle_do_not_change_its_time(
@@ -454,6 +457,7 @@ def test_every_parameter_is_listed_and_has_its_derivative() -> None:
     assert set(form.points({}).answer(0).gradient["time"]) == set(form.parameters)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", [each.name for each in ALL_PARAMETERS])
 def test_gradients_are_differences(name: str) -> None:
     """A check without ties: every parameter of a model of all constructs, by central

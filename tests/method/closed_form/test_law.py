@@ -39,6 +39,7 @@ def test_a_law_solved_is_the_law_called(law: Law) -> None:
         assert made.quantity == law.gives.name
 
 
+@pytest.mark.turns(3)
 @every_law
 def test_shares_of_a_law_add_up_to_the_power_of_time_of_what_it_gives(law: Law) -> None:
     (shares,) = form(law).points({}).answer(0).share.values()

@@ -76,6 +76,7 @@ def test_product_form_is_exact_and_says_nothing() -> None:
     assert notes(THINK >> service("bus", 1.0, scv=1.0)) == ()
 
 
+@pytest.mark.turns(3)
 def test_each_approximation_is_named() -> None:
     assert notes(THINK >> service("bus", 1.0, scv=0.5)) == (
         (

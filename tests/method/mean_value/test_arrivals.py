@@ -152,6 +152,7 @@ def test_those_ahead_added_up_once_are_those_of_each_pair_of_visits(
     assert max(seen) > 0.3
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("processors", [2, 4, 8])
 @pytest.mark.parametrize("think", [1.0, 6.0, 20.0])
 def test_a_lock_whose_holder_shares_a_server_with_processors_outside(

@@ -57,6 +57,7 @@ def exact_section(thinking: int, present: int, think: float, work: float) -> flo
     return (1 + later) / (leave + done)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("processors", [2, 8, 32])
 @pytest.mark.parametrize("think", [0.5, 3.0, 10.0, 40.0])
 def test_after_a_barrier_all_start_at_once(processors: int, think: float) -> None:
@@ -77,6 +78,7 @@ def test_a_queue_that_is_visited_again_does_the_work_of_all_visits(
     assert found == pytest.approx(time, rel=0.03)
 
 
+@pytest.mark.turns(3)
 def test_constant_times_after_a_barrier_add_the_demand_of_all_to_the_path() -> None:
     cycle = (
         delay(9.0, name="before")

@@ -169,6 +169,7 @@ def test_the_share_of_a_lock_is_that_of_a_station_in_its_place() -> None:
     assert not other.exact
 
 
+@pytest.mark.turns(3)
 @quick
 @given(activities(depth=2))
 def test_one_processor_without_randomness_takes_the_time_of_the_closed_form(
@@ -441,6 +442,7 @@ def test_the_wait_of_visits_to_one_queue_is_computed_once_for_all(
     assert set(computed_visits) == {computed_visits[0]}
 
 
+@pytest.mark.turns(3)
 def test_which_parts_are_refused_depends_on_no_number_of_processors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

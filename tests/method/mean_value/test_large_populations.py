@@ -30,7 +30,7 @@ def _time(folder: Path, processors: int, think: str) -> float:
     return found
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("think", ["200 ms", "900 ms", "1 s", "1.1 s", "3 s"])
 def test_the_last_processors_one_by_one_give_the_time_of_all_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, think: str
@@ -56,6 +56,7 @@ def test_a_million_processors_saturate_a_station(tmp_path: Path) -> None:
     assert _time(tmp_path, 1_000_000, "1 s") == pytest.approx(1000.0, rel=1e-6)
 
 
+@pytest.mark.turns(3)
 def test_a_state_that_does_not_settle_is_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

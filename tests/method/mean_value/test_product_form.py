@@ -142,6 +142,7 @@ def shared(*names: str) -> dict[str, Station]:
     return {name: Station(1, "ps") for name in names}
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("cycle", "truth"),
     [

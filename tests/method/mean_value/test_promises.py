@@ -88,6 +88,7 @@ def test_the_shares_of_the_time_add_up_to_one(model: Model) -> None:
     assert math.fsum(answered(model).share["time"].values()) == pytest.approx(1.0, abs=1e-7)
 
 
+@pytest.mark.turns(3)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 def test_the_time_is_within_the_bounds(model: Model) -> None:
@@ -100,6 +101,7 @@ def test_the_time_is_within_the_bounds(model: Model) -> None:
         assert time <= enclosed.high * (1 + 1e-9)
 
 
+@pytest.mark.turns(3)
 @quick
 @given(models(depth=2, arrivals=BUSY))
 def test_nobody_is_busy_for_more_than_all_of_the_time(model: Model) -> None:
@@ -225,6 +227,7 @@ def test_one_point_and_the_same_point_in_a_sweep() -> None:
     assert swept.columns()["time"].tolist() == pytest.approx(form.times(sweep).tolist())
 
 
+@pytest.mark.turns(3)
 def test_the_whole_curve_over_n_is_one_recursion() -> None:
     form = MeanValue(SMOOTH)
     curve = form.times({"population.processors": np.arange(1.0, 13.0)})

@@ -82,6 +82,7 @@ def test_fractions_of_turns_lie_between_whole_ones() -> None:
     assert time(40) - time(39) == pytest.approx(time(39) - time(38), rel=1e-6)
 
 
+@pytest.mark.turns(3)
 def test_many_turns_are_close_to_the_body_written_out() -> None:
     def time(loop: Activity) -> float:
         cycle = delay(2.0, name="work", scv=1.0) >> loop >> barrier("meet")

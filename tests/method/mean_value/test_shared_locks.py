@@ -100,6 +100,7 @@ def test_the_pause_between_writes_holds_the_reads_between_them_and_their_waits(
     assert seen[-1] == pytest.approx(1 / writers + reads, rel=1e-6)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
 def test_writers_alone_have_a_lock_and_readers_alone_never_wait(order: str) -> None:
     def time(mode: str) -> float:

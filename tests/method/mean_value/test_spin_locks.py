@@ -154,6 +154,7 @@ def test_spinners_load_the_station_of_the_word() -> None:
     assert busy["mcs"] < 0.2
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", ["tas", "mcs"])
 def test_one_who_only_asks_the_bus_is_disturbed_by_those_who_spin(kind: str) -> None:
     spin = hold("door", delay(5.0, name="crit", scv=1.0)) >> delay(5.0, name="rest", scv=1.0)

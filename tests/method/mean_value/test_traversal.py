@@ -98,6 +98,7 @@ def test_constant_items_that_share_servers_all_end_together(items: int) -> None:
     assert MeanValue(model).points({}).answer(0)["time"] == pytest.approx(items / 2)
 
 
+@pytest.mark.turns(3)
 def test_long_pipelines_are_extrapolated() -> None:
     form = MeanValue(
         closed_model(

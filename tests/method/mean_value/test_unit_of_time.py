@@ -17,7 +17,7 @@ COSTLY = {"reader-writer locks", "reader-writer locks of many"}
 """Which have a test of their own beside those of their locks."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("construct", [each for each in CONSTRUCTS if each not in COSTLY])
 @pytest.mark.parametrize("scv", SCVS)
 def test_times_in_a_smaller_unit_are_the_same_times(construct: str, scv: float) -> None:

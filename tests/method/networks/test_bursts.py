@@ -75,6 +75,7 @@ def test_pauses_make_renewals() -> None:
     assert answer["response_time[web]"] == pytest.approx(1 / (mu * (1 - sigma)), rel=1e-8)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])
 def test_simulation_agrees(kernel: str) -> None:
     model = queue(0.5, 3.0, 0.2, 1.0, 2.0)
@@ -104,6 +105,7 @@ def test_times_between_arrivals_have_the_distribution_of_the_process() -> None:
         )
 
 
+@pytest.mark.turns(3)
 def test_a_run_begins_in_a_burst_as_often_as_there_is_one() -> None:
     """In a burst the first arrival comes within a hundredth of a second, else hardly ever: 0.1 /
     (0.1 + 0.3) of all runs.
@@ -113,6 +115,7 @@ def test_a_run_begins_in_a_burst_as_often_as_there_is_one() -> None:
     assert np.mean(np.array(first) < 0.01) == pytest.approx(0.25, abs=0.04)
 
 
+@pytest.mark.turns(3)
 def test_a_batch_waits_for_itself() -> None:
     """Batches of 4 at .15 a second: L = rho (1 + E X^2 / E X) / (2 (1 - rho)) of M^X/M/1, 2.5
     times that of M/M/1.

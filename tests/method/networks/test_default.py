@@ -50,6 +50,7 @@ def test_ranks_at_several_servers_with_one_service_time_are_those_of_cobham(serv
         below = at
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("discipline", ["priority", "priority-preemptive"])
 def test_ranks_at_several_servers_are_those_of_the_chain_and_add_up_without_ranks(
     discipline: str,

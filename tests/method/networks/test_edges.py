@@ -50,6 +50,7 @@ def test_a_station_of_no_demand_drops_out(method: str) -> None:
     assert with_it["queue_length[idle]"] == 0
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
 def test_a_service_time_of_zero_where_a_class_never_goes_says_nothing(method: str) -> None:
     """A file generated from a matrix of times has a 0 there."""

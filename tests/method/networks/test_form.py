@@ -237,6 +237,7 @@ def test_the_account_of_a_cycle_adds_up_to_it() -> None:
     assert solve(MIXED).account == {}
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "model", [CENTRAL, MIXED, SWITCHING, LOSSY], ids=["central", "mixed", "switching", "lossy"]
 )

@@ -74,6 +74,7 @@ def test_a_network_with_a_breaker_equals_the_chain_of_its_activity(
         assert_near(simulated, name, chain[name] or 0.0)
 
 
+@pytest.mark.turns(3)
 def test_calls_in_a_stream_have_the_shares_of_their_activity() -> None:
     model = network(
         {"calls": open_class(8.0)},
@@ -89,6 +90,7 @@ def test_calls_in_a_stream_have_the_shares_of_their_activity() -> None:
     assert simulated["throughput[calls]"] == pytest.approx(served, rel=0.02)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", DESKS)
 def test_a_breaker_that_never_opens_changes_nothing(kind: str) -> None:
     settings = Simulation(seed=5, events=20_000, precision=1e-9)

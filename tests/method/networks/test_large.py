@@ -98,6 +98,7 @@ def test_the_estimate_of_shares_grows_as_their_work() -> None:
     assert linearizer == pytest.approx(2.5 * schweitzer)
 
 
+@pytest.mark.turns(3)
 def test_points_of_many_numbers_are_solved_a_few_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

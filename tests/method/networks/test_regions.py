@@ -152,6 +152,7 @@ def test_both_kernels_give_the_same_answer() -> None:
         }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("blocking", ["wait", "loss"])
 def test_a_region_that_is_never_full_changes_nothing(blocking: str) -> None:
     """The limit: as many places as customers. Where customers might be lost their passages are
@@ -167,6 +168,7 @@ def test_a_region_that_is_never_full_changes_nothing(blocking: str) -> None:
     assert found["waiting_time[r]"] == 0.0
 
 
+@pytest.mark.turns(3)
 def test_every_other_method_refuses_a_region_by_name() -> None:
     model = limited({"r": region(["cpu", "disk"], 2)})
     assert model.constructs == {REGIONS}
@@ -203,6 +205,7 @@ def test_work_beyond_the_places_of_a_region_is_refused() -> None:
         solve(tandem(0.9, 3), simulation=Simulation(seed=1, events=40_000))
 
 
+@pytest.mark.turns(3)
 def test_a_fast_station_of_a_region_needs_fewer_places() -> None:
     """One place before a server of speed 4 is M/M/1, and two of speed 1 and 3 hold 2/3 place."""
     jobs = {"j": open_class(2.0)}

@@ -118,6 +118,7 @@ def test_equal_constant_services_at_regular_arrivals_never_wait() -> None:
     assert time_of(turns).mean == time_of(least).mean == 1.0
 
 
+@pytest.mark.turns(3)
 def test_one_station_to_select_from_is_no_selection() -> None:
     visits = [service("desk", 1.0, name=name, scv=1.0) for name in ("one", "two")]
     rate = Parameter("rate", RATE, 0.5)
@@ -125,6 +126,7 @@ def test_one_station_to_select_from_is_no_selection() -> None:
     assert holds(time_of(found), 2.0)
 
 
+@pytest.mark.turns(3)
 def test_work_of_several_servers_counts_for_each_of_them() -> None:
     """A station of two servers has half of the work for each: it is taken until two are there."""
     options = [service(name, 1.0, scv=0.0) for name in ("pair", "single")]
@@ -169,6 +171,7 @@ def test_a_network_and_an_activity_select_alike_in_both_kernels(by: str) -> None
     assert abs(of_network.mean - of_activity.mean) <= reach
 
 
+@pytest.mark.turns(3)
 def test_shortest_queues_of_a_network_are_those_of_the_chain_of_an_activity() -> None:
     """With capacities, of which the chain is finite: two stations of two places each."""
     found = simulated(routed("shortest", capacity=2))
@@ -195,6 +198,7 @@ def test_shortest_queues_of_a_network_are_those_of_the_chain_of_an_activity() ->
     assert value.low <= mean <= (value.high or 0.0)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("method", ["exact", "linearizer", MARKOV_CHAIN, BOUNDS])
 def test_other_methods_refuse_routes_by_state_by_name(method: str) -> None:
     with pytest.raises(NoAnswerError) as caught:
@@ -259,6 +263,7 @@ FILE = (
 )
 
 
+@pytest.mark.turns(3)
 def test_files_say_it_by_one_word(tmp_path: Path) -> None:
     file = tmp_path / "routed.yaml"
     file.write_text(FILE)

@@ -207,6 +207,7 @@ def test_intervals_are_narrow_enough_to_say_something() -> None:
                 assert each.high - each.value < 0.12 * each.value, name
 
 
+@pytest.mark.turns(3)
 def test_losses_are_those_of_erlang_and_of_one_server() -> None:
     load_, most = 0.8, 3
     empty = (1 - load_) / (1 - load_ ** (most + 1))
@@ -230,6 +231,7 @@ def test_losses_are_those_of_erlang_and_of_one_server() -> None:
     assert outside(seen(lines), {"loss_probability[calls,lines]": terms[-1] / sum(terms)}) == {}
 
 
+@pytest.mark.turns(3)
 def test_whoever_is_lost_on_the_way_leaves_or_begins_anew() -> None:
     model = network(
         {"a": closed_class(2, 1.0), "b": open_class(0.3)},
@@ -531,6 +533,7 @@ def test_points_of_a_sweep_are_what_they_are_alone() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
     small = network(
         {"jobs": closed_class(4, 1.0)},

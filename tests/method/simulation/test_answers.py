@@ -70,7 +70,7 @@ def test_without_contention_or_chance_it_is_the_closed_form(model: Model) -> Non
     assert time.low == pytest.approx(time.high, rel=1e-12)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @few
 @given(busy_models())
 def test_the_account_adds_up_to_the_time(model: Model) -> None:
@@ -101,6 +101,7 @@ def plain_with(model: Model, values: dict[str, float]) -> Answer:
     return simulation.solve(model, values, replace(SHORT, kernel="plain"))
 
 
+@pytest.mark.turns(3)
 @few
 @given(busy_models(random=False))
 def test_bounds_enclose_what_is_not_random(model: Model) -> None:
@@ -181,7 +182,7 @@ def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(
             assert max(rounds.values()) - min(rounds.values()) <= 1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @few
 @given(
     st.lists(st.sampled_from(["bus", "pool"]), min_size=1, max_size=4),
@@ -387,6 +388,7 @@ def test_what_cannot_be_simulated_is_refused(
     assert str(caught.value) == words
 
 
+@pytest.mark.turns(3)
 def test_a_fraction_of_a_round_is_a_chance() -> None:
     answer = plain(closed_model(repeat(2.5, delay(2.0))), Simulation(seed=1, cycles=20_000))
     assert answer["time"] == pytest.approx(5.0, rel=0.02)
@@ -411,6 +413,7 @@ def test_the_precision_wished_is_said_in_percent() -> None:
     assert answer.notes[0].startswith("stopped at the requested precision of 5 %, after ")
 
 
+@pytest.mark.turns(3)
 def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     run, calls = Kernel.run, iter(range(100))
 
@@ -486,6 +489,7 @@ def test_fairness_is_jains_index_of_the_waits() -> None:
     assert "fairness[door]" not in alone.values
 
 
+@pytest.mark.turns(3)
 def test_locks_that_keep_the_order_are_fairer_than_those_that_leave_it_to_luck() -> None:
     found = {
         kind: quick(in_turn(kind, 16), Simulation(seed=1, cycles=8000)).values["fairness[door]"]

@@ -75,6 +75,7 @@ def test_more_processors_than_the_machine_has_are_noted(tmp_path: Path) -> None:
     assert said in solve(activity(tmp_path, "{collective: barrier}", head=head)).notes
 
 
+@pytest.mark.turns(3)
 def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_path: Path) -> None:
     head = HEAD.replace("{processors: 8}", "{processors: n / 2}").replace(
         "cycle:", "parameters: {n: 16}\ncycle:"
@@ -262,6 +263,7 @@ def test_levels_overlap_and_ranks_fill_one_node_after_the_other(tmp_path: Path) 
     assert any("over nodes is estimated" in note for note in one.notes)
 
 
+@pytest.mark.turns(3)
 def test_a_named_algorithm_has_no_levels(tmp_path: Path) -> None:
     item = "{collective: allreduce, size: 1 GB, algorithm: ring"
     for ranks, placement in ((8, "node"), (64, "network")):
@@ -784,7 +786,7 @@ def test_a_sequence_that_is_shared_costs_its_products_and_the_exchange() -> None
     assert apart.account["context"] == 0
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_experts_that_are_spread_send_each_token_twice_forward_and_twice_back() -> None:
     given = {**MIXTRAL, "parameters.data": 32, "parameters.stages": 4}
     both, one = (

@@ -35,6 +35,7 @@ def read(folder: Path, population: str) -> Model:
     return model
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("keys", "constructs"),
     [

@@ -59,6 +59,7 @@ def test_the_saturation_population_is_that_of_the_demands_and_the_think_time(fol
     assert made.throughput_bound == pytest.approx([1 / 12e-3, 8 / 12e-3, 1000, 1000, 1000])
 
 
+@pytest.mark.turns(3)
 def test_no_method_is_above_the_bound_and_utilization_follows_from_the_throughput(
     folder: Path,
 ) -> None:

@@ -176,6 +176,7 @@ def test_a_choice_by_a_formula_is_told_in_words_without_paths(folder: Path) -> N
     ]
 
 
+@pytest.mark.turns(3)
 def test_servers_are_not_chosen_for_stations_that_have_none(folder: Path) -> None:
     Path("tiers.yaml").write_text(
         f"{TIERS}  net: {{discipline: is, service: {{requests: 5 ms}}}}\n"
@@ -200,6 +201,7 @@ def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:
     assert not found.ordered
 
 
+@pytest.mark.turns(3)
 def test_cases_that_are_choices_begin_with_the_best_one(folder: Path) -> None:
     text = f"  cases: [base, quick]\n  vary: {{stations.db.servers: [3, 4]}}\n  minimize: {TIME}\n"
     text += f"  where: {TIME} <= 90 ms\n"

@@ -36,6 +36,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "x.yaml"
 
 
+@pytest.mark.turns(3)
 def test_a_file_has_the_points_of_the_sweep(
     study: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -48,6 +49,7 @@ def test_a_file_has_the_points_of_the_sweep(
     assert set(table["method"]) == {"mean-value"}
 
 
+@pytest.mark.turns(3)
 def test_points_start_from_the_case_that_is_named(study: str) -> None:
     assert main(["points", study, "--sweep", "both", "--case", "more", "-o", "p.parquet"]) == 0
     sweep = run(study).sweeps[2]

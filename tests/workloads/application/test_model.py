@@ -139,6 +139,7 @@ def test_serving_is_on_the_server_and_not_taken_off_the_fault() -> None:
     assert both.account["idle"] == pytest.approx(alone.account["idle"] - 10 * served / 2, rel=1e-6)
 
 
+@pytest.mark.turns(3)
 def test_time_is_the_slowest_of_each_phase_and_the_account_adds_up() -> None:
     fault = Counter({(1, 20): 10})
     given = counts(
@@ -155,6 +156,7 @@ def test_time_is_the_slowest_of_each_phase_and_the_account_adds_up() -> None:
     assert sum(answer.share["time"].values()) == pytest.approx(1.0)
 
 
+@pytest.mark.turns(3)
 def test_technology_scales_its_class_of_the_account() -> None:
     given = model(idle_pair(ProcessorTally(work=9, faults=Counter({(1, 4096): 50}), empty=9)))
     before, halved = (

@@ -27,7 +27,7 @@ def kept(name: str) -> dict[str, object]:
     return read
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", QUICK)
 def test_shipped_counts_are_what_their_command_gives(name: str) -> None:
     """The larger ones are compared by benchmarks/release_consistency.py."""

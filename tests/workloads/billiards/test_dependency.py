@@ -33,6 +33,7 @@ def overlap(pairs: list[int]) -> int:
     return len(pairs)
 
 
+@pytest.mark.turns(3)
 @given(st.integers(2, 40), st.integers(0, 10**6), st.integers(1, 24))
 def test_a_step_executes_as_much_as_leaves_the_sequential_state(
     balls: int, seed: int, processors: int
@@ -86,6 +87,7 @@ def test_one_processor_executes_everything_one_by_one() -> None:
     assert collisions_per_step(first_dependent([-1] * 5), 2) == [2, 2, 1]
 
 
+@pytest.mark.turns(3)
 def test_parallelism_grows_with_balls_and_with_processors() -> None:
     few, more, many = (observe(balls, 5000, seed=1) for balls in (100, 1000, 10_000))
     for processors in (4, 24, 32, 64):
@@ -138,6 +140,7 @@ def test_a_step_begins_where_a_dependency_was_and_so_is_shorter() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_half_of_the_neighbours_approach_and_a_collision_queues_what_it_deletes() -> None:
     counts = observe(5000, 20_000, seed=1)
     assert counts.queued_at_start / 5000 == pytest.approx(0.5, abs=0.02)

@@ -61,6 +61,7 @@ def test_one_processor_runs_the_sequential_program() -> None:
     assert dict(alone.account) == {"busy": pytest.approx(alone["time"])}
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("processors", [2, 7, 32, 53, 100])
 def test_parallel_time_is_work_shared_and_latency_by_source(processors: int) -> None:
     found = answer(processors=processors)
@@ -129,6 +130,7 @@ def test_a_lock_that_a_processor_of_another_ring_had_last_takes_longer() -> None
     assert answer(processors=32).account["lock"] == pytest.approx(near * 15 * US)
 
 
+@pytest.mark.turns(3)
 def test_balls_beyond_the_local_cache_are_fetched_again() -> None:
     """32 MB hold 33,333 balls of 960 B: of 40,000 a sixth is fetched again at each access."""
     given = {"touches": 1, "parallelism": "expected", "steps": 2000}
@@ -167,6 +169,7 @@ def test_one_lock_for_all_is_waited_for_by_half_of_those_that_execute() -> None:
     assert one_lock - alone == pytest.approx(waits)
 
 
+@pytest.mark.turns(3)
 def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
     """Bins hold more collisions as the balls grow; with narrow bins, more bins are passed and
     fewer collisions.

@@ -86,6 +86,7 @@ def test_a_larger_request_moves_its_own_steps(network: str) -> None:
     )
 
 
+@pytest.mark.turns(3)
 @any_network
 def test_one_more_part_takes_the_longest_serial_stage(network: str) -> None:
     for table, phase in ((4, "I"), (4, "II"), (5, "III")):
@@ -287,6 +288,7 @@ def test_larger_replies_among_smaller_cost_what_the_recursion_says() -> None:
     assert answer.limits == ()
 
 
+@pytest.mark.turns(3)
 @any_network
 @pytest.mark.parametrize("processors", [2, 3, 8])
 def test_a_barrier_is_its_four_parts(network: str, processors: int) -> None:

@@ -32,7 +32,7 @@ def wrong_reads(small: Small, protocol: Protocol) -> list[str]:
     return checked.wrong
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 @settings(max_examples=examples(200))
 @given(small_programs(), protocols())
 def test_every_read_sees_the_last_value_before_it(small: Small, protocol: Protocol) -> None:

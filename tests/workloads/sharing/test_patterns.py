@@ -98,6 +98,7 @@ def test_is_changes_only_the_buckets_that_its_keys_hit() -> None:
     )
 
 
+@pytest.mark.turns(3)
 def test_barnes_alternates_between_processor_0_and_the_others() -> None:
     counts = run(barnes(processors=4, bodies=1024, steps=3, scattered=True)).without("start-up")
     by_name = {
@@ -117,6 +118,7 @@ def test_barnes_alternates_between_processor_0_and_the_others() -> None:
         assert max(done) < 1.1 * min(done), "zones of equal cost"
 
 
+@pytest.mark.turns(3)
 def test_barnes_asks_fewer_if_bodies_lie_in_the_tree_s_order() -> None:
     scattered, ordered = (
         run(barnes(4, bodies=1024, steps=2, scattered=each)) for each in (True, False)

@@ -108,6 +108,7 @@ def test_the_work_is_the_same_whoever_does_it(name: str) -> None:
     assert [each.name for each in alone.phases] == [each.name for each in together.phases]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_one_processor_alone_sends_nothing_and_faults_never(name: str) -> None:
     alone = run(SMALL[name](1))

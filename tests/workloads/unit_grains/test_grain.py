@@ -269,6 +269,7 @@ def test_a_simulated_grain_alone_has_an_efficiency_of_one() -> None:
     assert answer.ends("grain_efficiency") == (1.0, 1.0)
 
 
+@pytest.mark.turns(3)
 def test_the_flags_of_an_array_lock_are_spread_over_the_modules() -> None:
     """Only the counter is hot; a flag is in the memory of the processor that waits on it."""
     given: dict[str, Any] = {"accesses": 0, "lock": "distributed", "competitors": 39}

@@ -39,6 +39,7 @@ def test_figure_6_one_to_four_elements_are_one_module() -> None:
     assert found[256] > 0.9
 
 
+@pytest.mark.turns(3)
 def test_figure_5_computing_helps_and_writes_most() -> None:
     walk = {"elements": LARGE, "stride": 16, "start": 2, "scv": 1.0}
     read, write = (

@@ -227,7 +227,7 @@ def test_processors_left_out_are_idle() -> None:
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation", "bounds"])
 def test_the_shipped_workload_is_answered_by_every_method(method: str) -> None:
     given = settings(workload="phases-of-grains", machine="bbn-tc2000")
