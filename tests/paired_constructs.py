@@ -118,6 +118,13 @@ def _turned_away(body: Activity, form: str) -> Activity:
     )
 
 
+def _balking(body: Activity, form: str) -> Activity:
+    held = hold("door", body)
+    left = delay(0.2, name="left", scv=1.0)
+    balking = [0.5, 1.0] if form == WITH else [0.0]
+    return held if form == WITHOUT else attempt(held, balking=balking, otherwise=left)
+
+
 def _given_up(body: Activity, form: str) -> Activity:
     visit: Activity = service("slow", 0.4, name="look", scv=1.0)
     late = delay(0.2, name="slowly", scv=1.0)
@@ -218,6 +225,7 @@ USES: Mapping[str, Use] = {
     ),
     "patience": Use(ATTEMPTS, _impatient, lambda form: {"pool": Permits(1)}),
     "full queue": Use(FULL_QUEUES, _turned_away, lambda form: {"room": Permits(1)}),
+    "balking": Use(FULL_QUEUES, _balking, lambda form: {"door": Permits(1)}),
     "given up": Use(CUT_SERVICES, _given_up),
     "circuit breaker": Use(BREAKERS, _guarded, _hall),
     "interruption": Use(

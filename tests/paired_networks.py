@@ -30,7 +30,16 @@ from slipstick.model.network import (
 )
 from slipstick.model.system import Model
 from slipstick.time_distributions import erlang
-from slipstick.vocabulary import BOUNDS, KNOWN_OF_NETWORKS, METHODS, NETWORK, SIMULATION
+from slipstick.vocabulary import (
+    AFTER_SERVICE,
+    BEFORE_SERVICE,
+    BOUNDS,
+    KNOWN_OF_NETWORKS,
+    METHODS,
+    NETWORK,
+    REPEAT,
+    SIMULATION,
+)
 from tests.paired_constructs import LIMIT, WITH, WITHOUT, apart
 
 APPROXIMATE = ("schweitzer", "linearizer")
@@ -89,6 +98,12 @@ USES: Mapping[str, NetworkUse] = {
     "patience": _traits({"patience": _by_class(0.8, 0.4)}, {"patience": _by_class(1e9, 1e9)}),
     "timeout": _traits({"timeout": _by_class(0.8, 0.4)}, {"timeout": _by_class(1e9, 1e9)}),
     "capacity": _traits({"capacity": 2}, {"capacity": 900}),
+    **{
+        f"blocking {kind}": _traits(
+            {"capacity": 2, "blocking": kind}, {"capacity": 900, "blocking": kind}
+        )
+        for kind in (REPEAT, BEFORE_SERVICE, AFTER_SERVICE)
+    },
     "region": _in_region("wait"),
     "region with loss": _in_region("loss"),
     "circuit breaker": NetworkUse(_guarded),

@@ -6,7 +6,18 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import Answer, Simulation, network, open_class, solve, station, transient
+from slipstick import (
+    Answer,
+    Simulation,
+    attempt,
+    network,
+    open_class,
+    open_model,
+    service,
+    solve,
+    station,
+    transient,
+)
 from slipstick.time_distributions import uniform
 
 SETTINGS = Simulation(seed=8, events=400_000, precision=0.01)
@@ -61,3 +72,17 @@ def test_the_stools_that_fall_from_a_belt(low: float, high: float, broken: float
     stools = network({"stools": open_class(0.25, trace=[4.0])}, line)
     answer = solve(stools, method="simulation", simulation=SETTINGS)
     assert 900 * value(answer, "loss_probability[stools,one]") == pytest.approx(broken, abs=2.0)
+
+
+def test_the_customers_that_balk_at_a_long_queue() -> None:
+    """Of 5 arrivals in a unit of time none balks before fewer than three, each second before three
+    to six, and all before seven; the first that balks is number 44 of the run.
+    """
+    weights = [0.5**present * 0.5 ** max(0, present - 3) for present in range(8)]
+    balking = [0.0, 0.0, *[0.5] * 4, 1.0]  # by those that wait, one fewer than are present
+    share = sum(weights[present] * balking[present - 1] for present in range(1, 8)) / sum(weights)
+    assert 1 / 88 < share < 1 / 22
+    visit = service("desk", 1 / 10, scv=1.0)
+    model = open_model(attempt(visit, balking=balking), 5.0)
+    answer = solve(model, simulation=Simulation(seed=8, events=60_000))
+    assert value(answer, "abandonment[desk]") == pytest.approx(share, rel=0.12)

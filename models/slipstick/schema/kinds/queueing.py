@@ -135,9 +135,19 @@ class QueueSpec(Spec):
         "breaker": "a circuit breaker is {breakers: {NAME: {breaker: 5, open: 30 s, stations:"
         " [STATION]}}}",
         **dict.fromkeys(
-            ("limits", "retries", "balking"),
+            ("limits", "retries", "back_off", "doubling", "balking"),
             "networks have no retries, balking and limits of a service; write an activity, whose"
             " step attempt has them",
+        ),
+        **dict.fromkeys(
+            ("batch", "batch_size", "bulk"),
+            "customers that arrive together are batch of a class; a server that serves several"
+            " together is a file of the kind batch-server",
+        ),
+        **dict.fromkeys(
+            ("setup", "setup_time", "cold_start", "vacation"),
+            "times before a server begins cannot be written; breakdown and schedule take servers"
+            " away",
         ),
         **dict.fromkeys(
             ("queue", "places", "buffer", "queue_limit", "max_queue"),
