@@ -127,7 +127,19 @@ RANKED = network(
     },
 )
 
+
+def shared(**traits: Any) -> QueueingNetwork:
+    """Make a station at which customers are served at once, before one that is full at times."""
+    times = {"short": 0.3, "long": 0.5}
+    classes = {"short": closed_class(2, think_time=1.0), "long": closed_class(2, think_time=0.5)}
+    full = station(service=dict.fromkeys(times, 0.6), capacity=2, blocking="repeat")
+    return network(classes, {"a": station(service=times, **traits), "b": full})
+
+
 MODELS = {
+    "shared, repeated": shared(discipline="ps", servers=2),
+    "shared by weights, repeated": shared(discipline="ps", weight={"short": 3.0, "long": 0.5}),
+    "interrupted, repeated": shared(discipline="lcfs-pr"),
     "impatient, repeated": impatient(closed_class(4, think_time=1.0), "repeat"),
     "impatient, before service": impatient(open_class(0.5), "before-service"),
     "by ranks": RANKED,
@@ -225,11 +237,11 @@ def test_two_servers_are_held_up() -> None:
 
 REFUSED = [
     (
-        ring("repeat", discipline="ps"),
+        ring("after-service", discipline="ps"),
         (
             "a simulation has no rule for first, where customers are blocked: it holds up "
             "servers in the order of arrival or of ranks without rates, and infinite servers; "
-            "write discipline: fcfs at first"
+            "let customers be blocked there by 'repeat' alone, or write discipline: fcfs at first"
         ),
     ),
     (
@@ -451,3 +463,19 @@ def test_impatient_customers_that_are_blocked_after_service_are_those_of_a_chain
         "a Markov chain has no rule for queues that are abandoned where it blocks after "
         "service; ask for simulation"
     )
+
+
+def test_a_class_that_starves_has_no_response_time() -> None:
+    """The last places are always taken by those that interrupt, as soon as one of them leaves."""
+    times = {"first": 0.3, "last": 0.5}
+    model = network(
+        {"first": closed_class(2), "last": closed_class(2, think_time=0.5)},
+        {
+            "a": station(service=times, discipline="lcfs-pr"),
+            "b": station(service=dict.fromkeys(times, 0.6), capacity=2, blocking="repeat"),
+        },
+    )
+    answer = solve(model, method="markov-chain")
+    assert answer["throughput[last]"] == 0.0
+    assert "response_time[last]" not in answer.values
+    assert answer.values["queue_length[last,a]"].value == pytest.approx(2.0)

@@ -3,10 +3,11 @@
 The places of a station that blocks are permits: a customer takes one on its way there and returns
 it as it goes to another station. The servers of a station from which a customer may be blocked are
 permits too, because the customer keeps its server until it has a place. What blocks after service
-waits for the place; what is served again tests for it after each service. Blocking before service
-is simulated where it is the same as service again: at exponential services with one destination
-(Onvural, ACM Computing Surveys 22(2), 1990, 83-121, section 3). The second road of each kind is the
-Markov chain (tests/method/networks/test_blocking.py).
+waits for the place; what is served again tests for it after each service, and needs no permit where
+customers are served at once. Blocking before service is simulated where it is the same as service
+again: at exponential services with one destination (Onvural, ACM Computing Surveys 22(2), 1990,
+83-121, section 3). The second road of each kind is the Markov chain
+(tests/method/networks/test_blocking.py).
 """
 
 from __future__ import annotations
@@ -33,7 +34,16 @@ from slipstick.method.networks.flatten import (
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place
 from slipstick.sim.plan.distributions import ServiceTime
-from slipstick.vocabulary import AFTER_SERVICE, ARRIVAL, BEFORE_SERVICE, DISCIPLINES, LOSS, RANK
+from slipstick.vocabulary import (
+    AFTER_SERVICE,
+    ARRIVAL,
+    BEFORE_SERVICE,
+    DISCIPLINES,
+    LOSS,
+    RANK,
+    REPEAT,
+    REVERSE,
+)
 
 entrance_of_network = "{0[0]} enters the network at {0[1]}".format
 _places_of = "places of {}".format
@@ -71,10 +81,11 @@ class BlockedNetwork(FlatNetwork):
         self._entries_by_chain: dict[str, list[tuple[float, Place]]] = {}
         for chain_name, chain in self.network_layout.chains.items():
             self._record_moves(chain_name, chain)
+        kinds_by_station = self._kinds_of_blocking()
         self.held_stations = frozenset(
-            place[1]
-            for place, moves in self._moves_by_place.items()
-            if any(self._blocks(place, move) for move in moves)
+            station_name
+            for station_name, kinds in kinds_by_station.items()
+            if kinds != {REPEAT} or not self._serves_at_once(station_name)
         )
         self._check_held_stations()
         self._check_places()
@@ -82,6 +93,23 @@ class BlockedNetwork(FlatNetwork):
         for station_name, station in self.model.stations.items():
             if station.blocking != LOSS and station.capacity is not None:
                 self.builder.add_permits(_places_of(station_name), station.capacity, "station")
+
+    def _kinds_of_blocking(self) -> dict[str, set[str]]:
+        """Return in which ways customers are blocked at each station where they are."""
+        kinds_by_station: dict[str, set[str]] = {}
+        for place, moves in self._moves_by_place.items():
+            for move in moves:
+                if move.target is not None and self._blocks(place, move):
+                    kinds = kinds_by_station.setdefault(place[1], set())
+                    kinds.add(self._blocking_at(move.target))
+        return kinds_by_station
+
+    def _serves_at_once(self, station_name: str) -> bool:
+        """Return whether a customer that comes to a station is served at once, so that its service
+        again is another visit: where servers are shared, or arrivals interrupt.
+        """
+        discipline = DISCIPLINES[self.model.stations[station_name].discipline]
+        return discipline.at_once or (discipline.preemptive and discipline.order == REVERSE)
 
     def _add_station(self, station_name: str) -> None:
         if station_name not in self.held_stations:
@@ -183,6 +211,8 @@ class BlockedNetwork(FlatNetwork):
             is_in_order = discipline.order in (ARRIVAL, RANK) and not discipline.preemptive
             if not discipline.delay and (not is_in_order or station.rates):
                 way_out = "leave rates out" if is_in_order else "write discipline: fcfs"
+                if self._serves_at_once(place[1]):
+                    way_out = "let customers be blocked there by 'repeat' alone, or " + way_out
                 raise ModelError(
                     f"a simulation has no rule for {place[1]}, where customers are blocked: it"
                     " holds up servers in the order of arrival or of ranks without rates, and"
@@ -364,9 +394,12 @@ class BlockedNetwork(FlatNetwork):
             builder.mark(mark)
             self._write_move(place, move, mark, is_held and not is_delay)
             builder.jump(self._target_mark(chain_name, place, move))
-        if is_held:
+        if any(self._blocks(place, move) for move in moves):
             builder.mark(again_label(place))
-            builder.delay(self._service_time(place), again_label(place))
+            if is_held:
+                builder.delay(self._service_time(place), again_label(place))
+            else:
+                self._write_service(place, again_label(place))
             builder.jump(_onward_mark(place))
 
     def _write_move(self, place: Place, move: _Move, tally: str, holds_server: bool) -> None:

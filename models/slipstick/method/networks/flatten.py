@@ -676,10 +676,7 @@ class FlatNetwork:
 
     def _write_visit(self, chain_name: str, place: Place) -> None:
         """Visit a station; where the chain may lose customers, count them at a tally."""
-        builder, (class_name, station_name) = self.builder, place
-        station = self.model.stations[station_name]
-        resource_name = None if DISCIPLINES[station.discipline].delay else station_name
-        service_time = self._service_time(place)
+        builder = self.builder
         breaker = self._breaker_and_open_time(place)
         if breaker:
             refused_mark = self._mark_after_loss(chain_name, place)
@@ -687,23 +684,30 @@ class FlatNetwork:
         self._count_visit(chain_name, place)
         if time_limit := self._time_limit_in_queue(place):
             builder.limit_next_visit(time_limit, abandonment_tally(place), abandonment_tally(place))
-        if resource_name is None:
-            builder.delay(service_time, service_label(place))
-        else:
-            weight = 1.0
-            if class_name in station.weight:
-                weight_column = self.columns[f"stations.{station_name}.weight.{class_name}"]
-                weight = float(weight_column[0].real)
-            builder.serve(
-                station_name,
-                service_time,
-                service_label(place),
-                wait=wait_label(place),
-                rank=station.priority.get(class_name, 0),
-                weight=weight,
-            )
+        self._write_service(place, service_label(place))
         if breaker:
             builder.record(breaker, self._breaker_register, has_failed=False)
+
+    def _write_service(self, place: Place, label: str) -> None:
+        """Write the service of a class at a station, with the label of its time in service."""
+        class_name, station_name = place
+        station = self.model.stations[station_name]
+        service_time = self._service_time(place)
+        if DISCIPLINES[station.discipline].delay:
+            self.builder.delay(service_time, label)
+            return
+        weight = 1.0
+        if class_name in station.weight:
+            weight_column = self.columns[f"stations.{station_name}.weight.{class_name}"]
+            weight = float(weight_column[0].real)
+        self.builder.serve(
+            station_name,
+            service_time,
+            label,
+            wait=wait_label(place),
+            rank=station.priority.get(class_name, 0),
+            weight=weight,
+        )
 
 
 def without_load(network_points: NetworkPoints, lossy_stations: Sequence[str]) -> NetworkPoints:

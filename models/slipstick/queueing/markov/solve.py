@@ -300,7 +300,9 @@ def _solution_of_point(
         _utilization(network, space, station, state_rows, state_probability)
         for station in range(station_count)
     ]
-    residence = quotient(queue, cycles_begun[:, None])
+    # A class that is present and never ends a cycle starves, and has no time of a cycle.
+    residence = quotient(queue, cycles_begun[:, None], math.nan)
+    residence[queue == 0] = 0.0
     return MarkovSolution(
         throughput=throughput[None],
         residence=residence[None],
