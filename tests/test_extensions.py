@@ -4,9 +4,6 @@ by its entry points.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,7 @@ from slipstick.extensions import Registry
 from slipstick.schema.kinds.study import QUESTIONS, StudySpec, study_model
 from slipstick.schema.text import read_text
 from slipstick.vocabulary import METHODS_ADDED
-from tests.house.code import PACKAGE
+from tests.packages import install, run_in
 
 ENTRY_POINTS = """\
 [slipstick.commands]
@@ -123,26 +120,13 @@ assert main(["helo"]) == main(["check", "misspelt.yaml"]) == 2
 
 @pytest.mark.turns(4)
 def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
-    package, metadata = tmp_path / "outside", tmp_path / "outside-1.0.dist-info"
-    package.mkdir()
-    metadata.mkdir()
-    (package / "__init__.py").write_text(TABLES)
-    (package / "parts.py").write_text(PARTS)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    modules = {"outside/__init__.py": TABLES, "outside/parts.py": PARTS}
+    install(tmp_path, "outside", ENTRY_POINTS, modules)
     (tmp_path / "study.yaml").write_text(STUDY)
     (tmp_path / "misspelt.yaml").write_text(STUDY.replace("value: time", "value: tme"))
     (tmp_path / "cake.recipe").write_text("flour")
     (tmp_path / "run.txt").write_text("seconds by processors\n1: 10\n4: 3.1\n")
-    path = os.pathsep.join([str(PACKAGE.parent), str(tmp_path)])
-    done = subprocess.run(
-        [sys.executable, "-c", COMMANDS],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_in(tmp_path, COMMANDS)
     assert done.returncode == 0, done.stderr
     for words in (
         "hello from outside",
@@ -163,16 +147,12 @@ def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
 def test_a_name_that_is_taken_or_cannot_be_imported_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    metadata = tmp_path / "odd-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(
+    entry_points = (
         "[odd.a]\none = odd_part:TABLE\n[odd.b]\ntwo = odd_missing:TABLE\n"
         "[odd.c]\nthree = odd_part:METHODS\n"
     )
-    (tmp_path / "odd_part.py").write_text(
-        "TABLE = {'run': 'odd_part:run'}\nMETHODS = {'activity/closed-form': 'odd_part:run'}\n"
-    )
+    module = "TABLE = {'run': 'odd_part:run'}\nMETHODS = {'activity/closed-form': 'odd_part:run'}\n"
+    install(tmp_path, "odd", entry_points, {"odd_part.py": module})
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(
         ModelError,

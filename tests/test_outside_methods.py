@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.house.code import PACKAGE
+from tests.packages import install, run_in
 
 ENTRY_POINTS = """\
 [slipstick.steps]
@@ -167,28 +164,15 @@ assert "until: 0.25" in dump(load("slow.yaml"))
 
 @pytest.mark.turns(5)
 def test_a_package_adds_a_step_a_discipline_and_a_method(tmp_path: Path) -> None:
-    package, metadata = tmp_path / "attempts", tmp_path / "attempts-1.0.dist-info"
-    package.mkdir()
-    metadata.mkdir()
-    (package / "__init__.py").write_text(TABLES)
-    (package / "until.py").write_text(UNTIL)
-    (package / "alone.py").write_text(ALONE)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: attempts\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
-    (package / "siro.py").write_text(SIRO)
+    texts = {"__init__": TABLES, "until": UNTIL, "alone": ALONE, "siro": SIRO}
+    modules = {f"attempts/{name}.py": text for name, text in texts.items()}
+    install(tmp_path, "attempts", ENTRY_POINTS, modules)
     for name in ("slow", "quick"):
         (tmp_path / f"{name}.yaml").write_text(MODEL)
     (tmp_path / "disk.yaml").write_text(MODEL.replace("servers: 1", "discipline: siro"))
     for name in ("siro", "random", "sirro"):
         (tmp_path / f"{name}.yaml").write_text(NETWORK.replace("siro", name))
-    done = subprocess.run(
-        [sys.executable, "-c", COMMANDS],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(tmp_path)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_in(tmp_path, COMMANDS)
     assert done.returncode == 0, done.stderr
     assert "mean-value has no rule for steps of the kind until; ask for another method" in (
         done.stdout + done.stderr

@@ -15,7 +15,7 @@ from slipstick.errors import Fault, ModelFaultsError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Parameter, parameters, zero
 from slipstick.model.activity import check_model_name
 from slipstick.model.added import AddedModel
-from slipstick.model.system import Requirement
+from slipstick.model.requirement import Requirement
 from slipstick.vocabulary import FORMULA, SIMULATION
 
 WORDS = "a server that works in rounds"

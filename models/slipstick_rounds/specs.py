@@ -9,7 +9,7 @@ from pydantic import Field
 
 from slipstick.errors import ModelFaultsError, SpecError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, Number, zero
-from slipstick.model.system import Requirement
+from slipstick.model.requirement import Requirement
 from slipstick.schema.kinds.activity import RequirementSpec, Word
 from slipstick.schema.kinds.constraints import Name, broken_rule
 from slipstick.schema.kinds.quantity import (

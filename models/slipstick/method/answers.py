@@ -50,7 +50,8 @@ from slipstick.law.account import (
     WORDS_ACCESSED_RANDOMLY,
 )
 from slipstick.model.activity import think_step
-from slipstick.model.system import Labels, Model, Requirement, SingleProcessor
+from slipstick.model.requirement import Requirement
+from slipstick.model.system import Labels, Model, SingleProcessor
 from slipstick.vocabulary import SIMULATION
 
 if TYPE_CHECKING:

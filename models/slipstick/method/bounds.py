@@ -14,11 +14,12 @@ from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.model.activity import Step, map_steps
 from slipstick.model.steps import ASKED, NEVER, NOTHING, SERVED, Activity, is_parallel, steps
-from slipstick.model.system import PROCESSORS as UNNUMBERED_PROCESSORS
+from slipstick.model.system import (
+    PROCESSORS as UNNUMBERED_PROCESSORS,
+)
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
-    Resource,
     Station,
     TaskPool,
     is_processor,
@@ -30,7 +31,6 @@ from slipstick.structure.work import demands, held_times
 from slipstick.vocabulary import (
     ANY_SERVICE,
     BOUNDS,
-    DISCIPLINES,
     KNOWN,
     UNLIMITED,
     refuse_unknown,
@@ -270,7 +270,7 @@ def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> d
     for pool_name in dict.fromkeys(
         resource_name for node in nodes if node.use == ASKED for resource_name in node.uses
     ):
-        bound_by_cause[pool_name] = _time_in_monitor(model.resources[pool_name])
+        bound_by_cause[pool_name] = _time_in_monitor(model.pools[pool_name])
     processor_queues = [
         resource_name for resource_name in resources_used if resource_name in UNNUMBERED_PROCESSORS
     ]
@@ -287,11 +287,10 @@ def _lower_bounds_of_cycle(model: Model, cycle: Activity, processors: Expr) -> d
     }
 
 
-def _time_in_monitor(pool: Resource) -> Expr:
+def _time_in_monitor(pool: TaskPool) -> Expr:
     """Return a lower bound on how long the monitors of a pool are held, as the mean over its
     problems and queues [s].
     """
-    assert isinstance(pool, TaskPool)
     problems = pool.problem_times()
     return (
         total((problem.inside for problem in problems), TIME) / len(problems) + pool.inside
@@ -329,13 +328,10 @@ def _has_product_form(model: Model) -> bool:
         if is_parallel(node) or node.use not in (NOTHING, SERVED):
             return False
         if isinstance(node, Step) and node.resource is not None:
-            station = model.resources.get(node.resource)
-            if not isinstance(station, Station) or node.scv != 1.0 or node.weight is not None:
+            discipline = model.service_discipline(node.resource)
+            if discipline is None or node.scv != 1.0 or node.weight is not None:
                 return False
             # Steps may differ in their means, which only shared servers and delays allow.
-            if (
-                DISCIPLINES[station.discipline].product_form != ANY_SERVICE
-                and resources_used.count(node.resource) > 1
-            ):
+            if discipline.product_form != ANY_SERVICE and resources_used.count(node.resource) > 1:
                 return False
     return True

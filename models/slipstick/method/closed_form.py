@@ -77,8 +77,8 @@ from slipstick.method.answers import (
     activity_solution,
     think_times,
 )
-from slipstick.model.activity import Pipeline
-from slipstick.model.steps import Activity, each_once
+from slipstick.model.activity import pipelines_of
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     IDLE_PROCESSORS,
     Model,
@@ -485,7 +485,7 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
     if isinstance(model.population, SuperstepPopulation):
         return {}
     times_by_pipeline = {}
-    for pipeline in (node for node in each_once(model.bodies) if isinstance(node, Pipeline)):
+    for pipeline in pipelines_of(model.bodies):
         serial_stages = [stage for stage in pipeline.stages if stage.kind == "serial"]
         # Items that differ have no common time at a stage.
         if pipeline.identical and serial_stages:

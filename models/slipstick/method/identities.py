@@ -27,18 +27,12 @@ from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.steps import HELD, SERVED, Activity, each_once
 from slipstick.model.system import (
     ClosedPopulation,
-    HeldResource,
-    Lock,
     Model,
     OpenPopulation,
-    Permits,
     PhasedPopulation,
-    ReaderWriterLock,
-    ResourceKind,
-    Station,
 )
 from slipstick.structure.work import demands, total_work
-from slipstick.vocabulary import LOCKS, SECOND_PHASES, SEVERAL_PERMITS, SIMULATION
+from slipstick.vocabulary import SECOND_PHASES, SEVERAL_PERMITS, SIMULATION
 
 ROUNDING = 1e-6
 """Relative difference that rounding, and the end of an iteration, explain."""
@@ -359,9 +353,7 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
     except NoAnswerError:  # what is asked depends on the state
         return []
     # Who waits for a lock may access its word again and again, as often as the state says.
-    excluded_names = {
-        lock.word for lock in model.resources.values() if isinstance(lock, HeldResource)
-    }
+    excluded_names = {resource.word for resource in model.resources.values()}
     excluded_names |= {
         resource_name
         for node in each_once(model.bodies)
@@ -372,22 +364,15 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
         ResourceLoad(
             resource_name,
             resource.capacity,
-            demand_by_resource[resource_name] if isinstance(resource, Station) else None,
+            demand_by_resource[resource_name] if resource.use == SERVED else None,
             visits_by_resource[resource_name],
             resource.speed_alone,
         )
         for resource_name, resource in model.resources.items()
         if resource_name in visits_by_resource
         and resource_name not in excluded_names
-        and _waits_once(resource)
+        and resource.waits_once
     ]
-
-
-def _waits_once(resource: ResourceKind) -> bool:
-    """Return whether each visit to a resource waits once and then takes one server or permit."""
-    if isinstance(resource, Lock):
-        return resource.word is None and not LOCKS[resource.kind].spinning
-    return isinstance(resource, Station | Permits | ReaderWriterLock)
 
 
 def _bodies_with_passes(model: Model) -> list[tuple[Activity, Expr]]:
@@ -400,9 +385,9 @@ def _bodies_with_passes(model: Model) -> list[tuple[Activity, Expr]]:
             (phase.cycle, phase.repeat * phase.processors / population.size)
             for phase in population.phases
         ]
-    has_one_group = not isinstance(population, ClosedPopulation) or len(population.groups) == 1
-    if has_one_group and isinstance(population, ClosedPopulation | OpenPopulation):
-        return [(body, Number(1.0)) for body in model.bodies] if len(model.bodies) == 1 else []
+    has_one_body = len(model.bodies) == 1 and len(population.groups) <= 1
+    if has_one_body and isinstance(population, ClosedPopulation | OpenPopulation):
+        return [(model.bodies[0], Number(1.0))]
     return []
 
 

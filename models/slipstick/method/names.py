@@ -24,20 +24,28 @@ from slipstick.answer import (
 )
 from slipstick.expression.nodes import TIME, Parameter, zero
 from slipstick.law import Law
-from slipstick.model.activity import Attempt, Pipeline, Step, think_step
+from slipstick.model.activity import (
+    Attempt,
+    pipelines_of,
+    think_step,
+    timed_steps,
+)
 from slipstick.model.added import AddedModel
 from slipstick.model.amounts import answer_value, computable_amounts
-from slipstick.model.steps import each_once, list_parallel_nodes
+from slipstick.model.steps import (
+    GUARDED,
+    MET,
+    TAKEN,
+    each_once,
+    list_parallel_nodes,
+)
 from slipstick.model.system import (
     IDLE_PROCESSORS,
-    Barrier,
     Breaker,
     Labels,
     Lock,
     Model,
     PhasedPopulation,
-    Semaphores,
-    Station,
     SuperstepPopulation,
     is_processor,
 )
@@ -45,10 +53,8 @@ from slipstick.vocabulary import (
     BACK_OFF_TIME,
     BOUNDS,
     CLOSED_FORM,
-    DISCIPLINES,
     GIVEN_UP_TIME,
     MARKOV_CHAIN,
-    SHARED,
     SIMULATION,
     UNLIMITED,
 )
@@ -286,7 +292,7 @@ def labels_of_absences(model: Model | QueueingNetwork) -> frozenset[str]:
     labels = {*model.absences, *(absence.delay for absence in model.absences.values())}
     groups = model.population.groups if isinstance(model, Model) else ()
     cycles = [group.cycle for group in groups if group.name in model.absences]
-    return frozenset(labels | {node.name for node in each_once(cycles) if isinstance(node, Step)})
+    return frozenset(labels | {step.name for step in timed_steps(cycles)})
 
 
 def is_of_absence(value_name: str, labels: Container[str]) -> bool:
@@ -420,19 +426,16 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
     yield from (f"step[{label}]" for label in account_labels)
     yield from (f"once[{label}]" for label in account_labels)
     parallel_nodes = list_parallel_nodes(model.bodies)
-    parallel_components = dict.fromkeys(
-        node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
-    )
+    parallel_components = dict.fromkeys(step.component for step in timed_steps(parallel_nodes))
     yield from (
         f"{value_kind}[{component}]"
         for component in parallel_components
         for value_kind in ("occupation", "overlap")
     )
-    yield from (f"bubble[{node.name}]" for node in parallel_nodes if isinstance(node, Pipeline))
+    pipeline_names = [pipeline.name for pipeline in pipelines_of(model.bodies)]
+    yield from (f"bubble[{name}]" for name in pipeline_names)
     if method in (None, CLOSED_FORM):
-        yield from (
-            f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
-        )
+        yield from (f"limit[{name}]" for name in pipeline_names)
     if method in (None, SIMULATION, MARKOV_CHAIN):
         yield from _names_of_attempts(model, method)
     if method in (None, SIMULATION):
@@ -478,8 +481,7 @@ def shared_stations_with_cuts(model: Model) -> list[str]:
     return [
         name
         for name in dict.fromkeys(resources)
-        if isinstance(station := model.resources[name], Station)
-        and DISCIPLINES[station.discipline].order == SHARED
+        if (discipline := model.service_discipline(name)) and discipline.shared
     ]
 
 
@@ -521,7 +523,7 @@ def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
     """
     population = model.population
     bodies = model.bodies if counts_waiting or not population.groups else model.bodies[:1]
-    yield from (node.name for node in each_once(bodies) if isinstance(node, Step))
+    yield from (step.name for step in timed_steps(bodies))
     for node in each_once(bodies):
         for resource_name in node.uses:
             if not is_processor(resource_name):
@@ -558,6 +560,6 @@ def _resources_in_use(model: Model, counts_waiting: bool) -> list[str]:
     waiting_resources = (
         resource_name
         for resource_name, resource in model.resources.items()
-        if not isinstance(resource, Barrier | Semaphores | Breaker)
+        if resource.use not in (MET, TAKEN, GUARDED)
     )
     return list(dict.fromkeys([*waiting_resources, *model.counters, *visited_resources]))

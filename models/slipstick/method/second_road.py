@@ -23,9 +23,16 @@ from slipstick.errors import SlipstickError
 from slipstick.expression.tape import Values, entry_at
 from slipstick.late import Array, np
 from slipstick.method.answers import TABLES, Solution, join_solutions
-from slipstick.model.activity import Ask, BarrierWait, Fork, Pipeline, Repeat, Step
+from slipstick.model.activity import (
+    Ask,
+    BarrierWait,
+    Fork,
+    Pipeline,
+    Repeat,
+    timed_steps,
+)
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import ASKED, each_once, is_parallel, steps
+from slipstick.model.steps import ASKED, each_once, is_parallel
 from slipstick.model.system import Model
 from slipstick.results.words import NO_WORDS
 from slipstick.sim.plan.plan import Plan
@@ -533,8 +540,7 @@ def _names_in_branches(model: Model) -> set[str]:
         step.name
         for node in each_once(model.bodies)
         if is_parallel(node) or node.use == ASKED
-        for step in steps(node)
-        if isinstance(step, Step)
+        for step in timed_steps([node])
     }
 
 

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -71,7 +77,6 @@ from slipstick.model.steps import (
     fractional_part,
     python_text,
     single_executions,
-    steps,
 )
 from slipstick.time_distributions import TimeDistribution
 from slipstick.vocabulary import (
@@ -198,6 +203,14 @@ class Then(Activity):
         return self.parts
 
     @property
+    def sequence(self) -> tuple[Activity, ...]:
+        return self.parts
+
+    @property
+    def first_resource(self) -> str:
+        return self.parts[0].first_resource if self.parts else ""
+
+    @property
     def executions(self) -> tuple[Expr, ...]:
         return single_executions(self.parts)
 
@@ -225,6 +238,10 @@ class Fork(Activity):
     combination = Combination.LONGEST
     use = NOTHING
     variation = NEVER
+
+    @property
+    def first_resource(self) -> str:
+        return self.branches[0].first_resource
 
     @property
     def executions(self) -> tuple[Expr, ...]:
@@ -510,6 +527,10 @@ class Attempt(Activity):
         return next(iter(self.visit.uses), "")
 
     @property
+    def first_resource(self) -> str:
+        return self.resource
+
+    @property
     def limit(self) -> tuple[Expr, float] | None:
         """The mean time limit after which a customer abandons the queue [s], and its scv; None
         without a limit.
@@ -591,18 +612,7 @@ class Pick(Activity):
     @property
     def first_resources(self) -> tuple[str, ...]:
         """The first resource of each option; empty for an option that begins without one."""
-        return tuple(map(_first_resource, self.options))
-
-
-def _first_resource(activity: Activity) -> str:
-    """Return the resource at which an activity begins; empty if it begins without one."""
-    if isinstance(activity, Then) and activity.parts:
-        return _first_resource(activity.parts[0])
-    if isinstance(activity, Fork):
-        return _first_resource(activity.branches[0])
-    if isinstance(activity, Attempt):
-        return activity.resource
-    return next(iter(activity.uses), "") if isinstance(activity, Step | Hold) else ""
+        return tuple(option.first_resource for option in self.options)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -851,7 +861,7 @@ def delay(
 
 def think_step(cycle: Activity) -> Step | None:
     """Return the delay with think time that begins a cycle; None if the cycle begins otherwise."""
-    first_part = cycle.parts[0] if isinstance(cycle, Then) and cycle.parts else cycle
+    first_part = next(iter(cycle.sequence), None)
     return first_part if isinstance(first_part, Step) and first_part.think else None
 
 
@@ -864,11 +874,7 @@ def then(*parts: Activity) -> Activity:
     parts : activities, in the order of execution
     """
     # Flat, so that `(a >> b) >> c` and `a >> (b >> c)` are equal models.
-    flat_parts = [
-        flat_part
-        for part in parts
-        for flat_part in (part.parts if isinstance(part, Then) else (part,))
-    ]
+    flat_parts = [flat_part for part in parts for flat_part in part.sequence]
     return flat_parts[0] if len(flat_parts) == 1 else Then(tuple(flat_parts))
 
 
@@ -1164,7 +1170,7 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
     after it. The second is None if nothing follows, or if the body does not have exactly one reply
     among its top-level parts; the model refuses several replies.
     """
-    body_parts = body.parts if isinstance(body, Then) else (body,)
+    body_parts = body.sequence
     own_reply = EarlyReply(resource)
     reply_indices = [
         index for index, body_part in enumerate(body_parts) if own_reply in each_once([body_part])
@@ -1474,10 +1480,17 @@ def barrier(name: str, parties: int | None = None) -> BarrierWait:
 def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:
     if name is not None:
         return name
-    first_name = next(
-        (node.name for body in bodies for node in steps(body) if isinstance(node, Step)), None
-    )
-    return first_name or "stage"
+    return next((step.name for step in timed_steps(bodies)), "stage")
+
+
+def timed_steps(activities: Iterable[Activity]) -> Iterator[Step]:
+    """Yield the services and delays of activities in the order written, each once."""
+    return (node for node in each_once(activities) if isinstance(node, Step))
+
+
+def pipelines_of(activities: Iterable[Activity]) -> Iterator[Pipeline]:
+    """Yield the pipelines of activities in the order written, each once."""
+    return (node for node in each_once(activities) if isinstance(node, Pipeline))
 
 
 def map_steps(

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from slipstick.expression.nodes import Expr, Parameter
-
-if TYPE_CHECKING:
-    from slipstick.model.system import Requirement
+from slipstick.model.requirement import Requirement
 
 
 class AddedModel(ABC):

@@ -302,6 +302,16 @@ class Activity(ModelPart):
         )
 
     @property
+    def sequence(self) -> tuple[Activity, ...]:
+        """The activities that it executes in turn, each once; itself unless it is a sequence."""
+        return (self,)
+
+    @property
+    def first_resource(self) -> str:
+        """The resource at which it begins; empty if it begins without one."""
+        return requested_resource(self) or ""
+
+    @property
     def odds(self) -> tuple[Expr, ...]:
         """The probabilities of the children, of which exactly one is executed; empty for other
         kinds of steps [1].

@@ -32,14 +32,12 @@ from slipstick.arguments import (
 )
 from slipstick.display import html_table
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean, note_part
-from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     COUNT,
     LIKE,
     RATE,
     TIME,
     Booked,
-    Dimension,
     Expr,
     Like,
     Number,
@@ -53,9 +51,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.expression.special import real_power
-from slipstick.expression.tape import Tape
 from slipstick.extensions import FUNCTIONS
-from slipstick.late import NDArray, np
 from slipstick.model.absences import Absence
 from slipstick.model.activity import (
     MODES,
@@ -78,9 +74,11 @@ from slipstick.model.activity import (
     check_name,
     map_steps,
     think_step,
+    timed_steps,
 )
 from slipstick.model.added import AddedModel
 from slipstick.model.amounts import AMOUNTS, input_parameters
+from slipstick.model.requirement import Requirement
 from slipstick.model.steps import (
     ACTIVITY,
     ASKED,
@@ -124,6 +122,7 @@ from slipstick.vocabulary import (
     TASK_ORDERS,
     TRACES,
     UNLIMITED,
+    Discipline,
     contradicted_keys,
 )
 
@@ -245,6 +244,33 @@ class ResourceKind:
         return None
 
     @property
+    def waits_once(self) -> bool:
+        """Whether each visit waits once and then takes one server or permit."""
+        return False
+
+    @property
+    def has_plain_queue(self) -> bool:
+        """Whether requests for it wait in the order of arrival at no cost, so that a request can
+        leave the queue, and a branch can release what its processor acquired.
+        """
+        return False
+
+    @property
+    def spins(self) -> bool:
+        """Whether processors that wait access the word of a lock again and again."""
+        return False
+
+    @property
+    def word(self) -> str | None:
+        """The station that holds the word of a lock; None without one."""
+        return None
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes in which it is held; one without a name if they do not differ."""
+        return ("",)
+
+    @property
     def undefined(self) -> Mapping[str, str]:
         """The values of answers that have no meaning for it, each with the reason."""
         return {} if self.capacity < MOST_HOLDERS else {"utilization": NEVER_ALL_BUSY}
@@ -313,6 +339,7 @@ class Station(ResourceKind):
 
     noun = "a station"
     use = SERVED
+    waits_once = True
     plain = ("servers", "discipline")
     special: ClassVar[Mapping[str, str]] = {"rates": RATES}
 
@@ -407,10 +434,9 @@ class HeldResource(ResourceKind, abstract=True):
         """Return the account label for the time from the request until the resource is held."""
         return f"{self.waits}:{name}"
 
-    @property
-    def word(self) -> str | None:
-        """The station that holds the lock's word; None without one."""
-        return None
+    def rank(self, mode: str) -> int:
+        """Return the rank of a request; requests with a smaller rank are served first."""
+        return 0
 
     @property
     def access(self) -> Expr:
@@ -494,6 +520,18 @@ class Lock(HeldResource):
             )
 
     @property
+    def waits_once(self) -> bool:
+        return self.word is None and not self.spins
+
+    @property
+    def has_plain_queue(self) -> bool:
+        return self.word is None and self.kind == "fifo"
+
+    @property
+    def spins(self) -> bool:
+        return LOCKS[self.kind].spinning
+
+    @property
     def accesses(self) -> tuple[int, int]:
         lock_kind = LOCKS[self.kind]
         return (0, 0) if self.word is None else (lock_kind.acquire, lock_kind.release)
@@ -516,6 +554,7 @@ class Permits(HeldResource):
 
     noun = "permits"
     waits = "wait"
+    waits_once = has_plain_queue = True
     plain = ("number",)
 
     @property
@@ -539,6 +578,8 @@ class ReaderWriterLock(HeldResource):
     readers: int = MOST_HOLDERS
 
     noun = "a reader-writer lock"
+    waits_once = True
+    modes = MODES
     plain = ("order", "readers")
 
     def __post_init__(self) -> None:
@@ -549,7 +590,6 @@ class ReaderWriterLock(HeldResource):
         return self.readers
 
     def rank(self, mode: str) -> int:
-        """Return the rank of a request; requests with a smaller rank are served first."""
         # 0 for the kind that goes first, and for all where the lock is fair.
         return int(READER_WRITER_ORDERS[self.order] not in ("", mode))
 
@@ -1470,69 +1510,6 @@ class SingleProcessor:
     words: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """A condition on the quantities of a model, such as that a program fits its machine.
-
-    Parameters
-    ----------
-    name : what messages call it
-    conditions : all must hold
-    text : as written
-    says : why
-    """
-
-    name: str
-    conditions: tuple[Comparison, ...]
-    text: str
-    says: str = ""
-
-    def message(self, sides_in_words: str = "") -> str:
-        """Return the message for a requirement that is not met, with its reason and the values of
-        its sides at a single point.
-        """
-        reasons = [reason for reason in (self.says, sides_in_words) if reason]
-        return f"{self.name}: {'; '.join(reasons) or 'the requirement is not met'} ({self.text})"
-
-    def violations(
-        self, values: Mapping[str, Any], show: Callable[[float, Dimension], str]
-    ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield, for each condition, the values of its two sides at the first point in words, and
-        the points at which it does not hold.
-
-        Parameters
-        ----------
-        values : of parameters by name; the others have their own
-        show : writes a quantity
-        """
-        for condition in self.conditions:
-            own_values: dict[str, Any] = {
-                parameter.name: parameter.value
-                for parameter in parameters(condition.left, condition.right)
-            }
-            tape = Tape([condition.left, condition.right])
-            varied_values = {
-                name: value for name, value in values.items() if name in tape.parameters
-            }
-            side_values = tape.run({**own_values, **varied_values})
-            left_text, right_text = (
-                show(float(np.ravel(value)[0]), side.dimension)
-                for value, side in zip(side_values, (condition.left, condition.right), strict=True)
-            )
-            sides_in_words = f"{left_text} is not {_RELATIONS[condition.relation]}{right_text}"
-            yield sides_in_words, ~condition.is_true(*side_values)
-
-
-_RELATIONS = {
-    "<=": "at most ",
-    "<": "below ",
-    ">=": "at least ",
-    ">": "above ",
-    "==": "",
-    "!=": "other than ",
-}
-
-
 _RESOURCES_KIND = mapped_by_name(instance(ResourceKind, 'a resource, such as Lock("mcs")'))
 _MODEL_KINDS: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
 """What all models are given."""
@@ -1597,7 +1574,7 @@ class Model:
         for reserved_name in filter(is_processor, self.resources):
             raise ModelError(processor_name_message(reserved_name))
         for lock_name, resource in self.resources.items():
-            if isinstance(resource, HeldResource) and resource.word is not None:
+            if resource.word is not None:
                 # Accesses to the word queue at its station as steps do.
                 self._check_use(f"the word of lock {lock_name}", resource.word, "service")
         node_by_name: dict[tuple[str, str], Activity] = {}
@@ -1614,7 +1591,7 @@ class Model:
                     )
         if any(node.counter or node.use == ASKED for node in nodes):
             _check_waits(self)
-        if any(isinstance(node, Step) and node.think for node in nodes):
+        if any(step.think for step in self.steps):
             _check_think_time(self)
         if any(isinstance(node, EarlyReply | IfLate) for node in nodes):
             _check_replies(self)
@@ -1713,6 +1690,20 @@ class Model:
         assert isinstance(resource, HeldResource)
         return resource
 
+    @property
+    def pools(self) -> dict[str, TaskPool]:
+        """The pools of tasks, by name."""
+        return {
+            name: resource
+            for name, resource in self.resources.items()
+            if isinstance(resource, TaskPool)
+        }
+
+    def service_discipline(self, resource_name: str | None) -> Discipline | None:
+        """Return the discipline of a station; None for other resources, processors and delays."""
+        resource = self.resources.get(resource_name or "")
+        return DISCIPLINES[resource.discipline] if isinstance(resource, Station) else None
+
     def holds_taken_together(self, outer_hold: Hold) -> tuple[Hold, ...]:
         """Return the nested holds, from outer to inner, whose locks are acquired in one attempt
         because each hold is directly inside the other.
@@ -1752,9 +1743,7 @@ class Model:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps of the model without duplicates, in the order of the file."""
-        return tuple(
-            dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step))
-        )
+        return tuple(dict.fromkeys(timed_steps(self.bodies)))
 
     def _check_parties(self, node: Activity) -> None:
         # Of several groups, only those whose cycle has the barrier come to it.
@@ -1795,8 +1784,8 @@ class Model:
 
     def _check_rank(self, step: Step) -> None:
         """Raise if a step has a rank, but its station does not serve by rank."""
-        step_station = self.resources.get(step.resource or "")
-        if not (isinstance(step_station, Station) and DISCIPLINES[step_station.discipline].ranked):
+        discipline = self.service_discipline(step.resource)
+        if discipline is None or not discipline.ranked:
             raise ModelError(
                 f"step {step.name} has a rank, but {step.resource or 'a delay'} does not serve by"
                 " rank; give a station the discipline priority"
@@ -1804,8 +1793,8 @@ class Model:
 
     def _check_weight(self, step: Step) -> None:
         """Raise if a weight is given where no server is shared."""
-        station = self.resources.get(step.resource or "")
-        if not (isinstance(station, Station) and DISCIPLINES[station.discipline].shared):
+        discipline = self.service_discipline(step.resource)
+        if discipline is None or not discipline.shared:
             raise ModelError(
                 f"step {step.name} has a weight, but {step.resource or 'a delay'} does not share"
                 " its server; give a station the discipline ps"
@@ -1815,7 +1804,10 @@ class Model:
         """Raise if an option of a pick does not begin at a resource with a queue."""
         for resource_name in node.first_resources:
             resource = self.resources.get(resource_name)
-            if not (isinstance(resource, Station) or _is_plain_lock_or_permits(resource)):
+            has_queue = resource is not None and (
+                resource.use == SERVED or resource.has_plain_queue
+            )
+            if not has_queue:
                 beginning = (
                     f"{resource_name or 'nothing'}{f', {resource.noun}' if resource else ''}"
                 )
@@ -1830,10 +1822,11 @@ class Model:
         """Raise if the work that is left at a resource is not known, or not done at one speed."""
         resource = self.resources[resource_name]
         resource_in_words = resource.noun
-        if isinstance(resource, Station):
-            if not (resource.rates or DISCIPLINES[resource.discipline].delay):
+        if discipline := self.service_discipline(resource_name):
+            has_rates = resource.speed_alone is not None
+            if not (has_rates or discipline.delay):
                 return
-            resource_in_words += " with rates" if resource.rates else " where none waits"
+            resource_in_words += " with rates" if has_rates else " where none waits"
         raise ModelError(
             f"a pick by {LEAST_WORK} needs stations whose servers have one speed, where the work of"
             f" a visit is known when it begins; {resource_name} is {resource_in_words}"
@@ -1845,8 +1838,7 @@ class Model:
         has_queue = is_shared = False
         uninterrupted_discipline = ""
         resource_in_words = "a processor" if resource is None else resource.noun
-        if isinstance(resource, Station):
-            discipline = DISCIPLINES[resource.discipline]
+        if resource is not None and (discipline := self.service_discipline(node.resource)):
             is_shared = discipline.shared
             if discipline.preemptive:
                 uninterrupted_discipline = "priority" if discipline.ranked else "lcfs"
@@ -1854,12 +1846,12 @@ class Model:
             has_queue = discipline.queued and not discipline.preemptive
             has_queue |= (discipline.delay or is_shared) and node.cuts
             resource_in_words += f" of the discipline {discipline.name}"
-            if resource.rates and node.cuts:
+            if resource.speed_alone is not None and node.cuts:
                 raise ModelError(
                     f"a service at {node.resource}, a station with rates, cannot be given up; write"
                     f" limits: {WAITING}, or servers in the place of rates"
                 )
-        if not (has_queue or _is_plain_lock_or_permits(resource)):
+        if not (has_queue or (resource is not None and resource.has_plain_queue)):
             raise ModelError(
                 "an attempt needs a queue: a station that is not shared and interrupts no service,"
                 f" a fifo lock, or permits; {node.resource} is {resource_in_words}"
@@ -1888,7 +1880,7 @@ class Model:
             if held_name
             else "a branch that a fork does not wait for"
         )
-        if held_name and not _is_plain_lock_or_permits(self.resources[held_name]):
+        if held_name and not self.resources[held_name].has_plain_queue:
             raise ModelError(
                 f"a second phase must hold a fifo lock or permits, not {held_name},"
                 f" {self.resources[held_name].noun}"
@@ -1914,7 +1906,7 @@ class Model:
             )
         if isinstance(node, Hold) and node.permits is not None:
             self._check_permits(node, node.permits)
-        modes = MODES if isinstance(self.resources[name], ReaderWriterLock) else ("",)
+        modes = self.resources[name].modes
         if node.mode not in modes:
             modes_in_words = f"in one of the modes {', '.join(MODES)}"
             mode_in_words = modes_in_words if modes == MODES else "without a mode"
@@ -1969,7 +1961,7 @@ def _check_think_time(model: Model) -> None:
     other_activities: list[Activity] = []
     for body in model.bodies:
         first_step = think_step(body) if any(body is cycle for cycle in cycles) else None
-        later_parts = body.parts[1:] if first_step and isinstance(body, Then) else ()
+        later_parts = body.sequence[1:] if first_step else ()
         other_activities += later_parts if later_parts else (body,)
     for node in each_once(other_activities):
         if isinstance(node, Step) and node.think:
@@ -2094,12 +2086,6 @@ def _largest_reply_count(node: Activity, resource: str) -> int:
     return max(reply_counts, default=0) if is_alternative else sum(reply_counts)
 
 
-def _is_plain_lock_or_permits(resource: Resource | None) -> bool:
-    """Return whether a resource is permits, or a FIFO lock whose word takes no time to access."""
-    is_plain_lock = isinstance(resource, Lock) and resource.kind == "fifo" and resource.word is None
-    return is_plain_lock or isinstance(resource, Permits)
-
-
 def _units_by_counter(resources: Mapping[str, Resource]) -> dict[str, int]:
     """Return the initial units of each counter, by the full name RESOURCE.COUNTER."""
     counters_by_resource = ((name, resource.counters) for name, resource in resources.items())
@@ -2199,13 +2185,12 @@ class Labels:
     def from_model(cls, model: Model, others: str = "wait") -> Labels:
         """Build the labels of the steps and pools of a model."""
         classes_by_label = {step.name: (step.component, step.technology) for step in model.steps}
-        for name, resource in model.resources.items():
-            if isinstance(resource, TaskPool):
-                classes_by_label |= {
-                    name: (resource.component, "application"),
-                    f"{MONITOR}:{name}": (MONITOR, "software"),
-                }
-                classes_by_label[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
+        for name, pool in model.pools.items():
+            classes_by_label |= {
+                name: (pool.component, "application"),
+                f"{MONITOR}:{name}": (MONITOR, "software"),
+                f"{BARRIER}:{name}": (f"{BARRIER}:{name}", "wait"),
+            }
         return cls(classes_by_label, others)
 
     def component(self, label: str) -> str:

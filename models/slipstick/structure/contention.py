@@ -29,7 +29,11 @@ from slipstick.expression.tape import (
     selected_values,
 )
 from slipstick.late import Array, np
-from slipstick.model.activity import WRITE, Pipeline, Step
+from slipstick.model.activity import (
+    WRITE,
+    Step,
+    pipelines_of,
+)
 from slipstick.model.steps import (
     ALWAYS,
     ASKED,
@@ -365,16 +369,15 @@ def _counts_by_stage_note(model: Model) -> dict[str, CountAndLimit]:
     note.
     """
     pipelines_by_shared_names: dict[tuple[str, ...], dict[str, Expr]] = {}
-    for node in each_once(model.bodies):
-        if isinstance(node, Pipeline):
-            names_by_stage = [_served_names(stage.bodies) for stage in node.stages]
-            shared_names = tuple(
-                resource_name
-                for resource_name in sorted(set().union(*names_by_stage))
-                if sum(resource_name in stage_names for stage_names in names_by_stage) > 1
-            )
-            if shared_names:
-                pipelines_by_shared_names.setdefault(shared_names, {})[node.name] = node.items
+    for pipeline in pipelines_of(model.bodies):
+        names_by_stage = [_served_names(stage.bodies) for stage in pipeline.stages]
+        shared_names = tuple(
+            resource_name
+            for resource_name in sorted(set().union(*names_by_stage))
+            if sum(resource_name in stage_names for stage_names in names_by_stage) > 1
+        )
+        if shared_names:
+            pipelines_by_shared_names.setdefault(shared_names, {})[pipeline.name] = pipeline.items
     counts_by_note: dict[str, CountAndLimit] = {}
     for shared_names, items_by_pipeline in pipelines_by_shared_names.items():
         shared_use = (

@@ -21,7 +21,7 @@ from slipstick.model.steps import (
     special_values,
     steps,
 )
-from slipstick.model.system import HeldResource, Model
+from slipstick.model.system import Model
 
 LUMPED_FROM = 8
 """Number of alike resources from which on they are lumped into one; fewer cost little."""
@@ -98,10 +98,9 @@ def lump_alike_resources(activities: Sequence[Activity], model: Model) -> Lumped
             use_counts_by_names.setdefault(
                 tuple(shape.names for shape in shapes), Counter()
             ).update(used_names)
-    locks = (lock for lock in model.resources.values() if isinstance(lock, HeldResource))
     # A resource with further uses elsewhere, or with a lock's word, differs from the others of its
     # choice, whatever the options look like.
-    lock_words = {lock.word for lock in locks}
+    lock_words = {resource.word for resource in model.resources.values()}
     lumped_names = {
         resource_names
         for resource_names, option_use_counts in use_counts_by_names.items()

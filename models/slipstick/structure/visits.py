@@ -40,17 +40,14 @@ from slipstick.model.steps import (
     steps,
 )
 from slipstick.model.system import (
-    HeldResource,
-    Lock,
     Model,
     ReaderWriterLock,
-    Station,
     is_processor,
 )
 from slipstick.random_times import (
     Array,
 )
-from slipstick.vocabulary import DISCIPLINES, LOCKS
+from slipstick.vocabulary import LOCKS
 
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)
 """Kinds of locks whose waiting processors access the lock's word."""
@@ -241,9 +238,7 @@ class _TreeBuilder:
         _refuse_barriers(node.children, "hold")
         resource = self.model.held_resource(lock_name)
         acquire_count, release_count = resource.accesses if resource.word is not None else (0, 0)
-        accesses_at_once = (
-            1 if isinstance(resource, Lock) and resource.kind in SPIN_LOCKS else acquire_count
-        )
+        accesses_at_once = 1 if resource.spins else acquire_count
         acquire_access = LockAccess(resource.label(lock_name), resource.access, accesses_at_once)
         acquire_visits = [
             self._rebuild_access(acquire_access, resource.word, held_locks)
@@ -653,14 +648,15 @@ def queues_of(
     queues = []
     for queue_name, visits in visits_by_queue.items():
         resource = model.resources.get(queue_name)
+        discipline = model.service_discipline(queue_name)
         queues.append(
             Queue(
                 queue_name,
                 tuple(visits),
                 resource.capacity if resource is not None else 1,
-                isinstance(resource, Station) and DISCIPLINES[resource.discipline].at_once,
-                isinstance(resource, HeldResource),
-                isinstance(resource, Lock) and resource.kind in SPIN_LOCKS,
+                discipline is not None and discipline.at_once,
+                resource is not None and resource.use == HELD,
+                resource is not None and resource.spins,
                 max(1, *(_most_requests(tree.root, queue_name) for tree in trees)),
                 # A queue without copies stands for itself: the text has one character.
                 len(copies_by_resource.get(queue_name, "1")),

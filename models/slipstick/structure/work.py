@@ -14,7 +14,13 @@ from slipstick.expression.nodes import TIME, Expr, Number, maximum, minimum, tot
 from slipstick.expression.tape import Columns, Tape, Values, selected_values
 from slipstick.late import Array, np
 from slipstick.law.account import EFFICIENCY, SPEEDUP
-from slipstick.model.activity import WRITE, Hold, Pipeline, Step
+from slipstick.model.activity import (
+    WRITE,
+    Hold,
+    Pipeline,
+    Step,
+    timed_steps,
+)
 from slipstick.model.steps import (
     BY_STATE,
     Activity,
@@ -333,9 +339,7 @@ class ParallelWork:
         # How often a child is executed by state is known only from a solution, and so is its work.
         has_counts_by_state = any(BY_STATE in node.executions for node in each_once(bodies))
         parallel_nodes = [] if has_counts_by_state else list_parallel_nodes(bodies)
-        parallel_components = dict.fromkeys(
-            node.component for node in each_once(parallel_nodes) if isinstance(node, Step)
-        )
+        parallel_components = dict.fromkeys(step.component for step in timed_steps(parallel_nodes))
         has_supersteps = isinstance(model.population, SuperstepPopulation)
         self.components = tuple(
             name for name in parallel_components if not has_supersteps or name in model.useful

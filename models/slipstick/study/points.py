@@ -22,7 +22,7 @@ from slipstick.extensions import FUNCTIONS, code_hash
 from slipstick.late import Array, np
 from slipstick.limits import given_limits
 from slipstick.method.names import is_transient
-from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
+from slipstick.model.system import Model
 from slipstick.results.sweep import PointTable, Provenance
 
 if TYPE_CHECKING:
@@ -157,9 +157,7 @@ class PointBlock:
     def replicable(self) -> bool:
         """Whether the point is simulated in replications, which may run side by side."""
         model = self.solvable.model
-        runs_once = isinstance(model, Model) and isinstance(
-            model.population, PhasedPopulation | SuperstepPopulation
-        )
+        runs_once = isinstance(model, Model) and model.population.finite
         return (self.replicated or runs_once) and self.solvable.form.estimated
 
     @property

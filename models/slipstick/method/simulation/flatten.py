@@ -32,6 +32,7 @@ from slipstick.model.activity import (
     Step,
     Then,
     WaitUnit,
+    pipelines_of,
     think_step,
 )
 from slipstick.model.steps import ASKED, MET, Activity, Combination, each_once, no_rule, steps
@@ -401,11 +402,7 @@ class Writer:
         branches_at_once = members * max(
             self._branches_at_once(body, counts_by_node) for body in self.model.bodies
         )
-        queue_count = sum(
-            resource.queues
-            for resource in self.model.resources.values()
-            if isinstance(resource, TaskPool)
-        )
+        queue_count = sum(pool.queues for pool in self.model.pools.values())
         numbers_in_words = (
             f"a simulation of {self.model.name} follows {branches_at_once:.3g} branches and items"
             f" at once, each with the account of {len(self.model.steps)}"
@@ -466,8 +463,7 @@ class Writer:
     def _write_pool_tasks(self, node: Ask, parties: Parties) -> None:
         """Write the part of a processor in executing the tasks of a pool."""
         pool_name = node.pool
-        pool = self.model.resources[pool_name]
-        assert isinstance(pool, TaskPool)
+        pool = self.model.pools[pool_name]
         time_inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
         self.builder.execute_pool(
             pool_name,
@@ -609,14 +605,14 @@ class Writer:
 
     def _write_hold(self, node: Hold, parties: Parties) -> None:
         """Write a hold of a lock or of permits, with the work done under it."""
-        lock = self.model.resources[node.resource]
+        lock = self.model.held_resource(node.resource)
         if len(holds_together := self.model.holds_taken_together(node)) > 1:
             write_body = self.activity_writer(holds_together[-1].body, parties)
             self.builder.hold_together(
                 [hold_step.resource for hold_step in holds_together], write_body
             )
             return
-        rank = lock.rank(node.mode) if isinstance(lock, ReaderWriterLock) else 0
+        rank = lock.rank(node.mode)
         write_after = None if node.after is None else self.activity_writer(node.after, parties)
         write_body = self.activity_writer(node.body, parties)
         gets_reply = False
@@ -755,7 +751,7 @@ class Writer:
             len(node.children) for node in nodes if node.combination is Combination.LONGEST
         ]
         item_counts = [
-            math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)
+            math.ceil(self.numbers[pipeline.items]) for pipeline in pipelines_of(self.model.bodies)
         ]
         # Branches beyond this number ask the same processors again, in turn.
         return min(max([1, *branch_counts, *item_counts]), MOST_OTHER_PROCESSORS)
@@ -914,11 +910,7 @@ def timeline(
         step.name: step.resource or ("network" if step.technology in _NETWORK_TECHNOLOGIES else OWN)
         for step in model.steps
     }
-    place_by_label |= {
-        f"{MONITOR}:{pool_name}": pool_name
-        for pool_name, resource in model.resources.items()
-        if isinstance(resource, TaskPool)
-    }
+    place_by_label |= {f"{MONITOR}:{pool_name}": pool_name for pool_name in model.pools}
     ends_of_phases = (
         span.end for span in recorded_timeline.spans if span.label in (IDLE, *component_by_wait)
     )

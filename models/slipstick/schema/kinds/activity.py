@@ -36,6 +36,7 @@ from slipstick.method.names import value_parameters
 from slipstick.model import activity as activities
 from slipstick.model import system
 from slipstick.model.activity import choose, hold, parallel, pipeline, serial, then
+from slipstick.model.requirement import Requirement
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import buffer, check_counter, need_model, scaled_model
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
@@ -2009,11 +2010,10 @@ class ActivityReader:
         """Register the names of the steps of an operation and the stations that they use; return
         the activity of the operation unchanged.
         """
-        for operation_step in each_once([activity]):
-            if isinstance(operation_step, activities.Step):
-                self.add_step(operation_step, loc)
-                if operation_step.resource is not None:
-                    self._resources.setdefault(operation_step.resource, system.Station())
+        for operation_step in activities.timed_steps([activity]):
+            self.add_step(operation_step, loc)
+            if operation_step.resource is not None:
+                self._resources.setdefault(operation_step.resource, system.Station())
         self._name_uses[operations.name] += 1
         return activity
 
@@ -2063,11 +2063,11 @@ class ActivityReader:
             for copy_name in self._copy_names(resource_name)
         }
 
-    def _build_requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
+    def _build_requirements(self) -> tuple[tuple[Requirement, ...], list[str]]:
         """Build the requirements of the model; note those that name a quantity which the machine
         does not give.
         """
-        requirements = list[system.Requirement]()
+        requirements = list[Requirement]()
         notes = list[str]()
         for name, requirement in self._spec.requires.items():
             loc = ("requires", name, "that")
@@ -2075,9 +2075,7 @@ class ActivityReader:
                 notes.append(f"{name} is not checked: there is no {missing_path}")
                 continue
             conditions = self.values.parse_condition(requirement.that, loc)
-            requirements.append(
-                system.Requirement(name, conditions, requirement.that, requirement.says)
-            )
+            requirements.append(Requirement(name, conditions, requirement.that, requirement.says))
         return tuple(requirements), notes
 
     def body(self, items: Sequence[Item], loc: Loc) -> Activity:
@@ -2236,7 +2234,7 @@ class ActivityReader:
             if isinstance(activity, activities.Hold)
             else activity
         )
-        first_part = activity.parts[0] if isinstance(activity, activities.Then) else activity
+        first_part = activity.sequence[0]
         try:
             if isinstance(first_part, activities.UnitStep):
                 # Whether it is in its monitor, and what signals it, is known of the whole model
@@ -2405,7 +2403,7 @@ class ActivityWriter:
                 )
         self._item_by_node = {item.node: item for item in ITEMS.values() if item.node is not None}
 
-    def requirement(self, requirement: system.Requirement) -> dict[str, str]:
+    def requirement(self, requirement: Requirement) -> dict[str, str]:
         """Write a requirement; a relation between two comparisons is written with both."""
         comparison_texts = (
             f"{self.values.expr_as_data(condition.left)} {condition.relation}"
@@ -2421,8 +2419,7 @@ class ActivityWriter:
 
     def body(self, activity: Activity) -> list[dict[str, Any]]:
         """Write an activity as a list of items."""
-        steps_in_order = activity.parts if isinstance(activity, activities.Then) else (activity,)
-        return [self._write_item(step) for step in steps_in_order]
+        return [self._write_item(step) for step in activity.sequence]
 
     def _write_item(self, activity: Activity) -> dict[str, Any]:
         if type(activity) not in self._item_by_node:
