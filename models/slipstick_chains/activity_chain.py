@@ -62,6 +62,7 @@ from slipstick.model.system import (
 )
 from slipstick.phases import (
     LEAST_SCV,
+    PhaseType,
     phase_type,
 )
 from slipstick.queueing.markov.chain import (
@@ -549,18 +550,10 @@ def _solve_alike(
     population = model.population
     members = table.population[points]
     size_by_expr = {expr: round(value_by_expr[expr][0].real) for expr in population.counts}
-    cycles_and_rounds: list[Any] = [
-        ([(group.cycle, size_by_expr[group.processors]) for group in population.groups], None)
-    ]
-    if isinstance(population, PhasedPopulation):
-        cycles_and_rounds = [
-            ([(phase.cycle, size_by_expr[phase.processors])], phase.repeat)
-            for phase in population.phases
-        ]
     sums = defaultdict[tuple[str, Any], Array](
         lambda: np.zeros(len(points), dtype=table.population.dtype)
     )
-    for cycles, rounds in cycles_and_rounds:
+    for cycles, rounds in _cycles_with_rounds(population, size_by_expr):
         states = _States(model, value_by_expr, cycles, rounds)
         for key, value in _sums(states, with_account):
             sums[key] += value
@@ -587,25 +580,44 @@ def _solve_alike(
         elif kind == "label":
             table.booked.setdefault(name, table.nan_columns())[points] = sums[kind, name] / members
         elif kind == "present":
-            present, busy, calls = (sums[integral, name] for integral in (kind, "busy", "calls"))
-            has_rates = (
-                RATES in model.resources[name].constructs if name in model.resources else False
-            )
-            speed_alone = sums["alone", name] if has_rates else busy
-            servers, busy_units = (
-                (1, sums["units", name])
-                if name in model.counters
-                else (model.resources[name].capacity, busy + sums["further", name])
-            )
-            columns_shown = np.stack(
-                [
-                    busy_units / time / servers,
-                    present / time,
-                    calls / time,
-                    (present - speed_alone) / nonzero(calls),
-                ]
-            )
-            table.uses.setdefault(name, table.nan_columns(4))[:, points] = columns_shown
+            use_columns = _use_columns(model, name, sums, time)
+            table.uses.setdefault(name, table.nan_columns(4))[:, points] = use_columns
+
+
+def _cycles_with_rounds(population: Any, size_by_expr: Mapping[Expr, int]) -> list[Any]:
+    """List the cycles that run together, each with its number of processors, and for a phase how
+    often it is repeated; None for the groups of a population, whose cycles never end.
+    """
+    if isinstance(population, PhasedPopulation):
+        return [
+            ([(phase.cycle, size_by_expr[phase.processors])], phase.repeat)
+            for phase in population.phases
+        ]
+    return [([(group.cycle, size_by_expr[group.processors]) for group in population.groups], None)]
+
+
+def _use_columns(
+    model: Model, name: str, sums: Mapping[tuple[str, Any], Array], time: Array
+) -> Array:
+    """Return the utilization [1], the queue length [1], the throughput [1/s] and the mean wait [s]
+    of a resource or counter, from sums over a cycle (4, points).
+    """
+    present, busy, calls = (sums[integral, name] for integral in ("present", "busy", "calls"))
+    has_rates = name in model.resources and RATES in model.resources[name].constructs
+    busy_alone = sums["alone", name] if has_rates else busy
+    servers, busy_units = (
+        (1, sums["units", name])
+        if name in model.counters
+        else (model.resources[name].capacity, busy + sums["further", name])
+    )
+    return np.stack(
+        [
+            busy_units / time / servers,
+            present / time,
+            calls / time,
+            (present - busy_alone) / nonzero(calls),
+        ]
+    )
 
 
 def _attempt_values(
@@ -817,6 +829,15 @@ def _weights(
     ]
 
 
+def _phases_by_node(nodes: Sequence[Any]) -> dict[int, PhaseType]:
+    """Return the phases of the time of each step that varies, with mean 1, by the step's index."""
+    return {
+        index: (node.distribution and node.distribution.phases) or phase_type(1.0, node.scv)
+        for index, node in enumerate(nodes)
+        if node.use == SERVED and node.scv
+    }
+
+
 class _States:
     """The states of some kinds of processors, each kind with its cycle, and the transitions out of
     each state.
@@ -850,12 +871,10 @@ class _States:
         self._body_numbers = [self._number_by_node_id[id(body)] for body in bodies]
         self.kinds = [kind for kind, (_, size) in enumerate(cycles) for _ in range(size)]
         self.width = len(self.kinds) + self._second_phase_count()
-        resource_names_by_body = [
+        names_by_body = [
             {name for node in each_once([body]) for name in node.uses} for body in bodies
         ]
-        self._parties = Counter(
-            name for kind in self.kinds for name in resource_names_by_body[kind]
-        )
+        self._parties = Counter(name for kind in self.kinds for name in names_by_body[kind])
         self.breakers = {
             name: resource
             for name, resource in model.resources.items()
@@ -868,27 +887,19 @@ class _States:
         # Failures that a closed breaker remembers, and the number of each such window.
         self._windows = [0]
         self._number_by_window = {0: 0}
-        self.event_names: list[int | str] = [*range(len(cycles)), *model.resources, *model.counters]
-        self.event_names += [REFUSED + name for name in self.breakers]
-        attempted_resources = dict.fromkeys(
-            node.resource for node in self._nodes if isinstance(node, act.Attempt)
-        )
-        self.attempted = list(attempted_resources)
-        self.event_names += [
-            prefix + name
-            for name in attempted_resources
-            for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+        attempts = (node for node in self._nodes if isinstance(node, act.Attempt))
+        self.attempted = list(dict.fromkeys(attempt.resource for attempt in attempts))
+        self.event_names: list[int | str] = [
+            *range(len(cycles)),
+            *(*model.resources, *model.counters),
+            *(REFUSED + name for name in self.breakers),
+            *(
+                prefix + name
+                for name in self.attempted
+                for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+            ),
         ]
-        steps_with_time = (
-            (node_number, node)
-            for node_number, node in enumerate(self._nodes)
-            if node.use == SERVED and node.scv
-        )
-        self._phases_by_node = {
-            node_number: (node.distribution and node.distribution.phases)
-            or phase_type(1.0, node.scv)
-            for node_number, node in steps_with_time
-        }
+        self._phases_by_node = _phases_by_node(self._nodes)
         self._holds_at = dict[Position, list[Any]]()
         self.positions: list[Position] = [()]
         self._position_numbers = dict[Position, int]()
@@ -896,7 +907,14 @@ class _States:
         self._pace = WorkPace()
         self._explored_count = 0
         self._successor_count = 0
-        self._instant_rules: dict[str, Callable[..., Happening]] = {
+        self._instant_rules = self._rules_of_instant_events()
+        self.events = dict[tuple[int | str, ...], int]()
+        self.rates = list[Array]()
+        self._rate_number_by_bytes = dict[bytes, int]()
+
+    def _rules_of_instant_events(self) -> dict[str, Callable[..., Happening]]:
+        """Return the rules for events that take no time, by the kind of position that they end."""
+        return {
             **dict.fromkeys(("start", "go", "cycle"), self._after_request),
             "ask": self._after_request,
             "leave": self._after_service,
@@ -911,9 +929,6 @@ class _States:
             "consult": self._after_consulting_breaker,
             "record": self._after_recording_try,
         }
-        self.events = dict[tuple[int | str, ...], int]()
-        self.rates = list[Array]()
-        self._rate_number_by_bytes = dict[bytes, int]()
 
     def _second_phase_count(self) -> int:
         """Count the second phases that can be under way at once."""

@@ -241,33 +241,10 @@ def _state(plan: Plan, traced: int) -> State:
     layout = Layout(plan)
     draws = plan.draws
     labels = len(plan.labels)
-    draw_numbers = [_draw(*row) for row in plan.code]
-    fixed = [
-        draw_number < 0 or draws[draw_number].distribution.is_constant
-        for draw_number in draw_numbers
-    ]
-    width = BLOCKS[-1] if any(not draw.distribution.is_constant for draw in draws) else 1
-    run = np.zeros(1, RUN)
-    run[0].first_free = run[0].running = -1
-    run[0].cycles_per_row = run[0].cycles_to_row = cycles_per_row(plan)
-    run[0].alive = plan.population
-    run[0].first_lock = len(plan.stations)
-    run[0].tally_column, run[0].pipeline_column = (
-        min(columns, default=0) for columns in (layout.tries, layout.executions)
-    )
-    run[0].first_barrier_queue = 1 + 3 * len(plan.resources)
+    block_size = BLOCKS[-1] if any(not draw.distribution.is_constant for draw in draws) else 1
+    run = _run_at_start(plan, layout)
     return State(
-        code=np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
-        constants=np.array(
-            [
-                draws[draw_number].distribution.mean if draw_number >= 0 else 0.0
-                for draw_number in draw_numbers
-            ]
-        ),
-        draw_number=_whole(
-            -1 if is_fixed else draw_number
-            for is_fixed, draw_number in zip(fixed, draw_numbers, strict=True)
-        ),
+        **_instructions(plan),
         targets=_whole([*plan.targets, 0]),
         cumulative=np.array([*plan.cumulative, 0.0]),
         counts=np.array([*plan.counts, 0.0]),
@@ -284,7 +261,7 @@ def _state(plan: Plan, traced: int) -> State:
         **_pools(plan),
         group=_groups(plan, layout),
         heap=np.zeros(0, _columns("order token", "time")),
-        values=np.zeros((max(len(draws), 1), width)),
+        values=np.zeros((max(len(draws), 1), block_size)),
         values_taken=np.zeros(len(draws), dtype=np.int64),
         values_ready=np.zeros(len(draws), dtype=np.int64),
         run=run,
@@ -293,6 +270,38 @@ def _state(plan: Plan, traced: int) -> State:
         responses=np.zeros((len(plan.groups), TIMES_KEPT)),
         trace=np.zeros(traced, _columns("customer index pc", "time")),
     )
+
+
+def _run_at_start(plan: Plan, layout: Layout) -> Rows:
+    """Return the row with the numbers of a run as a whole at time 0."""
+    run: Rows = np.zeros(1, RUN)
+    run[0].first_free = run[0].running = -1
+    run[0].cycles_per_row = run[0].cycles_to_row = cycles_per_row(plan)
+    run[0].alive = plan.population
+    run[0].first_lock = len(plan.stations)
+    run[0].tally_column, run[0].pipeline_column = (
+        min(columns, default=0) for columns in (layout.tries, layout.executions)
+    )
+    run[0].first_barrier_queue = 1 + 3 * len(plan.resources)
+    return run
+
+
+def _instructions(plan: Plan) -> dict[str, Any]:
+    """Return the instructions of a plan, with the constant time of each, or else the number of the
+    distribution that it draws from.
+    """
+    draw_numbers = [_draw(*row) for row in plan.code]
+    distributions = [draw.distribution for draw in plan.draws]
+    constants = [distributions[number].mean if number >= 0 else 0.0 for number in draw_numbers]
+    varying_draws = (
+        -1 if number >= 0 and distributions[number].is_constant else number
+        for number in draw_numbers
+    )
+    return {
+        "code": np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
+        "constants": np.array(constants),
+        "draw_number": _whole(varying_draws),
+    }
 
 
 def _whole(numbers: Any) -> Ints:

@@ -355,6 +355,16 @@ def _time_in_turn(traversal: Traversal, nodes: Sequence[Activity]) -> RandomTime
     return sum_of([traversal.time(node) for node in nodes])
 
 
+def _mean_of_times(times: Sequence[RandomTime]) -> RandomTime:
+    """Return a time with the means of the means and of the variances of some times."""
+    kinds = {time.kind for time in times}
+    return RandomTime(
+        added(time.mean for time in times) / len(times),
+        added(time.variance for time in times) / len(times),
+        kinds.pop() if len(kinds) == 1 else "general",
+    )
+
+
 def _time_until_served(
     traversal: Traversal,
     branches: Sequence[Activity],
@@ -399,19 +409,12 @@ def _time_until_served(
         for visit in visits_at_queue:
             total_visits = total_visits + ratio_by_visit[visit.index]
     branch_count = len(work_by_branch)
-    distribution_kinds = {work.kind for work in work_by_branch}
-    mean_work = added(work.mean for work in work_by_branch) / branch_count
-    mean_variance = added(work.variance for work in work_by_branch) / branch_count
-    typical_work = RandomTime(
-        mean_work,
-        mean_variance,
-        distribution_kinds.pop() if len(distribution_kinds) == 1 else "general",
-    )
+    typical_work = _mean_of_times(work_by_branch)
     last_service = maximum_of_identical(typical_work, np.full(1, float(servers)))
     # The last of k works at c servers starts when (k - c) / c of them are done at each server in
     # the mean; for constant works that is exact where c divides k.
-    delay_by_others = mean_work * (branch_count - servers) / servers
-    variance_of_works = branch_count * mean_variance / servers**2
+    delay_by_others = typical_work.mean * (branch_count - servers) / servers
+    variance_of_works = branch_count * typical_work.variance / servers**2
     if traversal.fixed_times is not None:
         # The services of the other branches are waits of the last.
         delay_by_others = delay_by_others.real * traversal.factor(visits[0].label)

@@ -16,7 +16,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    NamedTuple,
+)
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Saturated, SpecError, UnknownNameError, did_you_mean
@@ -422,15 +426,24 @@ def _objective_of_best(choice: ChosenPoints) -> float:
     return math.inf if objective is None else objective
 
 
-def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
+class _Choices(NamedTuple):
+    """The numbers that are chosen among in a case, by path: their values in increasing order, as
+    they are written, and their units.
+    """
+
+    values: dict[str, Sequence[float]]
+    nodes: dict[str, Sequence[Node]]
+    units: dict[str, str]
+
+
+def _read_choices(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choices:
+    """Read the numbers to choose among in a case; refuse names, and too many points."""
     settings = study.cases[name]
     inputs = resolve(settings, study.library)
     paths_in_file = (path for path, _ in leaves(inputs.tree))
     paths = dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *paths_in_file])
     known_paths = [path for path in paths if _has_servers(path, inputs.tree)]
-    values: dict[str, Sequence[float]] = {}
-    nodes: dict[str, Sequence[Node]] = {}
-    units: dict[str, str] = {}
+    choices = _Choices({}, {}, {})
     for path_as_written, axis_spec in spec.vary.items():
         place: Place = ("choose", "vary", path_as_written)
         axis_values = axis_nodes(axis_spec, study.node_of(place), place)
@@ -443,34 +456,39 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
             values_and_nodes = sorted(
                 zip(map(float, axis.values), axis_values, strict=True), key=lambda pair: pair[0]
             )
-            values[axis.path], nodes[axis.path] = zip(*values_and_nodes, strict=True)
-            units[axis.path] = axis.unit
-    point_count = math.prod(map(len, values.values()))
+            choices.values[axis.path], choices.nodes[axis.path] = zip(
+                *values_and_nodes, strict=True
+            )
+            choices.units[axis.path] = axis.unit
+    point_count = math.prod(map(len, choices.values.values()))
     refusal = partial(study.refusal, ("choose", "vary"))
     check_cost(
         "choices", point_count, f"{point_count:,} points to choose among", "vary less", refusal
     )
+    return choices
+
+
+def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
+    """Read the question for one case: its choices, and the formulas of what they give."""
+    choices = _read_choices(name, spec, study)
     prices: dict[str, float] = {}
     for path_as_written, price in spec.cost.items():
-        for path in _paths(
-            path_as_written, list(values), ("choose", "cost", path_as_written), name, study
-        ):
+        place: Place = ("choose", "cost", path_as_written)
+        for path in _paths(path_as_written, list(choices.values), place, name, study):
             prices.setdefault(path, price)
-    settings = {**settings, **{path: node[0] for path, node in nodes.items()}}
+    first_choice = {path: nodes[0] for path, nodes in choices.nodes.items()}
+    settings = {**study.cases[name], **first_choice}
     case = evaluator(name, settings, study.library)
-    given_units = {**units, **({COST: "1"} if prices else {})}
-    condition = condition_of(spec.where, ("choose", "where"), case, study, given_units=given_units)
-    objective = condition_of(
-        spec.minimize, ("choose", "minimize"), case, study, given_units=given_units, is_formula=True
-    )
+    given_units = {**choices.units, **({COST: "1"} if prices else {})}
+    read = partial(condition_of, case=case, study=study, given_units=given_units)
+    condition = read(spec.where, ("choose", "where"))
+    objective = read(spec.minimize, ("choose", "minimize"), is_formula=True)
     totals = {
-        name: condition_of(
-            text, ("choose", "totals", name), case, study, given_units=given_units, is_formula=True
-        )
-        for name, text in spec.totals.items()
+        label: read(text, ("choose", "totals", label), is_formula=True)
+        for label, text in spec.totals.items()
     }
     case_choice = _Choosing(
-        case, settings, study, spec, values, nodes, units, prices, objective, condition, totals
+        case, settings, study, spec, *choices, prices, objective, condition, totals
     )
     for label, total in totals.items():
         if not all(case_choice.needs_no_solving(total)):

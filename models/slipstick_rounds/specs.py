@@ -17,7 +17,6 @@ from slipstick.schema.kinds.quantity import (
     AnyQuantity,
     Formula,
     Given,
-    Loc,
     ModelFileSpec,
     Quantity,
     QuantityReader,
@@ -103,6 +102,21 @@ class RoundPhaseSpec(Spec):
         if self.work is None and not self.samples:
             raise broken_rule("give work, or samples of it", "work")
 
+    def build(self, label: str, values: QuantityReader) -> rounds.RoundPhase:
+        """Build the phase from its expressions, which are read at their places in the file."""
+
+        def read(key: str) -> Expr | None:
+            value = getattr(self, key)
+            return None if value is None else values.expr(value, ("phases", label, key), COUNT)
+
+        piece = read("piece")
+        if self.samples:
+            ends = Number(max(self.samples)), Number(min(self.samples))
+            return rounds.RoundPhase(*ends, piece, tuple(self.samples))
+        work = read("work")
+        assert work is not None
+        return rounds.RoundPhase(work, read("least"), piece)
+
 
 class BatchServerSpec(ModelFileSpec):
     """A server that works in rounds: each round serves all waiting customers together."""
@@ -176,37 +190,17 @@ class BatchServerSpec(ModelFileSpec):
         """
         values = QuantityReader(tree, self.parameters, parameters)
 
-        def read(value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr | None:
-            return None if value is None else values.expr(value, loc, dimension)
+        def read(key: str, dimension: Dimension) -> Expr | None:
+            value = getattr(self, key)
+            return None if value is None else values.expr(value, (key,), dimension)
 
-        def phase(label: str, spec: RoundPhaseSpec) -> rounds.RoundPhase:
-            piece = read(spec.piece, ("phases", label, "piece"), COUNT)
-            if spec.samples:
-                ends = Number(max(spec.samples)), Number(min(spec.samples))
-                return rounds.RoundPhase(*ends, piece, tuple(spec.samples))
-            assert spec.work is not None
-            work = values.expr(spec.work, ("phases", label, "work"), COUNT)
-            return rounds.RoundPhase(
-                work, read(spec.least, ("phases", label, "least"), COUNT), piece
-            )
-
-        phases = {label: phase(label, spec) for label, spec in self.phases.items()}
+        phases = {label: spec.build(label, values) for label, spec in self.phases.items()}
         customers = self._customers(values)
-        limits = [read(getattr(self, key), (key,), COUNT) for key in ("budget", "places", "memory")]
-        budget, places, memory = limits
+        budget, places, memory = (read(key, COUNT) for key in ("budget", "places", "memory"))
         batching_delay, interval = (
-            read(getattr(self, key), (key,), TIME) or zero(TIME)
-            for key in ("batching_delay", "interval")
+            read(key, TIME) or zero(TIME) for key in ("batching_delay", "interval")
         )
-        requires = tuple(
-            Requirement(
-                label,
-                values.parse_condition(spec.that, ("requires", label, "that")),
-                spec.that,
-                spec.says,
-            )
-            for label, spec in self.requires.items()
-        )
+        requires = self._requirements(values)
         values.add_names(rounds.state_parameters(phases))
         round_time = {
             label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
@@ -238,6 +232,18 @@ class BatchServerSpec(ModelFileSpec):
             for fault in error.faults:
                 values.report_problem(fault.path, fault.message, fault.key)
             raise SpecError(values.problems) from None
+
+    def _requirements(self, values: QuantityReader) -> tuple[Requirement, ...]:
+        """Return the conditions that the model must meet."""
+        return tuple(
+            Requirement(
+                label,
+                values.parse_condition(spec.that, ("requires", label, "that")),
+                spec.that,
+                spec.says,
+            )
+            for label, spec in self.requires.items()
+        )
 
     def _customers(self, values: QuantityReader) -> rounds.ClosedCustomers | rounds.OpenCustomers:
         spec = values.field_values(self.customers, ("customers",))

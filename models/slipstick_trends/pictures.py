@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, UnknownNameError
@@ -105,20 +106,7 @@ def _draw_lines(
         if f"low[{name}]" in sweep.columns:
             low, high = (band_end / factor for band_end in sweep.ends(name))
             axes.fill_between(abscissa, low, high, color=colour, alpha=0.18, linewidth=0)
-    machines = {
-        (arrival.year, arrival.came) for arrival in projection.arrivals if arrival.name == name
-    }
-    if machines:
-        machine_years, machine_values = zip(*sorted(machines), strict=True)
-        line_style = {"marker": "*", "markersize": 11, "color": _CAME, "linestyle": "none"}
-        axes.plot(
-            machine_years,
-            np.array(machine_values) / factor,
-            label="machines that came",
-            zorder=3,
-            **line_style,
-        )
-        values_shown = np.append(values_shown, machine_values)
+    values_shown = np.append(values_shown, _draw_machines(axes, projection, name, factor))
     axes.set_ylabel(axis_title(words.value(name) if "[" in name else name, unit))
     limit = projection.words.limits.get(name)
     lines_drawn = [*axes.lines]
@@ -132,6 +120,19 @@ def _draw_lines(
     if limit is not None:
         limit_in_words = f"limit {quantity(limit, next(iter(sweeps.values())).units[name])}"
         write_limit(axes, limit / factor, limit_in_words, lines_drawn)
+
+
+def _draw_machines(axes: Axes, projection: Projection, name: str, factor: float) -> Sequence[float]:
+    """Mark the machines that came in the years shown, and return their values."""
+    machines = {
+        (arrival.year, arrival.came) for arrival in projection.arrivals if arrival.name == name
+    }
+    if not machines:
+        return ()
+    years, values = zip(*sorted(machines), strict=True)
+    style: dict[str, Any] = {"marker": "*", "markersize": 11, "color": _CAME, "linestyle": "none"}
+    axes.plot(years, np.array(values) / factor, label="machines that came", zorder=3, **style)
+    return values
 
 
 def _marker_step(points: int) -> int:

@@ -715,24 +715,29 @@ def solve(
         answers = tuple(with_intervals(answer, case) for answer in answers)
     if len(answers) > 1:
         answers = FUNCTIONS["answers without contradictions"](answers)
-    failures = [answer for answer in answers if answer.failed]
     if as_json:
         from slipstick.results.question import answer_document
 
         print_json({"answers": list(map(answer_document, answers))})
-    # One answer is enough to be shown beside the reasons of the others.
-    elif len(failures) == len(answers):
-        raise NoAnswerError(str(failures[0].failed), failures[0].other_method)
     else:
-        from slipstick.report.answer import answers_text
-
-        agreement = None
-        if len(answers) - len(failures) > 1:
-            agreement = FUNCTIONS["agreement of answers"](answers[0].model, answers)
-        echo(answers_text(answers, agreement, in_full))
+        _print_answers(answers, in_full)
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
-    return NO_ANSWER if failures else DONE
+    return NO_ANSWER if any(answer.failed for answer in answers) else DONE
+
+
+def _print_answers(answers: Sequence[Answer], in_full: bool) -> None:
+    """Print answers and how far they agree; raise if none of the methods has one."""
+    from slipstick.report.answer import answers_text
+
+    failures = [answer for answer in answers if answer.failed]
+    # One answer is enough to be shown beside the reasons of the others.
+    if len(failures) == len(answers):
+        raise NoAnswerError(str(failures[0].failed), failures[0].other_method)
+    agreement = None
+    if len(answers) - len(failures) > 1:
+        agreement = FUNCTIONS["agreement of answers"](answers[0].model, answers)
+    echo(answers_text(answers, agreement, in_full))
 
 
 @cli.command()

@@ -7,6 +7,7 @@ out. The range of numbers never matters.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -299,15 +300,7 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     think_terms = _log_terms(
         closed_network.delay, np.arange(1.0, sum(lattice_shape) + 1)[None], lattice_shape
     )
-    # The network without a station is the product of those before and those behind it: 3 K
-    # convolutions instead of K^2.
-    products_before = [think_terms]
-    products_after = [np.full(think_terms.shape, -np.inf)]
-    products_after[0].reshape(point_count, -1)[:, 0] = 0
-    for terms in terms_by_queue:
-        products_before.append(_convolve(products_before[-1], terms))
-    for terms in terms_by_queue[:0:-1]:
-        products_after.insert(0, _convolve(products_after[0], terms))
+    products_before, products_after = _products_around_queues(think_terms, terms_by_queue)
     full_population = tuple(size - 1 for size in lattice_shape)
     end_populations: list[Any] = [
         full_population,
@@ -331,6 +324,25 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
         probability_by_queue.append(probability.reshape(point_count, -1) @ has_number_present)
     throughput = np.exp(np.stack(log_constants[1:], axis=1) - log_constants[0][:, None])
     return ClosedSolution(throughput, queue, probability_by_queue, np.ones(point_count, dtype=bool))
+
+
+def _products_around_queues(
+    think_terms: Array, terms_by_queue: Sequence[Array]
+) -> tuple[list[Array], list[Array]]:
+    """Return, in logarithms, the products of the stations before each queue, at the end of all,
+    and the products of the stations behind each queue.
+
+    The network without a station is the product of the two: 3 K convolutions instead of K^2.
+    """
+    products_before = [think_terms]
+    for terms in terms_by_queue:
+        products_before.append(_convolve(products_before[-1], terms))
+    product_of_none = np.full(think_terms.shape, -np.inf)
+    product_of_none.reshape(len(think_terms), -1)[:, 0] = 0
+    products_after = [product_of_none]
+    for terms in terms_by_queue[:0:-1]:
+        products_after.insert(0, _convolve(products_after[0], terms))
+    return products_before, products_after
 
 
 def _log_terms(load: Array, speed: Array, lattice_shape: tuple[int, ...]) -> Array:

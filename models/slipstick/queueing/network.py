@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -614,6 +619,20 @@ def _product_form_reason(discipline_name: str, times_differ: bool, is_not_expone
     )
 
 
+def _common_shape(
+    arrays_by_station: Iterable[Array], arrays_by_class: Iterable[Array], named_classes: int
+) -> tuple[int, int, int]:
+    """Return the numbers of points, of classes and of stations to which all arrays broadcast."""
+    # The last axes are stations, or classes.
+    point_count, class_count, station_count = np.broadcast(
+        np.empty((1, 1, 1)), *arrays_by_station
+    ).shape
+    point_count, class_count = np.broadcast(
+        np.empty((point_count, class_count)), np.empty((1, named_classes)), *arrays_by_class
+    ).shape
+    return point_count, class_count, station_count
+
+
 def network_arrays(
     service: ArrayLike,
     visits: ArrayLike = 1.0,
@@ -664,21 +683,13 @@ def network_arrays(
     arrays_by_class = {
         name: _number_array(0.0 if array is None else array) for name, array in class_inputs.items()
     }
-    # The last axes are stations, or classes.
-    point_count, class_count, station_count = np.broadcast(
-        np.empty((1, 1, 1)), *arrays_by_station.values()
-    ).shape
-    shaped_by_class_names = np.empty((1, 1 if classes is None else len(classes)))
-    point_count, class_count = np.broadcast(
-        np.empty((point_count, class_count)), shaped_by_class_names, *arrays_by_class.values()
-    ).shape
+    point_count, class_count, station_count = _common_shape(
+        arrays_by_station.values(), arrays_by_class.values(), 1 if classes is None else len(classes)
+    )
     if closed is None:
-        has_both = population is not None and arrivals is not None
-        closed = (
-            np.all(np.atleast_2d(arrays_by_class["arrivals"]) == 0, axis=0)
-            if has_both
-            else arrivals is None
-        )
+        closed = arrivals is None
+        if population is not None and arrivals is not None:
+            closed = np.all(np.atleast_2d(arrays_by_class["arrivals"]) == 0, axis=0)
     spread_arrays: dict[str, Any] = {
         name: _spread_over(array, (point_count, class_count, station_count), name)
         for name, array in arrays_by_station.items()

@@ -8,10 +8,17 @@ solved, and all problems are reported together.
 
 from __future__ import annotations
 
+import itertools
 import platform
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -240,16 +247,8 @@ def read_study(
                     }
                     study, evaluators = simulate_where_needed(study, evaluators)
     evaluators_by_sweep, axes_by_sweep = _sweep_models(study, sweeps, evaluators, problems)
-    # A study that asks for nothing gets the first quantity of each of its models.
     if "answer" not in spec.model_fields_set:
-        first_quantities = [
-            first_quantity(case.built.sample.model, case.built.options.method)
-            for case in evaluators.values()
-        ]
-        completed_spec = spec.model_copy(
-            update={"answer": list(dict.fromkeys(first_quantities)) or ["time"]}
-        )
-        study = replace(study, spec=completed_spec)
+        study = replace(study, spec=_with_first_quantities(spec, evaluators.values()))
     if not problems:
         added_answers = {
             key: names
@@ -328,6 +327,14 @@ def _sweep_models(
     return evaluators_by_sweep, axes_by_sweep
 
 
+def _with_first_quantities(spec: StudySpec, cases: Iterable[Evaluator]) -> StudySpec:
+    """Return a study that asks for the first quantity of each of its models."""
+    first_quantities = [
+        first_quantity(case.built.sample.model, case.built.options.method) for case in cases
+    ]
+    return spec.model_copy(update={"answer": list(dict.fromkeys(first_quantities)) or ["time"]})
+
+
 def _check_value_names(
     study: StudyContext,
     cases: Mapping[str, Evaluator],
@@ -356,11 +363,8 @@ def _check_value_names(
             problems.append(study.problem(path, message))
 
     if "answer" in study.spec.model_fields_set:
-        all_value_names = [names_by_answer[name] for name in cases] + [
-            point_names
-            for names_of_sweep in names_by_sweep.values()
-            for point_names in names_of_sweep
-        ]
+        all_value_names = [names_by_answer[name] for name in cases]
+        all_value_names += itertools.chain.from_iterable(names_by_sweep.values())
         for index, name in enumerate(study.spec.answer):
             check_value_name(("answer", index), name, all_value_names)
     for index, picture in enumerate(study.spec.pictures):

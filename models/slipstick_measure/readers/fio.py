@@ -253,66 +253,97 @@ def read_fio_text(reading: Reading) -> Sequence[LoadRow]:
     ------
     SpecError : nothing says how many requests are in flight
     """
-    settings_by_job: dict[str, dict[str, str]] = {}
-    groups: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
-    job: dict[str, Any] = {}
-    options: dict[str, Any] = {}
-    statistics_of_direction: dict[str, Any] = {}
-    unit = 1.0
-    run_index = 0
-    lines_of_run: set[str] = set()
+    jobs = _TextJobs()
     for text in reading.lines:
+        jobs.read_line(text)
+    _check_text_groups(reading, jobs.groups)
+    return [_fio_row(reading, group) for group in jobs.groups.values()]
+
+
+class _TextJobs:
+    """The jobs of fio's text output, line by line.
+
+    Attributes
+    ----------
+    groups : by run and group, the statistics and the options of each job, with the keys of fio's
+        JSON
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+        self._settings_by_job: dict[str, dict[str, str]] = {}
+        self._job: dict[str, Any] = {}
+        self._options: dict[str, Any] = {}
+        self._statistics_of_direction: dict[str, Any] = {}
+        self._nanoseconds = 1.0
+        self._run_index = 0
+        self._lines_of_run: set[str] = set()
+
+    def read_line(self, text: str) -> None:
+        """Read one line; a line without statistics is passed over."""
         if (job_settings := _JOB_SETTINGS.search(text)) and (
             requests := _REQUESTS.search(text, job_settings.end())
         ):
-            settings_by_job[job_settings["name"]] = {"iodepth": requests["depth"]}
+            settings = self._settings_by_job[job_settings["name"]] = {"iodepth": requests["depth"]}
             if workload := _WORKLOAD.search(text, job_settings.end()):
-                settings_by_job[job_settings["name"]] |= {
-                    "rw": workload["rw"],
-                    "bs": workload["block"],
-                }
+                settings |= {"rw": workload["rw"], "bs": workload["block"]}
         elif begin_match := _TEXT_JOB.search(text):
-            job = {}
-            statistics_of_direction = {}
-            options = {"numjobs": begin_match["jobs"]} | settings_by_job.get(
-                begin_match["name"], {}
-            )
-            # A job that stands there already, or follows the sum of its run, is of another run.
-            if text in lines_of_run or "" in lines_of_run:
-                run_index += 1
-                lines_of_run.clear()
-            lines_of_run.add(text)
-            groups.setdefault(f"{run_index} {begin_match['group']}", []).append((job, options))
+            self._begin_job(text, begin_match)
         elif text.lstrip().startswith("Run status group"):
-            lines_of_run.add("")
+            self._lines_of_run.add("")
         elif direction := _DIRECTION.search(text):
-            statistics_of_direction = job[direction["direction"]] = {
-                "iops": float(direction["iops"]) * _PREFIXES[direction["k"]],
-                "last digit": _last_digit(direction["iops"]) * _PREFIXES[direction["k"]],
-            }
-            if runtime := _RUNTIME.search(text, direction.end()):
-                statistics_of_direction["runtime"] = runtime["milliseconds"]
-        elif latency := _LATENCY.search(text):
-            mean = float(latency["mean"]) * _PREFIXES[latency["k"]]
-            statistics_of_direction[latency["kind"] + "_ns"] = {
-                "mean": mean * _NANOSECONDS[latency["unit"]]
-            }
+            self._begin_direction(text, direction)
+        elif not self._read_latency(text):
+            self._read_requests(text)
+
+    def _begin_job(self, text: str, begin_match: re.Match[str]) -> None:
+        """Begin a job, of the run that is read or of a new one."""
+        self._job, self._statistics_of_direction = {}, {}
+        job_settings = self._settings_by_job.get(begin_match["name"], {})
+        self._options = {"numjobs": begin_match["jobs"]} | job_settings
+        # A job that stands there already, or follows the sum of its run, is of another run.
+        if text in self._lines_of_run or "" in self._lines_of_run:
+            self._run_index += 1
+            self._lines_of_run.clear()
+        self._lines_of_run.add(text)
+        group_name = f"{self._run_index} {begin_match['group']}"
+        self.groups.setdefault(group_name, []).append((self._job, self._options))
+
+    def _begin_direction(self, text: str, direction: re.Match[str]) -> None:
+        """Begin the statistics of reads, writes or trims of the job."""
+        prefix = _PREFIXES[direction["k"]]
+        self._statistics_of_direction = self._job[direction["direction"]] = {
+            "iops": float(direction["iops"]) * prefix,
+            "last digit": _last_digit(direction["iops"]) * prefix,
+        }
+        if runtime := _RUNTIME.search(text, direction.end()):
+            self._statistics_of_direction["runtime"] = runtime["milliseconds"]
+
+    def _read_requests(self, text: str) -> None:
+        """Read how many requests were in flight, or how many there were."""
+        if levels := _LEVELS.search(text):
+            self._job["iodepth_level"] = {"1": levels["share"]}
+        elif issued := _ISSUED.search(text):
+            _restore_digits(self._job, issued.groupdict())
+        elif depth := _DEPTH.search(text):
+            self._options.setdefault("iodepth", depth["depth"])
+
+    def _read_latency(self, text: str) -> bool:
+        """Read a mean latency, or quantiles of it; return whether the line has one of them."""
+        if latency := _LATENCY.search(text):
+            mean = float(latency["mean"]) * _PREFIXES[latency["k"]] * _NANOSECONDS[latency["unit"]]
+            self._statistics_of_direction[latency["kind"] + "_ns"] = {"mean": mean}
         elif percentiles := _PERCENTILES.search(text):
-            unit = _NANOSECONDS[percentiles["unit"]]
+            self._nanoseconds = _NANOSECONDS[percentiles["unit"]]
         elif shares := _PERCENTILE.findall(text):
             if "|" in text:
-                clat = statistics_of_direction.setdefault("clat_ns", {})
+                clat = self._statistics_of_direction.setdefault("clat_ns", {})
                 clat.setdefault("percentile", {}).update(
-                    {share: float(value) * unit for share, value in shares}
+                    {share: float(value) * self._nanoseconds for share, value in shares}
                 )
-        elif levels := _LEVELS.search(text):
-            job["iodepth_level"] = {"1": levels["share"]}
-        elif issued := _ISSUED.search(text):
-            _restore_digits(job, issued.groupdict())
-        elif (depth := _DEPTH.search(text)) and "iodepth" not in options:
-            options["iodepth"] = depth["depth"]
-    _check_text_groups(reading, groups)
-    return [_fio_row(reading, jobs) for jobs in groups.values()]
+        else:
+            return False
+        return True
 
 
 def _last_digit(number: str) -> float:

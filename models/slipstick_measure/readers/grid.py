@@ -115,15 +115,7 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
-    lines_of_table = [
-        (number, text) for number, text in lines if not table_lines or number in table_lines
-    ]
-    lines_without_rules = [(number, text) for number, text in lines_of_table if not is_rule(text)]
-    content = [
-        (number, text) for number, text in lines_without_rules if not text.lstrip().startswith("#")
-    ]
-    if table_lines and lines_without_rules and lines_without_rules[0][1].lstrip().startswith("#"):
-        content = [lines_without_rules[0], *content]
+    content = _lines_of_table(lines, table_lines)
     if not content:
         return CellGrid(1, [], [], ",", [])
     content = _content_from_heading(content, lines)
@@ -137,14 +129,9 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
         NUMBER.fullmatch(bare_cell(cell).removesuffix("%")) for cell in cells
     ):
         content = [(first_number - 1, re.sub(r"^\s*#\s?", "", line_above)), *content]
-    rule = next(
-        (text for number, text in lines if number > first_number and _WIDTHS.fullmatch(text)), None
+    rows = (delimiter == " " and _rows_below_rule(content, lines, first_number)) or _split_rows(
+        reading, content, delimiter
     )
-    if delimiter == " " and rule is not None and first_number < lines[-1][0]:
-        columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
-        rows = [(number, [text[column].strip() for column in columns]) for number, text in content]
-    else:
-        rows = _split_rows(reading, content, delimiter)
     outside = [number for number, _ in lines if table_lines and number not in table_lines]
     outside += sheet.outside
     outside += [
@@ -160,6 +147,38 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     headings, body_of_runs, means = with_repetitions_in_rows(heading_with_units, body_without_units)
     grid = CellGrid(line, headings, body_of_runs, delimiter, outside, sheet.other_table, means)
     return _with_one_run_per_row(reading, _transposed(grid))
+
+
+def _lines_of_table(
+    lines: Sequence[tuple[int, str]], table_lines: Collection[int]
+) -> list[tuple[int, str]]:
+    """List the lines of the first drawn table, or else all lines, without rules and comments. The
+    first line of a drawn table may be a comment: its heading.
+    """
+    lines_without_rules = [
+        (number, text)
+        for number, text in lines
+        if (not table_lines or number in table_lines) and not is_rule(text)
+    ]
+    first_line = lines_without_rules[:1] if table_lines else []
+    return [
+        (number, text)
+        for number, text in lines_without_rules
+        if (number, text) in first_line or not text.lstrip().startswith("#")
+    ]
+
+
+def _rows_below_rule(
+    content: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]], first_number: int
+) -> list[tuple[int, list[str]]]:
+    """Cut the lines of a table at the columns of the rule below its heading; empty without one."""
+    rule = next(
+        (text for number, text in lines if number > first_number and _WIDTHS.fullmatch(text)), None
+    )
+    if rule is None or first_number >= lines[-1][0]:
+        return []
+    columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
+    return [(number, [text[column].strip() for column in columns]) for number, text in content]
 
 
 def _check_width(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:

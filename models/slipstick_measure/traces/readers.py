@@ -428,20 +428,15 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
         if event in ("access", "send"):
             if destination in ("", None):
                 columns.refuse(f"the {event} has no destination", line_number)
-            has_count = count_text not in ("", None)
-            count = columns.number(count_text, "count", line_number) if has_count else 1.0
-            user = lane if source in ("", None) else columns.named(columns.lanes, str(source))
-            columns.access(user, str(destination), time, count)
+            access = _Access(lane, source, str(destination), time, count_text)
+            _add_access(columns, access, line_number)
         if event in ("create", "enter"):
             name = BUSY if event == "create" else str(destination or BUSY)
             stacks[lane].append(columns.begin(lane, columns.named(columns.labels, name), time))
         elif ends_span:
             if not stacks[lane]:
-                message = (
-                    f"processor {short(str(processor))} ends what it has not begun; is a line"
-                    " missing?"
-                )
-                columns.refuse(message, line_number)
+                refusal = f"processor {short(str(processor))} ends what it has not begun; is a line"
+                columns.refuse(f"{refusal} missing?", line_number)
             if event == "leave" and destination:
                 columns.check_inside(str(destination), stacks[lane][-1], line_number)
             columns.end[stacks[lane].pop()] = time
@@ -454,6 +449,25 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
     if receive_count:
         columns.odd(f"{receive_count:,} receipts are left out; a message counts where it is sent")
     return columns.finished([str(lane) for lane in columns.lanes])
+
+
+class _Access(NamedTuple):
+    """An access or a message of a record; its source and its count may be empty."""
+
+    lane: int
+    source: object
+    destination: str
+    time: float
+    count_text: object
+
+
+def _add_access(columns: TraceColumns, access: _Access, line_number: int) -> None:
+    """Add an access of the source, or else of the processor of the record; one if not counted."""
+    has_count = access.count_text not in ("", None)
+    count = columns.number(access.count_text, "count", line_number) if has_count else 1.0
+    has_source = access.source not in ("", None)
+    user = columns.named(columns.lanes, str(access.source)) if has_source else access.lane
+    columns.access(user, access.destination, access.time, count)
 
 
 def _cell_indices(columns: TraceColumns, names: Sequence[str]) -> list[int]:

@@ -8,7 +8,12 @@ response time where they have a closed form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from functools import partial
 
@@ -1096,18 +1101,27 @@ def _measured_columns(
     ]
     if not columns_of_pieces:
         # No point has a solution: one of NaN gives the columns their names.
-        shape = network_points.network.service.shape
-        no_rates = np.full(shape[:2], np.nan)
-        no_values = np.full(shape, np.nan)
-        empty_solution = NetworkSolution(
-            no_rates, no_values, no_values, no_values, (None,) * shape[2], solver, exact=False
-        )
-        columns_of_pieces = [
-            (
-                np.arange(point_count),
-                read_columns(Measures(network_layout, network_points, empty_solution)),
-            )
-        ]
+        empty_solution = _solution_of_nan(network_points.network.service.shape, solver)
+        measures = Measures(network_layout, network_points, empty_solution)
+        columns_of_pieces = [(np.arange(point_count), read_columns(measures))]
+    return _joined_columns(columns_of_pieces, point_count), solved_pieces, reason_by_point
+
+
+def _solution_of_nan(shape: tuple[int, ...], solver: str) -> NetworkSolution:
+    """Return a solution without numbers (points, classes, stations)."""
+    no_rates = np.full(shape[:2], np.nan)
+    no_values = np.full(shape, np.nan)
+    return NetworkSolution(
+        no_rates, no_values, no_values, no_values, (None,) * shape[2], solver, exact=False
+    )
+
+
+def _joined_columns(
+    columns_of_pieces: Sequence[tuple[NDArray[np.intp], Columns]], point_count: int
+) -> dict[str, Array]:
+    """Put the columns of pieces, each with the indexes of its points, into columns of all points;
+    NaN where a piece does not have the value.
+    """
     columns: dict[str, Array] = {}
     for column_name in dict.fromkeys(
         column_name for _, columns_of_piece in columns_of_pieces for column_name in columns_of_piece
@@ -1130,7 +1144,7 @@ def _measured_columns(
             columns[column_name][point_indexes] = columns_of_piece.get(
                 column_name, 0.0 if is_probability_of_none else np.nan
             )
-    return columns, solved_pieces, reason_by_point
+    return columns
 
 
 def _one_point_columns(number_by_name: Mapping[str, float]) -> dict[str, Array]:

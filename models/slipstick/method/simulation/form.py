@@ -428,15 +428,14 @@ def _solution(
         value_name: Value(counted_value, unit_of(value_name))
         for value_name, counted_value in model.counted.items()
     }
-    mean_time = result.mean_time()  # the precision reported is that of its mean
     remarks = Remarks(
-        notes=(*notes_of(result), *flat_model.fraction_notes),
+        notes=(
+            *(*notes_of(result), *flat_model.fraction_notes),
+            *_overload_notes(model, parameter_values, values),
+        ),
         seed=result.settings.seed,
         converged=result.converged,
         interrupted=result.stopped == "interrupted",
-    )
-    remarks = replace(
-        remarks, notes=(*remarks.notes, *_overload_notes(model, parameter_values, values))
     )
     gradient = None
     if simulation.shares:
@@ -452,23 +451,24 @@ def _solution(
             lambda label: IDLE_PROCESSORS if label == IDLE else label
         ),
     }
-    # Where nothing is random the run is exact once its cycles repeat, so that no interval has a
-    # width. Constant arrivals may give every cycle the same time though their number in the run
-    # is still an estimate.
-    rates = [estimates[name] for name in estimates if name.partition("[")[0] == "throughput"]
-    is_exact = np.array(
-        [not flat_model.plan.is_random and all(map(_is_point, (mean_time, *rates)))]
-    )
     execution_times = {
         value_name: np.array([execution_time])
         for value_name, execution_time in flat_model.execution_times.items()
     }
     return replace(
         one_point_solution(model.name, values, remarks, gradient, account),
-        exact=is_exact,
+        exact=np.array([_is_exact(flat_model, result, estimates)]),
         once=execution_times,
         useful=model.useful,
     )
+
+
+def _is_exact(flat_model: FlatModel, result: Result, estimates: Mapping[str, Estimate]) -> bool:
+    """Return whether nothing is random and the cycles repeat, so that no interval has a width."""
+    # Constant arrivals may give every cycle the same time though their number in the run is still
+    # an estimate.
+    rates = [estimates[name] for name in estimates if name.partition("[")[0] == "throughput"]
+    return not flat_model.plan.is_random and all(map(_is_point, (result.mean_time(), *rates)))
 
 
 def _refuse_standstill(model: Model, result: Result) -> None:

@@ -115,21 +115,26 @@ class Kernel(EventLoop):
             "waiting_tokens": self.barriers,
             "pool": self.task_pools,
         }
-        for instruction_number, (op, *operands) in enumerate(plan.code):
-            instruction_method = getattr(Kernel, Op(op).name.lower())
-            parameter_names = instruction_method.__code__.co_varnames[
-                1 : instruction_method.__code__.co_argcount - 2
-            ]
-            # Rows of a plan are filled up with zeros to one length.
-            bound_operands = [
-                self.tables[parameter_name][operand] if parameter_name in self.tables else operand
-                for parameter_name, operand in zip(parameter_names, operands, strict=False)
-            ]
-            # Operands are bound once, so that an event looks nothing up. The names of the
-            # parameters of an instruction say which table an operand is a number of.
-            action = partial(instruction_method, self, *bound_operands)
+        for instruction_number, row in enumerate(plan.code):
+            action = self._action(*row)
             self.code.append(action if trace is None else traced(action, instruction_number, trace))
         self._start_customers()
+
+    def _action(self, op: int, *operands: int) -> partial[Any]:
+        """Return the method of an instruction with its operands, which are bound once, so that an
+        event looks nothing up.
+        """
+        instruction_method = getattr(Kernel, Op(op).name.lower())
+        # The names of the parameters say which table an operand is a number of.
+        parameter_names = instruction_method.__code__.co_varnames[
+            1 : instruction_method.__code__.co_argcount - 2
+        ]
+        # Rows of a plan are filled up with zeros to one length.
+        bound_operands = [
+            self.tables[parameter_name][operand] if parameter_name in self.tables else operand
+            for parameter_name, operand in zip(parameter_names, operands, strict=False)
+        ]
+        return partial(instruction_method, self, *bound_operands)
 
     def _draw_values(self, draw_number: int, seed: int, replication: int) -> Draws:
         """Return the values of a random quantity, drawn block by block."""

@@ -552,6 +552,15 @@ class Builder:
         self.emit(Op.JOIN, pipeline_number)
         self.patch(pipeline_instruction, 3)
 
+    def _write_admission(self, resource_name: str, queue_limit: int, refused_mark: str) -> None:
+        """Write the refusal of a visit if as many customers wait as are allowed."""
+        resource_number, place_count = self._resource_and_servers(resource_name)
+        tally_number = self._tally_number(f"{PRESENT}:{resource_name}")
+        admit_instruction = self.emit(
+            Op.ADMIT, tally_number, resource_number, place_count + queue_limit, -1
+        )
+        self._open_targets.append((self._code[admit_instruction], 4, refused_mark))
+
     def attempt(
         self,
         time_limit: ServiceTime | None,
@@ -588,7 +597,6 @@ class Builder:
         tries_tally = f"{TRIES}:{resource_name}"
         attempts_tally = f"{GIVEN_UP}:{resource_name}"
         # The number makes the name of the mark unique.
-        back_off_label = f"{BACK_OFF_TIME}:{resource_name}"
         late_mark = f"attempt at {self.next_instruction} is late"
         refused_mark = f"attempt at {self.next_instruction} is refused"
         with (
@@ -602,12 +610,7 @@ class Builder:
             if breaker is not None:
                 self.consult(breaker[0], state_register, refused_mark)
             if queue_limit is not None:
-                resource_number, place_count = self._resource_and_servers(resource_name)
-                full_tally = self._tally_number(f"{PRESENT}:{resource_name}")
-                admit_instruction = self.emit(
-                    Op.ADMIT, full_tally, resource_number, place_count + queue_limit, -1
-                )
-                self._open_targets.append((self._code[admit_instruction], 4, late_mark))
+                self._write_admission(resource_name, queue_limit, late_mark)
             if time_limit is not None:
                 stream = f"attempt {attempt_number} at {resource_name}"
                 self.limit_next_visit(time_limit, late_mark, stream, cuts_service)
@@ -624,19 +627,12 @@ class Builder:
             self.mark(refused_mark)
             retry_loop = self.emit(Op.LOOP, retry_register, -1)
             if back_off is not None:
+                label = f"{BACK_OFF_TIME}:{resource_name}"
                 # Of mean 1, because the instruction multiplies it by a pause that may double.
-                draw_number = self.draw(
-                    f"{back_off_label} {attempt_number}", replace(back_off, mean=1.0)
-                )
+                draw_number = self.draw(f"{label} {attempt_number}", replace(back_off, mean=1.0))
                 longest_pause = math.inf if doubles else back_off.mean
-                pause_constants = map(self._index_of_constant, (back_off.mean, longest_pause))
-                self.emit(
-                    Op.BACK_OFF,
-                    draw_number,
-                    self.label(back_off_label),
-                    pause_register,
-                    *pause_constants,
-                )
+                pauses = map(self._index_of_constant, (back_off.mean, longest_pause))
+                self.emit(Op.BACK_OFF, draw_number, self.label(label), pause_register, *pauses)
             self.emit(Op.JUMP, first_instruction)
             self.patch(retry_loop, 1)
             self._write_tally(attempts_tally, is_refused=True)
