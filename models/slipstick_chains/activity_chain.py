@@ -339,8 +339,10 @@ def _unfit_parts(
             node.timeout is None
             and (node.patience is None or value_by_expr.get(node.patience, np.ones(1)).all())
         ):
-            accepted = f"exponential limits of a wait above 0 s, unlike that for {node.resource}"
-            yield _Unfit(accepted, "write patience")
+            accepted_words = (
+                f"exponential limits of a wait above 0 s, unlike that for {node.resource}"
+            )
+            yield _Unfit(accepted_words, "write patience")
         elif isinstance(node, act.Pick) and node.by == IN_TURN:
             yield _Unfit("no turns, whose next depends on all that was before")
         elif isinstance(node, act.Pick) and node.by == LEAST_WORK:
@@ -350,33 +352,35 @@ def _unfit_parts(
         elif type(node) not in (act.Then, act.Repeat, act.Choice, act.Attempt, *_WAITING):
             yield _Unfit(f"no steps of the kind {node.kind}, for which it has no rule")
         elif node.uses and resource is None:
-            accepted = f"no processor as a resource, as {node!r:.80} needs"
-            yield _Unfit(accepted, "", _other_methods(model))
+            accepted_words = f"no processor as a resource, as {node!r:.80} needs"
+            yield _Unfit(accepted_words, "", _other_methods(model))
         elif (
             isinstance(node, act.Step)
             and node.scv < LEAST_SCV
             and not phases_given(node)
             and value_by_expr[node.time].any()
         ):
-            accepted = (
+            accepted_words = (
                 f"times made of exponential phases, and step {node.name} has scv {node.scv:g}"
             )
-            yield _Unfit(accepted, f"write from {LEAST_SCV:g} (1 is exponential)")
+            yield _Unfit(accepted_words, f"write from {LEAST_SCV:g} (1 is exponential)")
         elif isinstance(resource, Station) and resource.servers > 1 and _interrupts(resource):
-            accepted = f"services that are interrupted at one server, and {node.uses[0]} has"
-            yield _Unfit(f"{accepted} {resource.servers}")
+            accepted_words = f"services that are interrupted at one server, and {node.uses[0]} has"
+            yield _Unfit(f"{accepted_words} {resource.servers}")
         elif isinstance(resource, Lock) and (
             LOCKS[resource.kind].spinning or resource.word is not None
         ):
-            accepted = "locks that are handed over at no cost, and the accesses and pauses of"
-            yield _Unfit(f"{accepted} {node.uses[0]} are constant", "write fifo")
+            accepted_words = "locks that are handed over at no cost, and the accesses and pauses of"
+            yield _Unfit(f"{accepted_words} {node.uses[0]} are constant", "write fifo")
 
 
 def _unfit_breaker(name: str, breaker: Breaker) -> _Unfit | None:
     """Return why a chain cannot represent a circuit breaker; None if it can."""
     if breaker.scv != 1:
-        accepted = f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
-        return _Unfit(accepted, "write scv: 1")
+        accepted_words = (
+            f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
+        )
+        return _Unfit(accepted_words, "write scv: 1")
     return None
 
 
@@ -472,15 +476,15 @@ def _servers_away(states: _States, positions: Array, resource_name: str) -> Arra
     """Return the number of servers of a resource that are away in each state [1] [states]."""
     model = states.model
     absent_groups = {
-        number
-        for number, group in enumerate(model.population.groups)
+        group_number
+        for group_number, group in enumerate(model.population.groups)
         if group.name in model.absences
     }
     is_away = np.zeros(len(states.positions))
-    for number, position in enumerate(states.positions[1:] if absent_groups else (), 1):
+    for position_number, position in enumerate(states.positions[1:] if absent_groups else (), 1):
         keys = states.counted_at(position)
         is_present = any(key[:2] == ("present", resource_name) for key in keys)
-        is_away[number] = is_present and position[1][0][1] in absent_groups
+        is_away[position_number] = is_present and position[1][0][1] in absent_groups
     return np.asarray(is_away[positions].sum(axis=1))
 
 
@@ -627,12 +631,15 @@ def _attempt_values(
     a second, from sums over a cycle.
     """
     name = passed_name.removeprefix(PASSED_AT)
-    passed, failed, given_up = (
+    passed_tries, failed_tries, abandoned_attempts = (
         sums["calls", prefix + name] for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
     )
-    yield f"abandonment[{name}]", failed / nonzero(passed + failed)
-    yield f"amplification[{name}]", (passed + failed) / nonzero(passed + given_up)
-    yield f"goodput[{name}]", passed / time
+    yield f"abandonment[{name}]", failed_tries / nonzero(passed_tries + failed_tries)
+    yield (
+        f"amplification[{name}]",
+        (passed_tries + failed_tries) / nonzero(passed_tries + abandoned_attempts),
+    )
+    yield f"goodput[{name}]", passed_tries / time
 
 
 def _put_value(table: ActivityTable, points: list[int], name: str, value: Array) -> None:
@@ -740,7 +747,7 @@ def _explored_chain(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
     )
     absorbing_states = np.setdiff1d(np.arange(chain.size), chain.sources)
     position_numbers = np.asarray(chain.states)[absorbing_states, :width]
-    if any(states.positions[number] != ENDED for number in position_numbers.flat):
+    if any(states.positions[position_number] != ENDED for position_number in position_numbers.flat):
         raise NoAnswerError(
             f"processors of {model.name} can wait for each other without end, which is a deadlock"
         )
@@ -784,9 +791,9 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any]
     and name; shared servers are divided in proportion to the speed of a service [1] [states].
     """
     columns = defaultdict[tuple[str, Any, Any], Array](lambda: np.zeros(len(states.positions)))
-    for number, position in enumerate(states.positions[1:], 1):
+    for position_number, position in enumerate(states.positions[1:], 1):
         for key in states.counted_at(position):
-            columns[key][number] += 1
+            columns[key][position_number] += 1
     for (kind, name, visit), count_by_position in columns.items():
         count_by_state = count_by_position[positions].sum(axis=1)
         if visit:
@@ -801,14 +808,17 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any]
                 from slipstick.queueing.weighted_sharing import weighted_speeds
 
                 distinct_weights = [share for share, _ in weights]
-                counts = np.stack([number[positions].sum(axis=1) for _, number in weights])
+                counts = np.stack(
+                    [counts_of_visit[positions].sum(axis=1) for _, counts_of_visit in weights]
+                )
                 speeds = weighted_speeds(
                     np.array(distinct_weights)[:, None], counts, resource.capacity
                 )
                 speed = speeds[distinct_weights.index(weight)]
             elif weights:
                 total_weight = sum(
-                    share * number[positions].sum(axis=1) for share, number in weights
+                    share * counts_of_visit[positions].sum(axis=1)
+                    for share, counts_of_visit in weights
                 )
                 speed = speed * weight * present / nonzero(np.asarray(total_weight))
             count_by_state = count_by_state * (speed if is_served else 1 - speed)
@@ -959,14 +969,14 @@ class _States:
 
         def phases(node: Activity) -> int:
             phases_of_children = 0 if node.held else sum(map(phases, node.children))
-            number = self._number_by_node_id[id(node)]
+            node_number = self._number_by_node_id[id(node)]
             if (
                 node.use != SERVED
                 or node.uses
-                or not self._value_by_expr[self._nodes[number].time].any()
+                or not self._value_by_expr[self._nodes[node_number].time].any()
             ):
                 return phases_of_children
-            return phases_of_children + self._phases_by_node[number].phases
+            return phases_of_children + self._phases_by_node[node_number].phases
 
         sizes_and_phases = (
             (self.kinds.count(kind), phases(self._nodes[body]))
@@ -1011,10 +1021,12 @@ class _States:
         """
         for position in positions:
             if position not in self._position_numbers:
-                self._position_numbers[position] = number = len(self.positions)
+                self._position_numbers[position] = position_number = len(self.positions)
                 self.positions.append(position)
                 self._sort_key_by_position.append(
-                    (line, 0) if (line := self._queue_of_position(position)) else ("", number)
+                    (line, 0)
+                    if (line := self._queue_of_position(position))
+                    else ("", position_number)
                 )
         # Processors of one kind are interchangeable: sorting makes one state of all states that
         # differ only in which processor is where.
@@ -1051,7 +1063,8 @@ class _States:
             # All processors spend the cost together, so that its mean is all that counts.
             cost = self._value_by_expr[self._resources[self._nodes[positions[0][0][1]].name].cost]
             positions_after = [
-                (("later", number, "go"), remaining) for (_, number), remaining in positions
+                (("later", node_number, "go"), remaining)
+                for (_, node_number), remaining in positions
             ]
             yield from self._transitions_to_lasting_states(
                 1 / cost, [(1.0, positions_after)], units
@@ -1478,8 +1491,8 @@ class _States:
 
     def _number_present(self, positions: Sequence[Position], name: str) -> int:
         """Count the processors that use a resource, or wait for it."""
-        held = [lock for customer in positions for lock in self._resources_held(customer)]
-        holders = [lock for lock in held if lock.resource == name]
+        held_locks = [lock for customer in positions for lock in self._resources_held(customer)]
+        holders = [lock for lock in held_locks if lock.resource == name]
         return (
             len(holders)
             + self._number_served(positions, name)
@@ -1575,13 +1588,15 @@ class _States:
         node = self._nodes[node_number]
         name, breaker = node.breaker, self.breakers[node.breaker]
         state = units[self._unit_names.index(name)]
-        begun, passed = _trials(breaker, state)
-        if state == OPEN or begun == breaker.trials:
+        begun_trials, passed_trials = _trials(breaker, state)
+        if state == OPEN or begun_trials == breaker.trials:
             onward = self._after_failure(remaining, node_number, try_count)
             names = (name, REFUSED + name, *self._giving_up_names(node_number, try_count))
             return names, units, _with_replaced_position(positions, processor, onward)
         if state < OPEN:
-            units = self._with_breaker_state(units, name, _half_open(breaker, begun + 1, passed))
+            units = self._with_breaker_state(
+                units, name, _half_open(breaker, begun_trials + 1, passed_trials)
+            )
         visit = (
             *remaining,
             ("attempt", node_number, (try_count, True)),
@@ -1625,10 +1640,14 @@ class _States:
         number of its window of outcomes.
         """
         if state < OPEN:
-            begun, passed = _trials(breaker, state)
+            begun_trials, passed_trials = _trials(breaker, state)
             if has_failed:
                 return OPEN
-            return 0 if passed + 1 == breaker.trials else _half_open(breaker, begun, passed + 1)
+            return (
+                0
+                if passed_trials + 1 == breaker.trials
+                else _half_open(breaker, begun_trials, passed_trials + 1)
+            )
         outcomes = 2 * self._windows[state] + has_failed
         if outcomes.bit_count() == breaker.failures:
             return OPEN
@@ -1638,9 +1657,9 @@ class _States:
             self._windows.append(window)
         return self._number_by_window[window]
 
-    def _giving_up_names(self, number: int, tries: int) -> tuple[str, ...]:
+    def _giving_up_names(self, node_number: int, tries: int) -> tuple[str, ...]:
         """Name what happens as an attempt is given up after its last try has failed."""
-        node = self._nodes[number]
+        node = self._nodes[node_number]
         return (GIVEN_UP_AT + node.resource,) if tries >= node.retries else ()
 
     def _with_uncounted_tries(self, positions: Sequence[Position], breaker: str) -> list[Position]:
@@ -1889,16 +1908,16 @@ class _States:
     def _is_free_for(self, positions: Sequence[Position], node: Any) -> bool:
         """Return whether a lock or a permit is free for the mode of a hold."""
         name = node.resource
-        held = [
+        holds = [
             lock
             for customer in positions
             for lock in self._resources_held(customer)
             if lock.resource == name
         ]
-        if node.mode == act.WRITE or any(lock.mode == act.WRITE for lock in held):
-            return not held
+        if node.mode == act.WRITE or any(lock.mode == act.WRITE for lock in holds):
+            return not holds
         capacity: int = self._resources[name].capacity
-        return sum(map(self._permit_count, [*held, node])) <= capacity
+        return sum(map(self._permit_count, [*holds, node])) <= capacity
 
     def _permit_count(self, node: act.Hold) -> int:
         """Return how many permits a hold takes."""
@@ -1921,7 +1940,9 @@ class _States:
         """List what a processor holds; one that waits for a condition of a monitor has left it."""
         if position not in self._holds_at:
             (action, node_number, *_), remaining = position
-            holds = [self._nodes[number] for kind, number, _ in remaining if kind == "held"]
+            holds = [
+                self._nodes[node_number] for kind, node_number, _ in remaining if kind == "held"
+            ]
             has_left = action == "wait" and self.model.monitor_of(self._nodes[node_number].counter)
             self._holds_at[position] = holds[:-1] if has_left else holds
         return self._holds_at[position]
@@ -2116,9 +2137,9 @@ def _position_outside(kind: int) -> Position:
     return ("outside", kind, 0), ()
 
 
-def _half_open(breaker: Breaker, begun: int, passed: int) -> int:
+def _half_open(breaker: Breaker, begun_trials: int, passed_trials: int) -> int:
     """Return the number of the state of a half-open circuit breaker, by its trials."""
-    return OPEN - 1 - begun * (breaker.trials + 1) - passed
+    return OPEN - 1 - begun_trials * (breaker.trials + 1) - passed_trials
 
 
 def _trials(breaker: Breaker, state: int) -> tuple[int, int]:

@@ -113,17 +113,19 @@ def parts_of_period(
     change_by_stream = {
         name: faster_chain.generator() - generator for name, faster_chain in faster_chains.items()
     }
-    starts = sorted({start for profile in profiles.values() for start, _, _ in _pieces(profile)})
+    start_times = sorted(
+        {start for profile in profiles.values() for start, _, _ in _pieces(profile)}
+    )
     period = period_of(next(iter(profiles.values())))
-    parts = []
-    for start, end in zip(starts, [*starts[1:], period], strict=True):
+    day_parts = []
+    for start, end in zip(start_times, [*start_times[1:], period], strict=True):
         if end - start <= 1e-12 * period:  # two profiles whose sums differ by rounding
             continue
         rates = generator
         for name, profile in profiles.items():
             rates = rates + (_factor_at((start + end) / 2, profile) - 1) * change_by_stream[name]
-        parts.append(DayPart(end - start, csr_array(rates)))
-    return parts
+        day_parts.append(DayPart(end - start, csr_array(rates)))
+    return day_parts
 
 
 def _pieces(profile: Profile) -> Iterator[tuple[float, float, float]]:
@@ -160,23 +162,23 @@ def probabilities_at(
     times_asked = np.asarray(times, dtype=np.float64)
     last_time = float(times_asked.max(initial=0.0))
     _check_ticks(parts, last_time / math.fsum(part.duration for part in parts))
-    span_count = len(times_asked) + last_time / min(part.duration for part in parts)
+    step_count = len(times_asked) + last_time / min(part.duration for part in parts)
     steps = [_step_of(part) for part in parts]
     probabilities, clock, index, remaining = start, 0.0, 0, parts[0].duration
-    by_time = {}
+    probabilities_by_time = {}
     for time in np.unique(times_asked).tolist():
-        to_go = time - clock
-        while to_go > 0:
-            span = min(to_go, remaining)
+        time_left = time - clock
+        while time_left > 0:
+            span = min(time_left, remaining)
             step, rate = steps[index]
-            probabilities = probabilities_after(step, rate, probabilities, span, error / span_count)
-            to_go, remaining = to_go - span, remaining - span
+            probabilities = probabilities_after(step, rate, probabilities, span, error / step_count)
+            time_left, remaining = time_left - span, remaining - span
             if remaining <= 0:
                 index = (index + 1) % len(parts)
                 remaining = parts[index].duration
         clock = time
-        by_time[time] = probabilities
-    return np.array([by_time[time] for time in times_asked.tolist()])
+        probabilities_by_time[time] = probabilities
+    return np.array([probabilities_by_time[time] for time in times_asked.tolist()])
 
 
 def _check_ticks(parts: Sequence[DayPart], periods: float) -> None:
@@ -216,12 +218,15 @@ def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]
     NoAnswerError : an end is not reached with certainty, or only after very many periods; or a
         period has too many ticks
     """
-    inner = np.delete(np.arange(len(start)), ends)
-    if not len(inner) or not start[inner].any():
+    transient_states = np.delete(np.arange(len(start)), ends)
+    if not len(transient_states) or not start[transient_states].any():
         return 0.0
-    inner_parts = [part._replace(generator=part.generator[inner][:, inner]) for part in parts]
-    _check_ticks(inner_parts, 1.0)
-    steps = [(*_step_of(part), part.duration) for part in inner_parts]
+    transient_parts = [
+        part._replace(generator=part.generator[transient_states][:, transient_states])
+        for part in parts
+    ]
+    _check_ticks(transient_parts, 1.0)
+    steps = [(*_step_of(part), part.duration) for part in transient_parts]
 
     def after_period(probabilities: Array) -> tuple[Array, float]:
         """Return what is left of probabilities after a period, and the time they spent [s]."""
@@ -238,10 +243,12 @@ def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]
 
     # The matrix of a whole period is dense; its product with a vector needs only the chain's sparse
     # rates.
-    operator = LinearOperator((len(inner), len(inner)), matvec=lost_in_period, dtype=np.float64)
-    visits, failed = gmres(operator, start[inner], rtol=LARGEST_RESIDUAL, maxiter=20)
+    operator = LinearOperator(
+        (len(transient_states), len(transient_states)), matvec=lost_in_period, dtype=np.float64
+    )
+    visits, has_failed = gmres(operator, start[transient_states], rtol=LARGEST_RESIDUAL, maxiter=20)
     mean_time = after_period(visits)[1]
-    if failed or not 0 <= mean_time < math.inf:
+    if has_failed or not 0 <= mean_time < math.inf:
         raise NeverReachedError(
             "the number asked for is reached after very many periods of the profile, or never; ask"
             " for a smaller one, or for probability_at"
@@ -256,9 +263,9 @@ def _time_spent(step: csr_array, rate: float, start: Array, duration: float) -> 
     if rate * duration == 0:
         return float(start.sum()) * duration
     first_tick, weights = poisson_weights(rate * duration, 1e-13)
-    later = np.concatenate([np.ones(first_tick), 1 - np.cumsum(weights)])
-    after_ticks, spent = start, 0.0
-    for probability in later:
-        spent += float(probability) * float(after_ticks.sum()) / rate
-        after_ticks = after_ticks + step @ after_ticks / rate
-    return spent
+    tick_probabilities = np.concatenate([np.ones(first_tick), 1 - np.cumsum(weights)])
+    probabilities, time_spent = start, 0.0
+    for probability in tick_probabilities:
+        time_spent += float(probability) * float(probabilities.sum()) / rate
+        probabilities = probabilities + step @ probabilities / rate
+    return time_spent

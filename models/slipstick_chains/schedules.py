@@ -62,7 +62,7 @@ def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
     absences = list[tuple[float, float]]()
     for server in range(max(count for _, count in schedule)):
         start = length = 0.0
-        first = len(absences)
+        first_absence = len(absences)
         for duration, count in schedule:
             if count <= server:
                 length += duration
@@ -72,7 +72,11 @@ def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
             start, length = start + length + duration, 0.0
         if length:
             # A server that begins the next period off duty does not come back in between.
-            length += absences.pop(first)[1] if absences[first:] and not absences[first][0] else 0.0
+            length += (
+                absences.pop(first_absence)[1]
+                if absences[first_absence:] and not absences[first_absence][0]
+                else 0.0
+            )
             absences.append((start, length))
     return absences
 
@@ -126,26 +130,26 @@ def network_with_schedules(
         }
         with _fault_at("stations", name, "schedule"):
             check_is_always_there(name, absences)
-            ranked = discipline_with_absences(_END, name, station.discipline, finishing)
+            ranked_discipline = discipline_with_absences(_END, name, station.discipline, finishing)
             _check_counts_customers(name, is_counted)
-        station = _with_ranks(station, ranked, max(count for _, count in schedule))
-        for number, (start, length) in enumerate(absences_of(schedule), 1):
-            label = f"off_{arithmetic_name(name)}_{number}"
+        station = _with_ranks(station, ranked_discipline, max(count for _, count in schedule))
+        for absence_number, (start, length) in enumerate(absences_of(schedule), 1):
+            label = f"off_{arithmetic_name(name)}_{absence_number}"
             delay_name = f"on_{label[4:]}"
             with _fault_at("stations", name, "schedule"):
                 for new_name in (label, delay_name):
                     check_label_of_absence(new_name, name, (*network.names, *network.stations))
             absences[label] = _absence(name, start, length, period, delay_name)
             classes[label] = OpenClass(Number(1 / period, RATE), trace=(period,))
-            constant = {label: Number(0.0)}
+            zero_scv = {label: Number(0.0)}
             # A class visits its stations in the order written.
             ways_to_work[delay_name] = NetworkStation(
-                "is", service={label: Number(start, TIME)}, scv=constant
+                "is", service={label: Number(start, TIME)}, scv=zero_scv
             )
             station = replace(
                 station,
                 service={**station.service, label: Number(length, TIME)},
-                scv={**station.scv, **constant},
+                scv={**station.scv, **zero_scv},
                 priority={**station.priority, label: 0},
             )
         stations[name] = station
@@ -163,11 +167,11 @@ def network_with_schedules(
 _END = "the end of a shift"
 
 
-def _with_ranks(station: NetworkStation, ranked: str, servers: int) -> NetworkStation:
+def _with_ranks(station: NetworkStation, ranked_discipline: str, servers: int) -> NetworkStation:
     """Return a station of a ranked discipline at which the first rank is free."""
-    has_ranks = station.discipline == ranked
+    has_ranks = station.discipline == ranked_discipline
     ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
-    return replace(station, discipline=ranked, servers=servers, priority=ranks)
+    return replace(station, discipline=ranked_discipline, servers=servers, priority=ranks)
 
 
 @contextmanager
@@ -232,13 +236,13 @@ def model_with_schedules(
             "an attempt": has_attempt(model, name),
         }
         check_is_always_there(name, absences)
-        ranked = discipline_with_absences(_END, name, station.discipline, finishing)
+        ranked_discipline = discipline_with_absences(_END, name, station.discipline, finishing)
         _check_counts_customers(name, is_counted)
-        ranked_stations += [name] if station.discipline == ranked else []
+        ranked_stations += [name] if station.discipline == ranked_discipline else []
         servers = max(count for _, count in schedule)
-        resources[name] = replace(station, discipline=ranked, servers=servers)
-        for number, (start, length) in enumerate(absences_of(schedule), 1):
-            label = f"off_{arithmetic_name(name)}_{number}"
+        resources[name] = replace(station, discipline=ranked_discipline, servers=servers)
+        for absence_number, (start, length) in enumerate(absences_of(schedule), 1):
+            label = f"off_{arithmetic_name(name)}_{absence_number}"
             names = (*(group.name for group in groups), *model.resources)
             check_label_of_absence(label, name, names)
             absences[label] = _absence(name, start, length, period)
@@ -248,20 +252,22 @@ def model_with_schedules(
             )
         amounts |= _amounts(name, schedule)
 
-    def later(step: Step) -> Step:
+    def behind_absences(step: Step) -> Step:
         if step.resource not in schedules:
             return step
         return replace(step, rank=1 + step.rank * (step.resource in ranked_stations))
 
     rebuilt_by_id: dict[int, Activity] = {}
     later_groups = [
-        replace(group, cycle=map_steps(group.cycle, later, rebuilt_by_id=rebuilt_by_id))
+        replace(group, cycle=map_steps(group.cycle, behind_absences, rebuilt_by_id=rebuilt_by_id))
         for group in groups
     ]
-    kind = StreamsPopulation if later_groups[0].arrivals is not None else ClosedPopulation
+    population_type = (
+        StreamsPopulation if later_groups[0].arrivals is not None else ClosedPopulation
+    )
     return replace(
         model,
-        population=kind((*later_groups, *off_duty)),
+        population=population_type((*later_groups, *off_duty)),
         resources=resources,
         amounts=amounts,
         absences=absences,
@@ -314,8 +320,8 @@ def _common_period(schedules: Mapping[str, ServersByTime]) -> float:
         if not any(count for _, count in schedule):
             raise ModelError(f"the schedule of {name} has no part with a server; give it one")
     if len(set(periods.values())) > 1:
-        lasts = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
-        raise ModelError(f"all schedules of servers last equally long, but {lasts}")
+        lengths = ", ".join(f"that of {name} {period:g} s" for name, period in periods.items())
+        raise ModelError(f"all schedules of servers last equally long, but {lengths}")
     return next(iter(periods.values()))
 
 

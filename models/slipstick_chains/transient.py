@@ -164,17 +164,17 @@ def _simulated_columns(
     resources = counted_resources(model, values)
     names = [f"queue_length_at[{resource},{time!r}]" for resource in resources for time in times]
     # One set of runs answers for all resources and times.
-    found = simulated_values(model, names, values, float, backlogs_of(model), simulation)
+    value_by_name = simulated_values(model, names, values, float, backlogs_of(model), simulation)
     columns: Columns = {}
     for resource in resources:
-        estimates = [found[f"queue_length_at[{resource},{time!r}]"] for time in times]
+        estimates = [value_by_name[f"queue_length_at[{resource},{time!r}]"] for time in times]
         name = f"queue_length[{resource}]"
-        for column_name, part in (
+        for column_name, attribute in (
             (name, "value"),
             (f"low[{name}]", "low"),
             (f"high[{name}]", "high"),
         ):
-            columns[column_name] = np.array([getattr(value, part) for value in estimates])
+            columns[column_name] = np.array([getattr(value, attribute) for value in estimates])
     return columns
 
 
@@ -189,12 +189,12 @@ def _probabilities(name: str, lengths: Array, probabilities_by_time: Array) -> C
 def _columns_of_activity(
     chain: MarkovChain,
     present: Mapping[str, Array],
-    parts: Sequence[DayPart],
+    day_parts: Sequence[DayPart],
     times: Sequence[float],
 ) -> Columns:
     """Return expected queue lengths and probabilities by resource [times]."""
-    if parts:
-        probabilities_by_time = probabilities_at(chain.start, parts, times)
+    if day_parts:
+        probabilities_by_time = probabilities_at(chain.start, day_parts, times)
     else:
         probabilities_by_time = of_chain(chain, times)
     columns: Columns = {}
@@ -262,10 +262,14 @@ def time_until(
         return _settled_columns(
             {
                 "time": np.array(
-                    [_passage_time(chain, numbers.get(station), station, present, parts)]
+                    [
+                        _passage_time(
+                            chain, count_by_resource.get(station), station, present, day_parts
+                        )
+                    ]
                 )
             }
-            for chain, numbers, parts in chains
+            for chain, count_by_resource, day_parts in chains
         )["time"].item()
     chain, lengths = _chain_and_lengths(model, station, present, values, most, limit)
     return _passage_time(chain, lengths, station, present)
@@ -294,7 +298,7 @@ def _passage_time(
     lengths: Array | None,
     station: str,
     present: int,
-    parts: Sequence[DayPart] = (),
+    day_parts: Sequence[DayPart] = (),
 ) -> float:
     """Return the mean time until a number of customers is first present at a station [s]: at least
     that number, or at most, if more are there at time 0.
@@ -307,8 +311,8 @@ def _passage_time(
         raise NeverReachedError(
             f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are"
         )
-    if parts:
-        return passage_time(chain.start, parts, ends)
+    if day_parts:
+        return passage_time(chain.start, day_parts, ends)
     mean_time = float(mean_times(chain, ends).sum().real)
     if mean_time * float(np.bincount(chain.sources, weights=chain.rates.real).max()) > MOST_CHANGES:
         raise NeverReachedError(
@@ -356,15 +360,17 @@ def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNet
     """Return the model whose chain is followed; a network with a backlog or a profile becomes an
     activity.
     """
-    followed = model
+    followed_model = model
     if isinstance(model, QueueingNetwork):
         has_profile = any(
             isinstance(members, OpenClass) and members.profile
             for members in model.members_by_chain.values()
         )
-        followed = lower_network(model) if has_profile or backlog or backlogs_of(model) else model
-    _refuse_patterns(followed)
-    return followed
+        followed_model = (
+            lower_network(model) if has_profile or backlog or backlogs_of(model) else model
+        )
+    _refuse_patterns(followed_model)
+    return followed_model
 
 
 def _chain_and_lengths(
@@ -439,23 +445,23 @@ def _activity_chains(
     at_mean_rates = with_mean_rates(model)
     _check_parameters(model, values or {}, ChainFromStart(at_mean_rates))
     largest_backlog = backlog or max(backlogs_of(model).values(), default=0)
-    followed = max(FEWEST_FOLLOWED, fewest, 2 * largest_backlog) if most is None else most
-    if largest_backlog > followed:
+    most_followed = max(FEWEST_FOLLOWED, fewest, 2 * largest_backlog) if most is None else most
+    if largest_backlog > most_followed:
         raise ModelError(f"a backlog of {largest_backlog} is more than most, {most}; raise most")
     with with_lower_limits({} if limit is None else {"states": limit}):
         while True:
-            chain, present = chain_from_start(at_mean_rates, values or {}, followed, backlog)
+            chain, present = chain_from_start(at_mean_rates, values or {}, most_followed, backlog)
             faster_chains = {
                 name: chain_from_start(
-                    with_mean_rates(model, name), values or {}, followed, backlog
+                    with_mean_rates(model, name), values or {}, most_followed, backlog
                 )[0]
                 for name in profiles
             }
-            parts = parts_of_period(chain, faster_chains, profiles) if profiles else []
-            yield chain, present, parts
+            day_parts = parts_of_period(chain, faster_chains, profiles) if profiles else []
+            yield chain, present, day_parts
             if most is not None or not has_streams:
                 return
-            followed += followed // 2
+            most_followed += most_followed // 2
 
 
 def _settled_columns(columns_by_size: Iterator[Columns]) -> Columns:
@@ -525,17 +531,17 @@ def transient_values(
         try:
             if crossing := passage_of(name):
                 station, present = crossing
-                number = time_until(model, station, present, values)
-                if not (number or present):
+                result = time_until(model, station, present, values)
+                if not (result or present):
                     raise NeverReachedError(empty_at_start(station))
             elif name_and_time := transient_value_of(name):
                 steady_name, time_text = name_and_time
                 columns = transient(model, [seconds(time_text)], values)
                 # More customers than a station can have are there with probability 0.
-                number = float(columns.get(steady_name, np.zeros(1))[0])
+                result = float(columns.get(steady_name, np.zeros(1))[0])
             else:
                 continue
-            value_by_name[name] = Value(number, unit_of(name))
+            value_by_name[name] = Value(result, unit_of(name))
         except (NoAnswerError, ModelError) as error:  # also of times that no phases represent
             value_by_name[name] = str(error)
             if not isinstance(error, NeverReachedError):
@@ -579,15 +585,17 @@ def with_transient(
     model, names, values_given, simulation : as for `transient_values`
     """
     values_found = transient_values(model, names, values_given, simulation)
-    numbers = {name: value for name, value in values_found.items() if isinstance(value, Value)}
-    estimates = [name for name, value in numbers.items() if value.low is not None]
-    exact_names = [name for name in numbers if name not in estimates]
+    computed_values = {
+        name: value for name, value in values_found.items() if isinstance(value, Value)
+    }
+    estimates = [name for name, value in computed_values.items() if value.low is not None]
+    exact_names = [name for name in computed_values if name not in estimates]
     answered_values = {
         # Beside a simulated answer, an exact value has an interval too.
         name: replace(value, low=value.value, high=value.value)
         if name in exact_names and answer.converged is not None
         else value
-        for name, value in numbers.items()
+        for name, value in computed_values.items()
     }
     has_phase_approximation = isinstance(model, Model) and not all(
         step.scv in (0, 1) or phases_given(step) for step in model.steps

@@ -51,9 +51,9 @@ class _AtTime(NamedTuple):
     time: float
     present: int | None = None
 
-    def observation(self, number: int) -> float:
-        """Return what a run contributes if a number of customers is present."""
-        return float(number if self.present is None else number == self.present)
+    def observation(self, customer_count: int) -> float:
+        """Return what a run contributes if some customers are present."""
+        return float(customer_count if self.present is None else customer_count == self.present)
 
 
 class _Passage(NamedTuple):
@@ -68,16 +68,16 @@ class _Passage(NamedTuple):
     resource: str
     present: int
 
-    def has_ended(self, number: int, first_number: int) -> bool:
+    def has_ended(self, customer_count: int, initial_count: int) -> bool:
         """Return whether the number has risen, or fallen, to the one asked for.
 
         Parameters
         ----------
-        number, first_number : customers present, now and at time 0
+        customer_count, initial_count : customers present, now and at time 0
         """
-        if first_number > self.present or not self.present:
-            return number <= self.present
-        return number >= self.present
+        if initial_count > self.present or not self.present:
+            return customer_count <= self.present
+        return customer_count >= self.present
 
 
 _TransientValue = _AtTime | _Passage
@@ -138,8 +138,8 @@ def simulated_values(
     if not questions:
         return answers
     observations = _observations(followed_plan, list(questions.values()), simulation)
-    for name, numbers in zip(questions, np.array(observations).T, strict=True):
-        answers[name] = _estimate(name, numbers, simulation.level)
+    for name, observed_values in zip(questions, np.array(observations).T, strict=True):
+        answers[name] = _estimate(name, observed_values, simulation.level)
     return answers
 
 
@@ -153,8 +153,8 @@ def _question(name: str, seconds: Callable[[str], float]) -> _TransientValue:
     kind, _, arguments = steady_name.removesuffix("]").partition("[")
     if kind == "queue_length":
         return _AtTime(arguments, seconds(time_text))
-    resource, _, number = arguments.rpartition(",")
-    return _AtTime(resource, seconds(time_text), int(number))
+    resource, _, count_text = arguments.rpartition(",")
+    return _AtTime(resource, seconds(time_text), int(count_text))
 
 
 def _followed_plan(
@@ -171,8 +171,8 @@ def _followed_plan(
     plan = replace(plan, draws=tuple(map(_from_quiet, plan.draws)))
     absent_groups, off_duty = (
         frozenset(
-            number
-            for number, group in enumerate(plan.groups)
+            group_number
+            for group_number, group in enumerate(plan.groups)
             if group.name in model.absences
             and (not is_by_schedule or model.absences[group.name].by == OFF_DUTY)
         )
@@ -242,21 +242,21 @@ def _half_widths(observations: Array, level: float) -> Array:
     return np.asarray(t.ppf((1 + level) / 2, runs - 1) * deviations)
 
 
-def _estimate(name: str, numbers: Array, level: float) -> Value | str:
+def _estimate(name: str, observed_values: Array, level: float) -> Value | str:
     """Return the mean of a value over the runs with its interval, or why there is none."""
     passage = passage_of(name)
-    if passage and not (passage[1] or numbers.any()):
+    if passage and not (passage[1] or observed_values.any()):
         return empty_at_start(passage[0])
-    if np.isnan(numbers).any():
+    if np.isnan(observed_values).any():
         return (
             f"a simulation did not reach it within {MOST_EVENTS_OF_RUN:,} events; ask for"
             " queue_length_at or probability_at"
         )
-    mean = float(numbers.mean())
-    half_width = float(_half_widths(numbers[:, None], level)[0])
+    mean = float(observed_values.mean())
+    half_width = float(_half_widths(observed_values[:, None], level)[0])
     if name.startswith("probability_at"):
         # A probability of 0 or 1 in all runs may differ from it by 3 / runs (the rule of three).
-        margin = max(half_width, 3 / len(numbers) if mean in (0.0, 1.0) else 0.0)
+        margin = max(half_width, 3 / len(observed_values) if mean in (0.0, 1.0) else 0.0)
         return Value(mean, unit_of(name), max(mean - margin, 0.0), min(mean + margin, 1.0))
     return Value(mean, unit_of(name), max(mean - half_width, 0.0), mean + half_width)
 
@@ -275,8 +275,8 @@ class _RunFromStart:
         self._absent_groups = followed_plan.absent_groups
         self._begin_schedules(followed_plan.off_duty)
         for group_number, group in enumerate(followed_plan.plan.groups):
-            for number in range(followed_plan.backlogs.get(group.name, 0)):
-                token = self.kernel.make_token(-1 - number, group_number)
+            for backlog_number in range(followed_plan.backlogs.get(group.name, 0)):
+                token = self.kernel.make_token(-1 - backlog_number, group_number)
                 token.pc = group.starts[0]
                 self.kernel.ready.append(token)
         self._resources_by_name: dict[str, list[QueueStatistics]] = {}
@@ -295,7 +295,9 @@ class _RunFromStart:
         customers = list(kernel.ready)
         kernel.ready.clear()
         open_groups = [
-            number for number, group in enumerate(kernel.plan.groups) if group.kind == "open"
+            group_number_of_stream
+            for group_number_of_stream, group in enumerate(kernel.plan.groups)
+            if group.kind == "open"
         ]
         # The kernel plans the first arrivals of the groups one after the other.
         arrivals = sorted(kernel.heap, key=lambda event: event[1])
@@ -334,36 +336,36 @@ class _RunFromStart:
         kernel = self.kernel
         observations = [math.nan] * len(questions)
         passages = {
-            number: question
-            for number, question in enumerate(questions)
-            if isinstance(question, _Passage) and number not in left_out
+            question_index: question
+            for question_index, question in enumerate(questions)
+            if isinstance(question, _Passage) and question_index not in left_out
         }
         times = sorted(
-            (question.time, number)
-            for number, question in enumerate(questions)
+            (question.time, question_index)
+            for question_index, question in enumerate(questions)
             if isinstance(question, _AtTime)
         )
         # Customers that are there at time 0 begin.
         kernel.run(0)
-        first_numbers = {
+        initial_counts = {
             passage.resource: self.present(passage.resource) for passage in passages.values()
         }
         while kernel.events < MOST_EVENTS_OF_RUN:
             next_time = kernel.heap[0][0] if kernel.heap else math.inf
             while times and times[0][0] < next_time:
-                _, number = times.pop(0)
-                question = questions[number]
+                _, question_index = times.pop(0)
+                question = questions[question_index]
                 assert isinstance(question, _AtTime)
-                observations[number] = question.observation(self.present(question.resource))
-            for number in [
-                number
-                for number, passage in passages.items()
+                observations[question_index] = question.observation(self.present(question.resource))
+            for question_index in [
+                question_index
+                for question_index, passage in passages.items()
                 if passage.has_ended(
-                    self.present(passage.resource), first_numbers[passage.resource]
+                    self.present(passage.resource), initial_counts[passage.resource]
                 )
             ]:
-                del passages[number]
-                observations[number] = kernel.now
+                del passages[question_index]
+                observations[question_index] = kernel.now
             if not (times or passages) or not kernel.heap:
                 break
             kernel.run(1)

@@ -37,8 +37,8 @@ def _keys_of_file(keys_by_station: KeysByStation, stations: Mapping[str, Any]) -
     def keys_of_station(station_name: str, writer: ExpressionWriter) -> dict[str, Any]:
         keys = dict(keys_by_station.get(station_name, {}))
         if BREAKDOWN in keys:
-            every, repair = map(writer.expr_as_data, keys[BREAKDOWN])
-            keys[BREAKDOWN] = {"every": every, "repair": repair}
+            mean_up_time, mean_repair_time = map(writer.expr_as_data, keys[BREAKDOWN])
+            keys[BREAKDOWN] = {"every": mean_up_time, "repair": mean_repair_time}
         if SCHEDULE in keys:
             keys[SCHEDULE] = [
                 {"lasts": f"{lasts!r} s", "servers": servers} for lasts, servers in keys[SCHEDULE]
@@ -190,20 +190,20 @@ def _keys_by_station(
 
 def _schedule(absences: Sequence[Absence], servers: int) -> list[tuple[float, int]]:
     """Return the parts of a period, each with its number of servers on duty."""
-    periods = [
+    absence_spans = [
         (constant(absence.start), constant(absence.start) + constant(absence.length))
         for absence in absences
     ]
     period = 1 / constant(absences[0].rate)
     # Those who are away beyond the end of a period are so at the beginning of the next, too.
-    periods += [(leaves - period, returns - period) for leaves, returns in periods]
-    within = {time for ends in periods for time in ends if 0 < time < period}
-    times = [0.0, *sorted(within), period]
-    parts: list[tuple[float, int]] = []
+    absence_spans += [(leaves - period, returns - period) for leaves, returns in absence_spans]
+    inner_times = {time for ends in absence_spans for time in ends if 0 < time < period}
+    times = [0.0, *sorted(inner_times), period]
+    schedule: list[tuple[float, int]] = []
     for begin, end in pairwise(times):
-        on_duty = servers - sum(leaves <= begin < returns for leaves, returns in periods)
-        parts.append((end - begin, on_duty))
-    return parts
+        on_duty = servers - sum(leaves <= begin < returns for leaves, returns in absence_spans)
+        schedule.append((end - begin, on_duty))
+    return schedule
 
 
 def _amounts_as_written(
