@@ -899,16 +899,7 @@ class _States:
         self._number_by_window = {0: 0}
         attempts = (node for node in self._nodes if isinstance(node, act.Attempt))
         self.attempted = list(dict.fromkeys(attempt.resource for attempt in attempts))
-        self.event_names: list[int | str] = [
-            *range(len(cycles)),
-            *(*model.resources, *model.counters),
-            *(REFUSED + name for name in self.breakers),
-            *(
-                prefix + name
-                for name in self.attempted
-                for prefix in (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
-            ),
-        ]
+        self.event_names = self._names_of_events(len(cycles))
         self._phases_by_node = _phases_by_node(self._nodes)
         self._holds_at = dict[Position, list[Any]]()
         self.positions: list[Position] = [()]
@@ -921,6 +912,16 @@ class _States:
         self.events = dict[tuple[int | str, ...], int]()
         self.rates = list[Array]()
         self._rate_number_by_bytes = dict[bytes, int]()
+
+    def _names_of_events(self, cycle_count: int) -> list[int | str]:
+        """List what is counted, see the class."""
+        outcomes = (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
+        return [
+            *range(cycle_count),
+            *(*self.model.resources, *self.model.counters),
+            *(REFUSED + name for name in self.breakers),
+            *(outcome + name for name in self.attempted for outcome in outcomes),
+        ]
 
     def _rules_of_instant_events(self) -> dict[str, Callable[..., Happening]]:
         """Return the rules for events that take no time, by the kind of position that they end."""

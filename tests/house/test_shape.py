@@ -17,8 +17,11 @@ import slipstick
 from tests.house.code import ROOT, functions, modules, name_of, tree_of
 
 MODULES = modules()
-LARGEST_FUNCTION = 720
+LARGEST_FUNCTION = 540
 """The most tokens of a function, without its docstring; layout cannot change them."""
+
+COMPILED = {("slipstick.queueing.compiled", "newton_steps")}
+"""Loops that are compiled alone, and so cannot call functions of their own."""
 
 
 def test_functions_are_short() -> None:
@@ -27,7 +30,8 @@ def test_functions_are_short() -> None:
         for path in MODULES
         for function in _not_short(path)
     }
-    assert {name: size for name, size in sizes.items() if size > LARGEST_FUNCTION} == {}
+    too_large = {name: size for name, size in sizes.items() if size > LARGEST_FUNCTION}
+    assert too_large.keys() == COMPILED, too_large
 
 
 def _not_short(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

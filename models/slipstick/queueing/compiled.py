@@ -182,6 +182,8 @@ def newton_steps(
     -------
     the steps of the point that takes most, or 0 if one does not settle
     """
+    # One long loop, because Numba compiles a function alone: one that it called would have to be
+    # compiled as well.
     point_count, class_count, station_count = demand.shape
     queue_slope = np.empty((station_count, class_count))
     load = np.empty(class_count)

@@ -106,17 +106,17 @@ class ColumnTable:
         above 0.
         """
         cells = self.column(heading)
-        numbers = []
+        values = []
         for row in rows:
             try:
-                number = float(cells[row])
+                value = float(cells[row])
             except ValueError:
-                number = 0.0
-            if not 0 < number < inf:
+                value = 0.0
+            if not 0 < value < inf:
                 message = f"a plain number above 0 is needed; got {cells[row]!r}"
                 raise self.mark(row).error(message, heading)
-            numbers.append(number)
-        return numbers
+            values.append(value)
+        return values
 
     def mark(self, row: int) -> Mark:
         """Return the place of a row."""
@@ -475,10 +475,10 @@ class _TableReader:
         if heading == "machine" and node_at(self.inputs.tree, heading) is None:
             return None  # the model has none, so the cells are names of the table's own
         candidates = [heading, f"parameters.{heading}", f"parameters.{parameter_name(heading)}"]
-        accepted = {*self.built.parameters, *_REFERENCES}
+        known_paths = {*self.built.parameters, *_REFERENCES}
         for candidate in candidates:
             path = candidate if candidate in _REFERENCES else canonical(self.inputs.tree, candidate)
-            if path in accepted:
+            if path in known_paths:
                 return ColumnUse(path=path)
         if "." in heading and " " not in heading:
             hint = did_you_mean(heading, parameters_first(self.built.parameters))
@@ -528,11 +528,11 @@ class _TableReader:
 
     def compile_rows(self) -> Observed:
         """Build the models of all rows and return them with the measured values."""
-        measured, logs = self._measured_logs()
+        measured_names, logs = self._measured_logs()
         self.built = self._model_of_row(0)[1]
         compiled_rows = tuple(self._compiled_rows(self.paths, self.numbers))
         return Observed(
-            self.table, self.built, measured, logs, self.numbers, self.ignored, compiled_rows
+            self.table, self.built, measured_names, logs, self.numbers, self.ignored, compiled_rows
         )
 
     def _measured_logs(self) -> tuple[tuple[str, ...], Array]:
@@ -574,7 +574,7 @@ class _TableReader:
 
     def _numeric_columns(self) -> dict[str, Array]:
         """Return the columns with numbers of the model in base units, by path."""
-        numbers = {}
+        columns = {}
         problems = []
         for path in self.paths:
             parameter = self.built.parameters.get(path)
@@ -591,18 +591,18 @@ class _TableReader:
                         problems.append(self.table.mark(row).problem(str(error), path))
                         base_values[text] = np.nan
                 values[row] = base_values[text]
-            numbers[path] = values
+            columns[path] = values
         if problems:
             raise SpecError(problems)
-        return numbers
+        return columns
 
     def _compiled_rows(
-        self, paths: Sequence[str], numbers: Mapping[str, Array]
+        self, paths: Sequence[str], columns: Mapping[str, Array]
     ) -> Iterator[_CompiledRows]:
         """Yield groups of rows that share a model, compiled; the smallest and the largest value of
         every number are checked.
         """
-        shaping_paths = [path for path in paths if path not in numbers]
+        shaping_paths = [path for path in paths if path not in columns]
         while True:
             rows_by_settings: dict[tuple[str, ...], list[int]] = {}
             for row, settings in enumerate(self.row_settings):
@@ -620,39 +620,47 @@ class _TableReader:
             }
             further_paths = {
                 path
-                for built in models.values()
-                for path in numbers
-                if path not in shaping_paths and not built.can_vary([path])
+                for model in models.values()
+                for path in columns
+                if path not in shaping_paths and not model.can_vary([path])
             }
             if not further_paths:
                 break
             shaping_paths += sorted(further_paths)
         for key, rows_of_model in rows_by_settings.items():
             self._check_extremes(
-                rows_of_model, [path for path in numbers if path not in shaping_paths], numbers
+                rows_of_model, [path for path in columns if path not in shaping_paths], columns
             )
-            yield self._compile_rows(models[key], np.array(rows_of_model), numbers)
+            yield self._compile_rows(models[key], np.array(rows_of_model), columns)
 
     def _check_extremes(
-        self, rows: Sequence[int], paths: Sequence[str], numbers: Mapping[str, Array]
+        self, rows: Sequence[int], paths: Sequence[str], columns: Mapping[str, Array]
     ) -> None:
         """Check the model at the rows with the smallest and the largest value of each number."""
         for path in paths:
-            values = numbers[path][list(rows)]
+            values = columns[path][list(rows)]
             for row in {int(values.argmin()), int(values.argmax())} - {0}:
                 _ = resolve(self._settings_of_row(rows[row]), self.library).checked_spec
 
     def _compile_rows(
-        self, built: BuiltModel, rows: NDArray[np.intp], numbers: Mapping[str, Array]
+        self, built_model: BuiltModel, rows: NDArray[np.intp], columns: Mapping[str, Array]
     ) -> _CompiledRows:
         """Compile a model for the rows that share it."""
-        options = built.options
+        options = built_model.options
         smooth = options.method != SIMULATION
-        form = form_of(
-            built.model, built.parameters, options.method, options.simulation, smooth=smooth
+        compiled_model = form_of(
+            built_model.model,
+            built_model.parameters,
+            options.method,
+            options.simulation,
+            smooth=smooth,
         )
-        values = {path: column[rows] for path, column in numbers.items() if path in form.parameters}
-        return _CompiledRows(rows, form, values)
+        values = {
+            path: column[rows]
+            for path, column in columns.items()
+            if path in compiled_model.parameters
+        }
+        return _CompiledRows(rows, compiled_model, values)
 
 
 def _measured_number(cell: str, unit: str, expected_unit: str) -> float:

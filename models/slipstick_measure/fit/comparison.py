@@ -219,10 +219,10 @@ class FitComparison:
         processors, and beyond.
         """
         p = self.best.fitted.timings.processors
-        numbers = {round(float(p[-1]) * 1.5), round(float(p[-1]) * 2)}
+        processor_counts = {round(float(p[-1]) * 1.5), round(float(p[-1]) * 2)}
         if self.misfit and len(p) > 1 and p[-1] - p[-2] > 1:
-            numbers = {round(float(np.sqrt(p[-1] * p[-2]))), round(float(p[-1]) * 1.5)}
-        return " and ".join(f"{number:g}" for number in sorted(numbers))
+            processor_counts = {round(float(np.sqrt(p[-1] * p[-2]))), round(float(p[-1]) * 1.5)}
+        return " and ".join(f"{processor_count:g}" for processor_count in sorted(processor_counts))
 
     @property
     def best(self) -> Candidate:
@@ -289,9 +289,13 @@ class FitComparison:
             return self.refusal(p)
         step = p / self.largest_measured
         tests_at_step = [test for rival in self.rivals if (test := rival.test(step))]
-        least, largest = (100 * pick(test.missed for test in tests_at_step) for pick in (min, max))
+        least_percent, largest_percent = (
+            100 * pick(test.missed for test in tests_at_step) for pick in (min, max)
+        )
         range_in_words = (
-            f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
+            f"{least_percent:.1f} %"
+            if largest_percent - least_percent < 0.05
+            else f"{least_percent:.1f} to {largest_percent:.1f} %"
         )
         return (
             f"the prediction for {p:g} processors is extrapolated to {step:.3g} times the largest"
@@ -420,21 +424,24 @@ class FitComparison:
         timings = timings.select(timings.n == timings.n.max())
         if self.is_chosen_by_caller or p <= self.largest_measured or len(timings.processors) < 2:
             return 0.0
-        numbers = timings.processors[-2:]
+        last_counts = timings.processors[-2:]
         log_before, log_last = (
-            np.log(timings.time[timings.p == number]).mean() for number in numbers
+            np.log(timings.time[timings.p == processor_count]).mean()
+            for processor_count in last_counts
         )
-        growth_of_rows = (log_last - log_before) / np.log(numbers[1] / numbers[0])
-        log_prediction, log_at_last = np.log(candidate.fitted.predict([p, numbers[1]]))
-        return abs(float(log_prediction - log_at_last - growth_of_rows * np.log(p / numbers[1])))
+        growth_of_rows = (log_last - log_before) / np.log(last_counts[1] / last_counts[0])
+        log_prediction, log_at_last = np.log(candidate.fitted.predict([p, last_counts[1]]))
+        return abs(
+            float(log_prediction - log_at_last - growth_of_rows * np.log(p / last_counts[1]))
+        )
 
     def predictions(
-        self, numbers: Sequence[float], level: float
+        self, processor_counts: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
         """Return the interval of the time on each of those numbers of processors that have a
         prediction with a finite error [s].
         """
-        ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
+        ends = {p: self.predict(p, level) for p in processor_counts if not self.refusal(p)}
         ends |= {p: interval for p in ends if (interval := self.interval_by_bounds(p, level))}
         return {p: interval for p, interval in ends.items() if interval[1] <= WIDEST * interval[0]}
 
@@ -470,12 +477,12 @@ class FitComparison:
         return None if high * interval[0] <= low * interval[1] else interval
 
     def intervals_by_bounds(
-        self, numbers: Sequence[float], level: float
+        self, processor_counts: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
         """Return the intervals that take the place of those of laws, at those of the numbers where
         they do [s].
         """
-        intervals = {p: self.interval_by_bounds(p, level) for p in numbers}
+        intervals = {p: self.interval_by_bounds(p, level) for p in processor_counts}
         return {p: interval for p, interval in intervals.items() if interval}
 
     def refusal_of_width(self, p: float, level: float) -> str:
@@ -507,8 +514,8 @@ class FitComparison:
         """Return by how much the rivals disagree on `p` processors: the largest over the smallest
         prediction, minus 1.
         """
-        predicted = [float(rival.fitted.predict([p])[0]) for rival in self.rivals]
-        return max(predicted) / min(predicted) - 1
+        predicted_times = [float(rival.fitted.predict([p])[0]) for rival in self.rivals]
+        return max(predicted_times) / min(predicted_times) - 1
 
     def verdict(self, p: Sequence[float] = ()) -> str:
         """Return which families the data prefer, and which they cannot distinguish, for predictions
@@ -570,16 +577,16 @@ def compare(
         for family in families or FAMILIES
     ]
     fits: list[tuple[Family, FittedFormula]] = []
-    failed: dict[str, str] = {}
+    reason_by_family: dict[str, str] = {}
     missing_counts: list[int] = []
     for family in chosen_families:
         try:
             fits.append((family, _judged_fit(fit(family, timings))))
         except _TooFewError as error:
             missing_counts.append(error.missing_count)
-            failed[family.name] = str(error)
+            reason_by_family[family.name] = str(error)
         except NoAnswerError as error:
-            failed[family.name] = str(error)
+            reason_by_family[family.name] = str(error)
     if not fits and missing_counts:
         findings = " ".join(MeasuredRows(timings, EFFICIENT).sentences())
         raise NoAnswerError(
@@ -588,7 +595,7 @@ def compare(
             f" {findings}".rstrip(".")
         )
     if not fits:
-        reasons = "; ".join(dict.fromkeys(failed.values()))
+        reasons = "; ".join(dict.fromkeys(reason_by_family.values()))
         raise NoAnswerError(f"no model can be fitted: {reasons}")
     fits.sort(key=lambda entry: entry[1].aicc)
     least_criterion = fits[0][1].aicc
@@ -602,7 +609,7 @@ def compare(
             )
             for family, fitted_formula in fits
         ),
-        failed,
+        reason_by_family,
         MeasuredRows(timings, EFFICIENT).noise,
         is_chosen_by_caller=bool(families),
     )
@@ -636,14 +643,14 @@ def _held_out_tests(
 ) -> tuple[HeldOut, ...]:
     """Test a family at several steps, each by a fit to the smaller runs."""
     timings = fitted_formula.timings
-    most = float(timings.p.max())
+    largest_number = float(timings.p.max())
     limits = {
         float(inner_processors.max())
         for step in steps
-        if len(inner_processors := timings.p[timings.p <= most / step * (1 + 1e-9)])
+        if len(inner_processors := timings.p[timings.p <= largest_number / step * (1 + 1e-9)])
     }
     tests = (
-        _held_out_test(family, fitted_formula, most, limit)
+        _held_out_test(family, fitted_formula, largest_number, limit)
         for limit in sorted(limits, reverse=True)
     )
     return tuple(test for test in tests if test)
@@ -671,12 +678,12 @@ def _held_out_test(
         log_errors
     )
     mean_difference = float(log_errors.mean())
-    form = float(np.sqrt(max(0.0, mean_difference**2 - explained)))
+    form_error = float(np.sqrt(max(0.0, mean_difference**2 - explained)))
     missed = float(np.sqrt(np.mean(np.expm1(log_errors) ** 2)))
     return HeldOut(
         largest_number / limit,
         missed,
-        form,
+        form_error,
         inner_fit.aicc,
         mean_difference,
         float(np.sqrt(explained)),
@@ -764,11 +771,16 @@ def fits(
     UnknownNameError, NoAnswerError : as for `compare`
     """
     intervals = intervals or IntervalSettings()
-    most = float(timings.p.max())
+    largest_number = float(timings.p.max())
     comparison = compare(
         timings,
         families,
-        sorted({*STEPS, *(processors / most for processors in p if processors > most)}),
+        sorted(
+            {
+                *STEPS,
+                *(processors / largest_number for processors in p if processors > largest_number),
+            }
+        ),
     )
     bounded = comparison.intervals_by_bounds(p, intervals.level)
     warnings = tuple(
@@ -788,7 +800,7 @@ def fits(
     ]
     answers += [Answer(name, "fit", failed=reason) for name, reason in comparison.failed.items()]
     curves = (
-        _curves(comparison, min(max([2 * most, *p]), comparison.reach), intervals.level)
+        _curves(comparison, min(max([2 * largest_number, *p]), comparison.reach), intervals.level)
         if drawn
         else ()
     )
@@ -812,12 +824,12 @@ def fits(
     )
 
 
-def _curves(comparison: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
+def _curves(comparison: FitComparison, last_processors: float, level: float) -> tuple[Curve, ...]:
     """Return the curve of every fit up to a number of processors, with intervals of the best fit
     where it predicts.
     """
     curve_points, interval_points = (
-        np.unique(np.round(np.geomspace(1, last, count))).tolist()
+        np.unique(np.round(np.geomspace(1, last_processors, count))).tolist()
         for count in (POINTS, INTERVAL_POINTS)
     )
     predictions = comparison.predictions(interval_points, level)
@@ -905,7 +917,7 @@ def _answer(
 
 
 def _efficiencies(
-    extrapolation: Extrapolation, values: Mapping[str, Value], numbers: Iterable[float]
+    extrapolation: Extrapolation, values: Mapping[str, Value], processor_counts: Iterable[float]
 ) -> dict[str, Value]:
     """Return the efficiency at each number of processors; its interval is that of the time there,
     against the fitted time of the smallest number measured.
@@ -914,7 +926,7 @@ def _efficiencies(
     if extrapolation.time[0] <= 0:
         return {}
     efficiencies = {}
-    for p in numbers:
+    for p in processor_counts:
         time = values[f"time[{p:g}]"]
         longest_first = (time.high, time.low) if time.low is not None else ()
         ends = [extrapolation.efficiency(p, end) for end in longest_first if end is not None]
