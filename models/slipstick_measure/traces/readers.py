@@ -428,7 +428,7 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
         if event in ("access", "send"):
             if destination in ("", None):
                 columns.refuse(f"the {event} has no destination", line_number)
-            access = _Access(lane, source, str(destination), time, count_text)
+            access = _RecordedAccess(lane, source, str(destination), time, count_text)
             _add_access(columns, access, line_number)
         if event in ("create", "enter"):
             name = BUSY if event == "create" else str(destination or BUSY)
@@ -451,7 +451,7 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
     return columns.finished([str(lane) for lane in columns.lanes])
 
 
-class _Access(NamedTuple):
+class _RecordedAccess(NamedTuple):
     """An access or a message of a record; its source and its count may be empty."""
 
     lane: int
@@ -461,7 +461,7 @@ class _Access(NamedTuple):
     count_text: object
 
 
-def _add_access(columns: TraceColumns, access: _Access, line_number: int) -> None:
+def _add_access(columns: TraceColumns, access: _RecordedAccess, line_number: int) -> None:
     """Add an access of the source, or else of the processor of the record; one if not counted."""
     has_count = access.count_text not in ("", None)
     count = columns.number(access.count_text, "count", line_number) if has_count else 1.0
