@@ -132,8 +132,10 @@ def stacked_states(
 
 def rows_of_columns(columns: Sequence[Array]) -> Array:
     """Return columns as rows of one array."""
-    have_one_shape = len({column.shape for column in columns}) == 1
-    rows: Array = np.stack(columns if have_one_shape else np.broadcast_arrays(*columns))
+    if len({column.shape for column in columns}) > 1:
+        columns = np.broadcast_arrays(*columns)
+    # `np.stack` costs twice as much, for it adds an axis to each column.
+    rows: Array = np.concatenate(columns).reshape(len(columns), *columns[0].shape)
     return rows
 
 

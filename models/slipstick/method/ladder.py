@@ -58,10 +58,13 @@ approximation with a promised error, and of simulation, which is the last."""
 
 
 class Acceptance(NamedTuple):
-    """Whether a method answers for a model when no method is named; if not, the reason."""
+    """Whether a method answers for a model when no method is named; if not, the reason. `form` is
+    the compiled model, where it was needed to decide.
+    """
 
     yes: bool
     why_not: str = ""
+    form: CompiledModel | None = None
 
 
 def accept_every_model(model: Subject, smooth: bool) -> Acceptance:
@@ -186,7 +189,7 @@ class LadderForm(CompiledModel):
             method.check(self.model)
             acceptance = method.accepts(self.model, self._smooth)
             if acceptance.yes:
-                return method.compiled(*self._arguments)
+                return acceptance.form or method.compiled(*self._arguments)
             self.refusals[method.name] = acceptance.why_not
         except NoAnswerError as error:
             self.refusals[method.name] = str(error)

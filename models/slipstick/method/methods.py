@@ -105,9 +105,10 @@ def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
         return Acceptance(True)
     from slipstick.method.networks.form import CompiledNetwork
 
-    solution = CompiledNetwork(network, BEST).solution({})
+    form = CompiledNetwork(network, BEST)
+    solution = form.solution({})
     if not solution.refused:
-        return Acceptance(True)
+        return Acceptance(True, form=form)
     return Acceptance(False, solution.remarks_at(0).failed or "no solver answers")
 
 

@@ -133,24 +133,34 @@ def _transform(mean: Array, scv: Array, rates: Array) -> Array:
     """Return the Laplace transform of a service time at some rates [..., rates]."""
     rate_times_mean = rates * mean[..., None]
     scv_by_rate = scv[..., None]
+    is_gamma = scv_by_rate.real < 1
     # Two moments do not fix a distribution. These are the ones that the simulation draws of the
-    # same mean and scv, so that both answer for one model.
-    short_probability = balanced_means(np.where(scv_by_rate.real > 1, scv_by_rate, 1.0))
+    # same mean and scv, so that both answer for one model. Logarithms and powers of complex numbers
+    # take most of the time of a solution, so only the distributions that occur are computed.
+    if is_gamma.all():
+        return _transform_of_gamma_time(rate_times_mean, scv_by_rate)
+    short_probability = balanced_means(np.where(is_gamma, 1.0, scv_by_rate))
     hyperexponential = added(
         probability / (1.0 + rate_times_mean / (2.0 * probability))
         for probability in (short_probability, 1.0 - short_probability)
     )
-    gamma_scv = np.where((scv_by_rate.real > _CONSTANT) & (scv_by_rate.real < 1), scv_by_rate, 1.0)
-    # Towards an scv of 0 the transform of the gamma time is that of a constant, exp(-s S), without
-    # a division by the scv.
-    gamma = np.exp(
-        -np.where(
-            scv_by_rate.real > _CONSTANT,
-            np.log(1.0 + gamma_scv * rate_times_mean) / gamma_scv,
-            rate_times_mean,
-        )
+    if not is_gamma.any():
+        return hyperexponential
+    gamma = _transform_of_gamma_time(rate_times_mean, np.where(is_gamma, scv_by_rate, 1.0))
+    return np.where(is_gamma, gamma, hyperexponential)
+
+
+def _transform_of_gamma_time(rate_times_mean: Array, scv: Array) -> Array:
+    """Return the Laplace transform of gamma times of an scv up to 1, at rates times their means.
+
+    Towards an scv of 0 it is that of a constant, exp(-s S), without a division by the scv.
+    """
+    is_random = scv.real > _CONSTANT
+    random_scv = np.where(is_random, scv, 1.0)
+    exponent = np.where(
+        is_random, np.log(1.0 + random_scv * rate_times_mean) / random_scv, rate_times_mean
     )
-    transform: Array = np.where(scv_by_rate.real >= 1, hyperexponential, gamma)
+    transform: Array = np.exp(-exponent)
     return transform
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from math import factorial
+from typing import Any
 
 import numpy as np
 import pytest
 
 from slipstick import solve
 from slipstick.method.methods import compute_answers, form_of
+from slipstick.method.networks import markov
+from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.model.network import (
     QueueingNetwork,
     closed_class,
@@ -111,3 +114,19 @@ def test_points_of_one_sweep_have_the_method_that_each_needs() -> None:
     both = points.columns()["response_time[a]"]
     assert both[0] == pytest.approx(solve(model(2))["response_time[a]"])
     assert np.isfinite(points.columns()["low[response_time[a]]"]).tolist() == [False, True]
+
+
+def test_a_network_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What decides whether a solver answers by default is its answer."""
+    points: list[int] = []
+    solve_chain = markov.solve_by_class
+
+    def counted(network_points: NetworkPoints, *arguments: Any) -> Any:
+        points.append(network_points.network.points)
+        return solve_chain(network_points, *arguments)
+
+    monkeypatch.setattr(markov, "solve_by_class", counted)
+    jobs = {"jobs": closed_class(3, think_time=1.0), "tasks": closed_class(2)}
+    service = {"jobs": 0.5, "tasks": 2.0}
+    assert solve(network(jobs, {"disk": station(service=service)})).method == "markov-chain"
+    assert points == [1]

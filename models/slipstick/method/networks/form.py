@@ -15,7 +15,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from slipstick.answer import DeferredShares
 from slipstick.errors import Definition, Doubt, NoAnswerError
@@ -820,7 +820,14 @@ class CompiledNetwork(CompiledModel):
         )[0]
 
     def solution(self, values: Values) -> Solution:
-        """Compute all values at aligned points."""
+        """Compute all values at aligned points; at the network's own values once."""
+        return self._solution(values) if values else self._solution_at_own_values
+
+    @cached_property
+    def _solution_at_own_values(self) -> Solution:
+        return self._solution({})
+
+    def _solution(self, values: Values) -> Solution:
         network_points = self.network_layout.network_points(self.network_layout.columns(values))
         solution, solved_pieces, reason_by_point = self._solution_from(
             network_points, Measures.columns
