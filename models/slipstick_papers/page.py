@@ -163,8 +163,7 @@ _WITHOUT_RANGES = {"hit": "always", "miss": "never"}
 def _read_rows(folder: Path) -> list[StatementRow]:
     rows = []
     for path in sorted(folder.glob("statements*.csv")):
-        with path.open(encoding="utf-8", newline="") as file:
-            rows += [StatementRow(**row) for row in csv.DictReader(file)]
+        rows += [StatementRow(**row) for row in _read_table(path)]
     return rows
 
 
@@ -175,8 +174,7 @@ def _read_report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
     title = (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
     ranged_rows = {}
     if (folder / RANGES).exists():
-        with (folder / RANGES).open(encoding="utf-8", newline="") as file:
-            ranged_rows = {row["statement"]: RangedRow(**row) for row in csv.DictReader(file)}
+        ranged_rows = {row["statement"]: RangedRow(**row) for row in _read_table(folder / RANGES)}
     statements = []
     for name, verdict in verdicts_of(rows).items():
         first_row = next(row for row in rows if name in (row.name, row.part_of))
@@ -376,13 +374,19 @@ def _exclusions_table(path: Path) -> str:
     )
 
 
-def _read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read a CSV file, and check that it has the expected columns."""
+def _read_table(path: Path, columns: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Read a CSV file, and check that it has the expected columns, if any are given."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        if reader.fieldnames is None or list(reader.fieldnames) != list(columns):
-            raise InputError(f"the columns of {path} have to be {', '.join(columns)}")
-        return list(reader)
+        try:
+            if columns and list(reader.fieldnames or ()) != list(columns):
+                raise InputError(f"the columns of {path} have to be {', '.join(columns)}")
+            return list(reader)
+        except csv.Error as error:
+            raise InputError(
+                f"{path}: line {reader.reader.line_num} is not a line of a table: {error}; check"
+                " the quotes and the length of the cells"
+            ) from None
 
 
 _BEFORE = ("study", "statement", "verdict", "commit", "changed")

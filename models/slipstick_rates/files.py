@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from slipstick.errors import did_you_mean, short
 from slipstick.expression.nodes import COUNT, TIME, Dimension
+from slipstick.schema.columns import numbered_rows
 from slipstick.schema.kinds.constraints import Distinct, Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     Described,
@@ -538,8 +539,9 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
     if not text.strip():
         raise Mark(file, 1, 1).error("is empty; its first line names the columns", "")
     delimiter = max(",;\t|", key=text.partition("\n")[0].count)
-    rows = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
-    head, unit_of_all = _column_names(next(rows))
+    reader = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    rows = numbered_rows(reader, file)
+    head, unit_of_all = _column_names(next(rows)[1])
     for heading in ("year", "value"):
         if heading not in head:
             message = (
@@ -549,7 +551,7 @@ def parse_points(text: str, file: str) -> dict[str, tuple[Listing, str]]:
             raise Mark(file, 1, 1).error(message, "")
     nodes_by_column: dict[str, list[Node]] = {}
     units: dict[str, str] = {}
-    for line_number, cells in _numbered_rows(rows):
+    for line_number, cells in _filled_rows(rows):
         row = dict(zip(head, cells, strict=False))
         if delimiter == ";":
             row["value"] = re.sub(r"(?<=[0-9]),(?=[0-9])", ".", row.get("value", ""))
@@ -585,10 +587,12 @@ def _column_names(cells: Iterable[str]) -> tuple[list[str], str]:
     return names, unit
 
 
-def _numbered_rows(rows: Any) -> Iterator[tuple[int, list[str]]]:
-    for cells in rows:
+def _filled_rows(
+    rows: Iterator[tuple[int, list[str]]],
+) -> Iterator[tuple[int, list[str]]]:
+    for line_number, cells in rows:
         if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
-            yield rows.line_num, [cell.strip() for cell in cells]
+            yield line_number, [cell.strip() for cell in cells]
 
 
 def _point_node(row: Mapping[str, str], mark: Mark) -> Table:

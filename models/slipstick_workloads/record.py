@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slipstick.errors import Problem, SpecError
+from slipstick.schema.columns import numbered_rows
 from slipstick_workloads.counts import Counts
 from slipstick_workloads.fault_trace import TraceLineError, traced_events
 from slipstick_workloads.release_consistency.accesses import (
@@ -115,10 +116,10 @@ def _read_events(path: Path, bytes_changed: int | None) -> list[RecordedEvent]:
         return _read_traced_events(path, bytes_changed)
     problems: list[Problem] = []
     with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = csv.reader(file)
-        columns, microseconds_by_column = _parse_heading(path, next(lines, []))
+        rows = numbered_rows(csv.reader(file), str(path))
+        columns, microseconds_by_column = _parse_heading(path, next(rows, (1, []))[1])
         events = []
-        for line_number, cells in enumerate(lines, 2):
+        for line_number, cells in rows:
             if not any(cells):
                 continue
             _check_line_number(path, line_number)

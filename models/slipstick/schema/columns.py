@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from slipstick.errors import UnitError, UnknownNameError, short
 from slipstick.expression.nodes import TIME
@@ -48,7 +49,7 @@ def numbered_times_in(
     ]
     if not rows:
         raise file_error("has no lines with numbers")
-    numbered_cells = list(_split_numbered_cells(rows))
+    numbered_cells = list(_split_numbered_cells(rows, file_error))
     first_cells = numbered_cells[0][1]
     unit = text_by_key.get("unit", "")
     column_index = 0
@@ -100,15 +101,38 @@ def _find_column(
     return column_index, heading_match["unit"] if heading_match else ""
 
 
-def _split_numbered_cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+def numbered_rows(rows: Any, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a reader of the module csv with the lines in which they end.
+
+    Raises
+    ------
+    SpecError : a line that the reader refuses, such as a cell of more than 131,072 characters
+    """
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        raise Mark(file, rows.line_num, 1).error(_unreadable(error), "") from None
+
+
+def _unreadable(error: csv.Error) -> str:
+    return f"this is not a line of a table: {error}; check the quotes and the length of the cells"
+
+
+def _split_numbered_cells(
+    rows: list[tuple[int, str]], file_error: Callable[[str], Exception]
+) -> Iterator[tuple[int, list[str]]]:
     """Split lines into cells: at commas, semicolons or tabs if there are any, else at spaces."""
     delimiter = next((separator for separator in ",;\t" if separator in rows[0][1]), None)
     for line_number, line in rows:
-        line_cells = (
-            next(csv.reader([line], delimiter=delimiter))
-            if delimiter
-            else _WORD_WITH_UNIT.findall(line)
-        )
+        try:
+            line_cells = (
+                next(csv.reader([line], delimiter=delimiter))
+                if delimiter
+                else _WORD_WITH_UNIT.findall(line)
+            )
+        except csv.Error as error:
+            raise file_error(f"line {line_number}: {_unreadable(error)}") from None
         yield line_number, [cell.strip() for cell in line_cells]
 
 

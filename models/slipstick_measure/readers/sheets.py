@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from slipstick_measure.readers.cells import NUMBER, bare_cell
@@ -78,7 +79,7 @@ def table_of_sheet(reading: Reading, content: Sequence[SheetLine]) -> SheetTable
 
 def _cells_of_lines(content: Sequence[SheetLine]) -> list[list[str]]:
     """Split lines into cells at the separator that most lines have equally often. Return no rows if
-    there is none, or where quotes span lines.
+    there is none, where quotes span lines, or where a cell is too long for the reader.
     """
     texts = [text for _, text in content]
     if any(text.count('"') % 2 for text in texts):
@@ -86,9 +87,11 @@ def _cells_of_lines(content: Sequence[SheetLine]) -> list[list[str]]:
     for separator in _SEPARATORS:
         counts = Counter(text.count(separator) for text in texts if separator in text)
         if counts and 2 * max(counts.values()) >= len(texts) and len(texts) > 2:
-            return [
-                [cell.strip() for cell in row] for row in csv.reader(texts, delimiter=separator)
-            ]
+            with suppress(csv.Error):  # which the reader of the cells tells with its line
+                return [
+                    [cell.strip() for cell in row] for row in csv.reader(texts, delimiter=separator)
+                ]
+            return []
     return []
 
 
