@@ -24,6 +24,7 @@ from slipstick.vocabulary import (
     METHODS,
     NETWORK,
     REGIONS,
+    RETRIES,
     SIMULATION,
 )
 from slipstick_mean_value.measured_errors import (
@@ -53,7 +54,7 @@ def constructs_of_activities() -> Iterator[str]:
     """Yield the table of the constructs of activities."""
     yield from _head("construct", KNOWN)
     for construct, words in CONSTRUCTS.items():
-        if construct != REGIONS:
+        if construct not in (REGIONS, RETRIES):
             cells = [_cell_of_activity(method, construct) for method in KNOWN]
             yield _row(f"{construct}: {words}", cells)
     yield ""

@@ -47,6 +47,8 @@ WORDS_BY_USE = {
     "blocking after-service": "capacity, blocking: after-service",
     "patience": "patience",
     "timeout": "timeout",
+    "retries": "retries after patience",
+    "retries at a full station": "retries, capacity",
     "region": "region",
     "region with loss": "region, blocking: loss",
     "circuit breaker": "circuit breaker",

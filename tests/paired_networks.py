@@ -9,7 +9,7 @@ activity that the network is written as.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slipstick import Answer, Breaker, Simulation, solve
@@ -63,10 +63,12 @@ class NetworkUse:
     ----------
     parts : of the name of the station and a form
     limited : it has a value at which it changes nothing
+    front : discipline of the station before; who is blocked keeps a server, which is not shared
     """
 
     parts: Callable[[str, str], Parts]
     limited: bool = True
+    front: str = "ps"
 
 
 def _traits(present: Mapping[str, Any], limit: Mapping[str, Any] | None, **without: Any) -> Any:
@@ -96,11 +98,20 @@ def _guarded(name: str, form: str) -> Parts:
 
 USES: Mapping[str, NetworkUse] = {
     "patience": _traits({"patience": _by_class(0.8, 0.4)}, {"patience": _by_class(1e9, 1e9)}),
+    "retries": _traits(
+        {"patience": _by_class(0.8, 0.4), "retries": {"calls": 2}, "back_off": {"calls": 0.5}},
+        {"patience": _by_class(1e9, 1e9), "retries": {"calls": 2}, "back_off": {"calls": 0.5}},
+    ),
+    "retries at a full station": _traits(
+        {"capacity": 2, "retries": {"jobs": 1}, "back_off": {"jobs": 0.5}},
+        {"capacity": 900, "retries": {"jobs": 1}, "back_off": {"jobs": 0.5}},
+    ),
     "timeout": _traits({"timeout": _by_class(0.8, 0.4)}, {"timeout": _by_class(1e9, 1e9)}),
     "capacity": _traits({"capacity": 2}, {"capacity": 900}),
     **{
-        f"blocking {kind}": _traits(
-            {"capacity": 2, "blocking": kind}, {"capacity": 900, "blocking": kind}
+        f"blocking {kind}": replace(
+            _traits({"capacity": 2, "blocking": kind}, {"capacity": 900, "blocking": kind}),
+            front="ps" if kind == REPEAT else "fcfs",
         )
         for kind in (REPEAT, BEFORE_SERVICE, AFTER_SERVICE)
     },
@@ -209,13 +220,14 @@ def _network(
     traits: Mapping[str, Mapping[str, Any]],
     parts: list[Parts],
     jobs: Any = None,
+    front: str = "ps",
     **routing: Any,
 ) -> QueueingNetwork:
     stations = {
         name: station(
             **{
                 "service": {"calls": time, "jobs": time},
-                "discipline": "ps" if name == "front" else "fcfs",
+                "discipline": front if name == "front" else "fcfs",
                 **traits.get(name, {}),
             }
         )
@@ -234,7 +246,7 @@ def _built(first: NetworkUse, second: NetworkUse, place: str) -> Callable[[str],
         parts = [first.parts("desk", form), second.parts(place, WITH)]
         traits: dict[str, Mapping[str, Any]] = {"desk": parts[0].traits}
         traits[place] = {**traits.get(place, {}), **parts[1].traits}
-        return _network(traits, parts)
+        return _network(traits, parts, front=min(first.front, second.front))
 
     return build
 
@@ -245,7 +257,7 @@ def _with_arrivals(name: str, use: NetworkUse) -> Iterator[NetworkPair]:
 
         def build(form: str, forms: Mapping[str, OpenClass] = forms) -> QueueingNetwork:
             part = use.parts("desk", WITH)
-            return _network({"desk": part.traits}, [part], forms[form])
+            return _network({"desk": part.traits}, [part], forms[form], use.front)
 
         yield NetworkPair(f"{title} with {name}", build, limit is not None)
 
@@ -260,7 +272,8 @@ def _with_switching(name: str, use: NetworkUse) -> NetworkPair:
         visits = chain(["jobs", "old"], closed_class(2, think_time=3.0), places[0])
         routes = [route(a, b) for a, b in zip(places, [*places[1:], places[0]], strict=True)]
         traits = {"desk": part.traits, "store": store}
-        return _network(traits, [part], chains={"visits": visits}, routing=routes)
+        routing = {"chains": {"visits": visits}, "routing": routes}
+        return _network(traits, [part], front=use.front, **routing)
 
     return NetworkPair(f"{name} with class switching", build, use.limited)
 

@@ -367,6 +367,7 @@ EARLY_JOINS = "forks that do not wait for all branches"
 HEDGES = "backup requests"
 SEVERAL_PERMITS = "several permits at once"
 REGIONS = "regions"
+RETRIES = "retries"
 UNLIMITED = "infinite servers"
 RATES = "load-dependent rates"
 WEIGHTS = "weights"
@@ -397,6 +398,7 @@ CONSTRUCTS = {
     ROUTES_BY_STATE: "branches that are chosen by the number of customers at their resources",
     REPLIES: "processors that leave a hold before its body has ended",
     REGIONS: "stations with a common limit on the number of customers",
+    RETRIES: "stations of a network that customers try again after a visit that fails",
 }
 """Features of a model that not every method can solve: fields that differ from their defaults. A
 method that does not declare that it knows a construct refuses the models that have it (`KNOWN`).
@@ -463,7 +465,8 @@ def all_methods() -> tuple[str, ...]:
 KNOWN: Mapping[str, frozenset[str]] = {
     CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS, INTERRUPTIONS, UNLIMITED, WEIGHTS}),
     BOUNDS: frozenset(CONSTRUCTS)
-    - {ATTEMPTS, FULL_QUEUES, CUT_SERVICES, BREAKERS, ROUTES_BY_STATE, REGIONS, REPLIES, HEDGES},
+    - {ATTEMPTS, FULL_QUEUES, CUT_SERVICES, BREAKERS, ROUTES_BY_STATE, REGIONS, REPLIES, HEDGES}
+    - {RETRIES},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT, UNLIMITED, STREAMS, SEVERAL_STREAMS}),
     MARKOV_CHAIN: frozenset(
         {

@@ -199,12 +199,20 @@ def _with_limits(
     a circuit breaker may refuse it.
     """
     patience, timeout = station.patience.get(class_name), station.timeout.get(class_name)
-    if station.capacity is None:
-        if patience is None and timeout is None:
-            return step
-        return Attempt(step, timeout=timeout, patience=patience, breaker=breaker)
-    queue = Number(float(station.capacity - station.servers))
-    return Attempt(step, timeout=timeout, patience=patience, queue=queue, breaker=breaker)
+    if station.capacity is None and patience is None and timeout is None:
+        return step
+    queue = None
+    if station.capacity is not None:
+        queue = Number(float(station.capacity - station.servers))
+    return Attempt(
+        step,
+        timeout=timeout,
+        patience=patience,
+        retries=station.retries.get(class_name, 0),
+        back_off=station.back_off.get(class_name),
+        queue=queue,
+        breaker=breaker,
+    )
 
 
 def _group_of_class(class_name: str, customer_class: CustomerClass, cycle: Activity) -> Group:

@@ -36,7 +36,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.model.absences import Absence
-from slipstick.model.activity import check_model_name
+from slipstick.model.activity import MOST_RETRIES, check_model_name
 from slipstick.model.amounts import AMOUNTS, input_parameters
 from slipstick.model.system import Breaker
 from slipstick.profiles import Profile, check_profile
@@ -49,6 +49,7 @@ from slipstick.vocabulary import (
     LOSS,
     REGION_BLOCKING,
     REGIONS,
+    RETRIES,
     ROUTES,
     ROUTES_BY_STATE,
     WAIT,
@@ -158,6 +159,9 @@ class NetworkStation:
     timeout : constant time after which a waiting customer abandons the queue [s]
     distribution : distribution of the service time, which sets the scv
     weight : relative speed at shared servers, up to the speed of one server; 1 by default
+    retries : number of further tries of a customer that abandons the queue or finds the station
+        full; 0 by default
+    back_off : mean pause before a further try, exponential; no pause by default [s]
     """
 
     discipline: str = "fcfs"
@@ -174,6 +178,8 @@ class NetworkStation:
     timeout: Mapping[str, Expr] = field(default_factory=dict)
     distribution: Mapping[str, TimeDistribution] = field(default_factory=dict)
     weight: Mapping[str, Expr] = field(default_factory=dict)
+    retries: Mapping[str, int] = field(default_factory=dict)
+    back_off: Mapping[str, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Solvers that know only two moments read the scv: it must be that of the distribution.
@@ -399,6 +405,7 @@ class QueueingNetwork:
             REGIONS: bool(self.regions),
             BREAKERS: bool(self.breakers),
             WEIGHTS: has_weights,
+            RETRIES: any(station.retries for station in self.stations.values()),
             ROUTES_BY_STATE: any(route.by for route in self.routing),
         }
         return frozenset(
@@ -449,6 +456,7 @@ _DIMENSION_BY_KEY = {
     "patience": TIME,
     "timeout": TIME,
     "weight": COUNT,
+    "back_off": TIME,
 }
 """What a station says of each class in numbers that may vary."""
 
@@ -602,6 +610,7 @@ _NUMBERS_BY_NAME = optional(mapped_by_name(LIKE))
     capacity=optional(whole(1)),
     priority=optional(mapped_by_name(whole())),
     blocking=TEXT,
+    retries=optional(mapped_by_name(whole(1, MOST_RETRIES))),
 )
 def station(
     *,
@@ -619,13 +628,16 @@ def station(
     timeout: Mapping[str, Like] | None = None,
     distribution: Mapping[str, TimeDistribution] | None = None,
     weight: Mapping[str, Like] | None = None,
+    retries: Mapping[str, int] | None = None,
+    back_off: Mapping[str, Like] | None = None,
 ) -> NetworkStation:
     """Make a station with its demand, or with its service time and visits. Dicts are by class.
 
     Parameters
     ----------
     demand, service, visits, discipline, servers, rates, scv, capacity : see `NetworkStation`
-    priority, blocking, patience, timeout, distribution, weight : see `NetworkStation`
+    priority, blocking, patience, timeout, distribution, weight, retries, back_off : see
+        `NetworkStation`
 
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)
@@ -638,6 +650,7 @@ def station(
         "patience": patience,
         "timeout": timeout,
         "weight": weight,
+        "back_off": back_off,
     }
     amounts_by_key = {
         key: {
@@ -655,6 +668,7 @@ def station(
         priority=dict(priority or {}),
         blocking=blocking,
         distribution=dict(distribution or {}),
+        retries=dict(retries or {}),
     )
 
 
@@ -780,7 +794,7 @@ def _as_parameter(path: str, value: Expr) -> Expr:
 
 BY_CLASS = (
     *("demand", "service", "visits", "scv", "priority", "patience", "timeout"),
-    *("distribution", "weight"),
+    *("distribution", "weight", "retries", "back_off"),
 )
 """What a station says by class."""
 
@@ -922,6 +936,7 @@ class _Inspection:
         for key, message in contradicted_keys(discipline, is_written_by_key):
             yield Fault((*path, key), message, key=True)
         yield from self._abandonment_faults(station_name, station)
+        yield from self._retry_faults(station_name, station)
         if station.blocking != "loss" and station.capacity is None:
             message = f"{station_name} is never full; give it a capacity, or leave blocking out"
             yield Fault((*path, "blocking"), message, key=True)
@@ -938,6 +953,27 @@ class _Inspection:
             yield Fault((*path, "priority"), message, key=True)
         if station.weight:
             yield from self._weight_faults(station_name, station)
+
+    def _retry_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
+        """Check that visits of a class that tries again may fail, and that no station blocks."""
+        for class_name in {**station.retries, **station.back_off}:
+            key = "retries" if class_name in station.retries else "back_off"
+            path = ("stations", station_name, key, class_name)
+            if key == "back_off":
+                message = f"{class_name} has no retries at {station_name}; give it some"
+            elif self._network.blocks:
+                message = "no method has retries beside stations that block; leave one of them out"
+            elif station.capacity is None and class_name not in (
+                *station.patience,
+                *station.timeout,
+            ):
+                message = (
+                    f"no visit of {class_name} to {station_name} fails; give it a timeout, patience"
+                    " or a capacity"
+                )
+            else:
+                continue
+            yield Fault(path, message, key=True)
 
     def _weight_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that a station with weights shares its servers, and that they are above 0."""

@@ -43,6 +43,10 @@ region_wait_label = "{} before region {}".format
 region_loss_mark = "{} lost in region {}".format
 leaving_prefix_of = "{0[0]} leaves {0[1]} for ".format
 failure_mark = "{0[0]} fails at {0[1]}".format
+try_mark = "{0[0]} tries {0[1]}".format
+full_mark = "{0[0]} finds {0[1]} full".format
+loss_tally = "{0[0]} lost at {0[1]}".format
+back_off_label = "{0[0]} pauses before {0[1]}".format
 """Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
 of a chain; some also of a region.
 
@@ -127,9 +131,15 @@ class FlatNetwork:
                 )
         self._add_stations()
         # A customer is at one guarded station at a time, so that one register is enough.
+        has_retries = any(station.retries for station in self.model.stations.values())
         with (
-            self.builder.reserved_register() if self.model.breakers else nullcontext(-1)
-        ) as self._breaker_register:
+            self.builder.reserved_register()
+            if self.model.breakers
+            else nullcontext(-1) as self._breaker_register,
+            self.builder.reserved_register()
+            if has_retries
+            else nullcontext(-1) as self._retry_register,
+        ):
             for chain_index, (chain_name, chain) in enumerate(network_layout.chains.items()):
                 if self._has_customers(chain_index, chain_name, chain):
                     self._write_chain(chain_index, chain_name, chain)
@@ -274,6 +284,9 @@ class FlatNetwork:
             self._record_counting(chain_index, chain_name, chain)
         first_instruction = self._write_cycle(chain_index, chain_name, chain)
         for place in self._places(chain):
+            if self._retries(place):
+                self._write_retries(chain_name, place)
+                continue
             if self._time_limit_in_queue(place):
                 builder.mark(abandonment_tally(place))
                 builder.admit(abandonment_tally(place))
@@ -321,6 +334,32 @@ class FlatNetwork:
                 int(network.population[0, chain_index]),
                 first_instruction=first_instruction,
             )
+
+    def _retries(self, place: Place) -> int:
+        """Return the number of further tries of a visit to a place that fails."""
+        return self.model.stations[place[1]].retries.get(place[0], 0)
+
+    def _write_retries(self, chain_name: str, place: Place) -> None:
+        """Write how a customer whose visit to a place fails tries again; one without a further try
+        is lost, and counted by the reason.
+        """
+        builder = self.builder
+        path = f"stations.{place[1]}.back_off.{place[0]}"
+        pause = ServiceTime("exponential", self._number_at(path) if path in self.columns else 0.0)
+        breaker = self._breaker_and_open_time(place)
+        refused_mark = failure_mark(place)  # by the breaker, which has not let the try begin
+        for mark, tally in (
+            (abandonment_tally(place), abandonment_tally(place)),
+            (full_mark(place), loss_tally(place)),
+            (refused_mark, refused_mark),
+        ):
+            builder.mark(mark)
+            if breaker and mark != refused_mark:
+                builder.record(breaker, self._breaker_register, has_failed=True)
+            label = back_off_label(place)
+            builder.try_again(self._retry_register, try_mark(place), pause, label)
+            builder.admit(tally)
+            builder.jump(self._mark_after_loss(chain_name, place))
 
     def _may_lose(self, chain: Chain, place: Place) -> bool:
         """Return whether customers of a chain may be lost on their way to a place, or in its
@@ -678,10 +717,18 @@ class FlatNetwork:
         """Visit a station; where the chain may lose customers, count them at a tally."""
         builder = self.builder
         breaker = self._breaker_and_open_time(place)
+        retries, refused_mark = self._retries(place), self._mark_after_loss(chain_name, place)
+        if retries:
+            builder.admit(service_label(place))
+            builder.set_tries(self._retry_register, retries)
+            builder.mark(try_mark(place))
+            refused_mark = failure_mark(place)
         if breaker:
-            refused_mark = self._mark_after_loss(chain_name, place)
             builder.consult(breaker[0], self._breaker_register, refused_mark)
-        self._count_visit(chain_name, place)
+        if not retries:
+            self._count_visit(chain_name, place)
+        elif capacity := self._losing_capacity(place[1]):
+            builder.admit(try_mark(place), place[1], capacity, full_mark(place))
         if time_limit := self._time_limit_in_queue(place):
             builder.limit_next_visit(time_limit, abandonment_tally(place), abandonment_tally(place))
         self._write_service(place, service_label(place))

@@ -17,7 +17,10 @@ from slipstick.method.networks.flatten import (
     FlatNetwork,
     abandonment_tally,
     again_label,
+    back_off_label,
     entrance_mark_at,
+    failure_mark,
+    loss_tally,
     region_wait_label,
     service_label,
     thinking_label,
@@ -39,7 +42,7 @@ from slipstick.sim.estimate import Estimate, Layout, Result, weights_of_unbooked
 from slipstick.sim.plan.builder import CONSULTED
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import DISCIPLINES, LINEARIZER, LOSS
+from slipstick.vocabulary import BACK_OFF_TIME, DISCIPLINES, LINEARIZER, LOSS
 
 NOTHING = Estimate(0.0, 0.0, 0.0)
 """Values of a chain without customers."""
@@ -313,6 +316,8 @@ class _NetworkEstimates:
                 self._tally_weights(tally_columns, place)
                 for tally_columns in (self.layout.refusals, self.layout.tries)
             )
+            if place[0] in station.retries:
+                refusal_weights = self._tally_weights(self.layout.tries, place, loss_tally)
             if station.blocking != LOSS:
                 # Only those from outside are lost; the visits are those that were let in.
                 refusal_weights = self._weights_of_losses_from_outside(place)
@@ -442,7 +447,7 @@ class _NetworkEstimates:
         regions [s].
         """
         time_weights = self.added_weights(map(self.weights_of_time, places)) + self.added_weights(
-            map(self._weights_of_region_waits, waiting_classes)
+            map(self._weights_of_time_outside, waiting_classes)
         )
         return self._ratio(chain_name, time_weights, self.weights_of_cycles(chain_name))
 
@@ -453,16 +458,16 @@ class _NetworkEstimates:
         class_names = self.network_layout.chains[chain_name].classes
         return self.added_weights(
             map(self.weights_of_time, self.places(chain_name))
-        ) + self.added_weights(map(self._weights_of_region_waits, class_names))
+        ) + self.added_weights(map(self._weights_of_time_outside, class_names))
 
-    def _weights_of_region_waits(self, class_name: str) -> Array:
+    def _weights_of_time_outside(self, class_name: str) -> Array:
         """Return weights of the statistics of a run whose weighted sum is the time that customers
-        of a class wait before regions.
+        of a class wait before regions, or pause before they try again.
         """
-        return self.added_weights(
-            self._weights_of_label(region_wait_label(class_name, region_name))
-            for region_name in self.network_layout.model.regions
-        )
+        regions = self.network_layout.model.regions
+        labels = [region_wait_label(class_name, region_name) for region_name in regions]
+        labels += [back_off_label((class_name, station_name)) for station_name in self.stations]
+        return self.added_weights(map(self._weights_of_label, labels))
 
     def weights_of_cycles(self, chain_name: str) -> Array:
         """Return weights of the statistics of a run whose weighted sum is the number of cycles of a
@@ -494,8 +499,9 @@ class _NetworkEstimates:
         """
         first_places = self.planned_network.counting_places.get(chain_name, {})
         departure_weights = (
-            self._tally_weights(self.layout.tries, place, abandonment_tally) / visits_of_cycle
+            self._tally_weights(self.layout.tries, place, tally) / visits_of_cycle
             for place, visits_of_cycle in first_places.items()
+            for tally in (abandonment_tally, loss_tally, failure_mark)
         )
         return self.weights_of_cycles(chain_name) - self.added_weights(departure_weights)
 
@@ -684,11 +690,30 @@ class _NetworkEstimates:
                 self._weights_of_label(region_wait_label(class_name, region_name))
                 for class_name in self.network_layout.classes
             )
+        for class_name, station_name in self.places(chain_name):
+            label = back_off_label((class_name, station_name))
+            component = f"{BACK_OFF_TIME}:{station_name}"
+            weights_by_component[component] = self._weights_of_label(
+                label
+            ) + weights_by_component.get(component, np.zeros(self.layout.width))
         estimates = {
             component: self.result.ratio(component_weights, self.weights_of_cycles(chain_name))
             for component, component_weights in weights_by_component.items()
         }
         return {component: estimate for component, estimate in estimates.items() if estimate.mean}
+
+
+def _approximate_shares(
+    model: QueueingNetwork, values: Mapping[str, float]
+) -> Mapping[str, Mapping[str, float]]:
+    """Return shares by an approximation, which only rank the parameters: each of those chosen
+    costs two simulations. Regions and breakers are left out; other constructs have no shares.
+    """
+    try:
+        form = CompiledNetwork(replace(model, regions={}, breakers={}), LINEARIZER)
+    except NoAnswerError:
+        return {}
+    return form.points(values).answer(0).share
 
 
 def _shares(
@@ -703,15 +728,11 @@ def _shares(
     """
     chain_name = next(iter(network_layout.chains))
     value_name = f"response_time[{chain_name}]"
-    # No solver takes regions or breakers; a rough order is enough here.
-    plain_model = replace(network_layout.model, regions={}, breakers={})
-    approximate_form = CompiledNetwork(plain_model, LINEARIZER)
-    # The approximate shares only rank the parameters; each of those chosen costs two simulations.
-    approximate_shares = approximate_form.points(values).answer(0).share.get(value_name, {})
+    approximate_shares = _approximate_shares(network_layout.model, values).get(value_name, {})
     parameters = network_layout.tape.parameters
     names_with_time = (
         parameter_name
-        for parameter_name in approximate_form.smooth_parameters
+        for parameter_name in parameters
         if parameters[parameter_name].dimension.time_power
     )
     ranked_names = sorted(names_with_time, key=lambda name: -abs(approximate_shares.get(name, 0.0)))

@@ -124,6 +124,9 @@ class ClassSpec(MembersSpec):
     """A class of customers. A class that belongs to a chain has no keys here."""
 
 
+Retries = Annotated[int, Field(ge=1, le=networks.MOST_RETRIES)]
+
+
 class QueueSpec(Spec):
     """A station with its servers, its queue and its service times."""
 
@@ -135,9 +138,9 @@ class QueueSpec(Spec):
         "breaker": "a circuit breaker is {breakers: {NAME: {breaker: 5, open: 30 s, stations:"
         " [STATION]}}}",
         **dict.fromkeys(
-            ("limits", "retries", "back_off", "doubling", "balking"),
-            "networks have no retries, balking and limits of a service; write an activity, whose"
-            " step attempt has them",
+            ("limits", "doubling", "balking"),
+            "networks have no balking, limits of a service and pauses that double; write an"
+            " activity, whose step attempt has them",
         ),
         **dict.fromkeys(
             ("batch", "batch_size", "bulk"),
@@ -205,6 +208,16 @@ class QueueSpec(Spec):
     timeout: dict[Name, TimeOrFormula] = Field(
         {},
         description="constant time after which a waiting customer abandons the queue",
+    )
+    retries: dict[Name, Retries] = Field(
+        {},
+        description=(
+            "number of further tries of a customer that abandons the queue or finds the station"
+            " full; 0 by default"
+        ),
+    )
+    back_off: dict[Name, TimeOrFormula] = Field(
+        {}, description="mean pause before a further try, exponential; no pause by default"
     )
 
     breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)

@@ -639,6 +639,18 @@ class Builder:
             fallback()
             self.patch(jump_to_end, 0)
 
+    def set_tries(self, retry_register: int, retries: int) -> None:
+        """Write the instruction that sets the number of further tries."""
+        self.emit(Op.SET_COUNT, retry_register, *self._count_operands(retries, ""))
+
+    def try_again(self, retry_register: int, mark: str, pause: ServiceTime, label: str) -> None:
+        """Write a pause and a jump to a mark, which are passed by if no try is left."""
+        retry_loop = self.emit(Op.LOOP, retry_register, -1)
+        if pause.mean > 0:
+            self.delay(pause, label)
+        self.jump(mark)
+        self.patch(retry_loop, 1)
+
     def consult(self, breaker_name: str, state_register: int, refused_mark: str) -> None:
         """Write the instruction that asks a circuit breaker before a try."""
         instruction = self.emit(
