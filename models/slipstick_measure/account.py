@@ -97,7 +97,8 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         list(dict.fromkeys(region for point in points for region in point.regions(metric)))
         for metric in _OF_WHOLE
     )
-    names = next(filter(None, regions_by_metric), [])
+    named = list(filter(None, regions_by_metric))
+    names = next((names for names in named if region_name in names), named[0] if named else [])
     if region_name is not None and region_name not in names:
         raise UnknownNameError("region with a time", region_name, names)
     if not names:

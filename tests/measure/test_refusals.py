@@ -218,7 +218,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "no JSON": (
         '{"measurements": ',
         S,
-        ["x.csv:1:1: this is no JSON: Expecting value, at character 18"],
+        ["x.csv:1:1: this is no JSON: Expecting value, at character 18; is the file cut?"],
     ),
     "too deep": (
         '{"measurements": ' + "[" * 100_000,

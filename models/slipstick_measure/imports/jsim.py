@@ -44,7 +44,10 @@ _TUNNELS = ("ServiceTunnel", "LogTunnel", "ClassSwitch", "RandomSource")
 _KNOWN_SECTIONS = ("Queue", "Router", "JobSink", *_TUNNELS)
 """Sections beside servers that a network can express."""
 
-_OF_ACTIVITIES = ("Fork", "Join", "Transition", "Storage", "Cache", "Semaphore", "Scaler")
+_OF_ACTIVITIES = (
+    *("Fork", "Join", "Storage", "Enabling", "Timing", "Firing"),
+    *("Cache", "Semaphore", "Scaler"),
+)
 """Sections that a network does not have and an activity could express."""
 _SERVERS = {"Server": "fcfs", "PreemptiveServer": "fcfs", "PSServer": "ps", "Delay": "is"}
 _ORDERS = {

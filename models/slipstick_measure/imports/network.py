@@ -20,7 +20,7 @@ from slipstick.late import Array, np
 from slipstick.vocabulary import PLACEMENTS
 from slipstick_measure.imports.imported import ImportedSpec, quantity
 from slipstick_measure.measurements import Measurement, Measurements
-from slipstick_measure.readers.messages import BETWEEN_TWO
+from slipstick_measure.readers.messages import is_between_two, without_number
 
 MOST_RANGES, LEAST_POINTS = 4, 3
 """Ranges that are looked for, and sizes that each needs: two give its line, a third shows
@@ -149,7 +149,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         sizes
     """
     records = [run for table in tables for run in table.records]
-    pair_records = [run for run in records if BETWEEN_TWO.fullmatch(run.region)]
+    pair_records = [run for run in records if is_between_two(run.region)]
     latencies = _latencies_of_pairs(records, pair_records)
     sizes = np.unique([run.n or 0.0 for run in latencies])
     if len(sizes) < LEAST_POINTS:
@@ -207,8 +207,10 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     return spec
 
 
-PING_PONG = "PingPong"
-"""The benchmark of Intel's that measures the way of one message; others have two under way."""
+PLAIN = ("PingPong", "MPI Latency")
+"""The benchmarks of Intel and of OSU that measure the way of one message. Others have two messages
+under way, or are of one-sided operations.
+"""
 
 
 def _latencies_of_pairs(
@@ -235,9 +237,10 @@ def _latencies_of_pairs(
         message = f"there is no latency of messages between two processes; {advice}"
         raise SpecError([records[0].problem(message, "")])
     names = list(dict.fromkeys(run.region for run in latencies))
-    if PING_PONG in names:
-        latencies = [run for run in latencies if run.region == PING_PONG]
-    elif len(names) > 1:
+    if plain := next((name for name in PLAIN if name in names), None):
+        names = [name for name in names if without_number(name) == plain]
+        latencies = [run for run in latencies if run.region in names]
+    if len(names) > 1:
         message = f"latencies of several benchmarks, {', '.join(names)}; give one"
         raise SpecError([latencies[0].problem(message, "")])
     if zero_run := next((run for run in latencies if not run.value > 0), None):

@@ -153,18 +153,23 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         _IMPORT,
     ),
     (
+        r'\A\s*(?:<\?xml[^>]*>\s*)?<system version="[0-9]+">\s*<cpu\b',
+        "a topology for NCCL, which names links and devices and no rates",
+        "slipstick import reads what lstopo --of xml FILE writes of the same computer",
+    ),
+    (
         r"(?m)^Machine \([0-9]+[KMGT]?i?B(?: total)?\)",
         "a topology printed by lstopo",
         _IMPORT,
     ),
     (r"(?m)^Hardware Thread Topology", "output of likwid-topology", _IMPORT),
     (
-        r"Shared Data Cache Line Table",
+        r"(?m)Shared Data Cache Line Table|^ +Trace Event Information *$",
         "a report of perf c2c",
         _SAMPLES,
     ),
     (
-        r"(?m)^# PID, TID, IP, ADDR|Local Weight.*Memory access",
+        r"(?m)^# PID, TID, IP, ADDR|Local Weight.*Memory access|\bPERF_RECORD_SAMPLE\(",
         "a report of perf mem",
         _SAMPLES,
     ),
@@ -221,6 +226,11 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"\Astarttime\tseconds\tctime\tdtime\tttime\twait",
         "what ab -g writes for a plot, which does not say how many requests ran at a time",
         "slipstick measured reads what ab prints",
+    ),
+    (
+        r"(?i)\A\s*<(?:!doctype html|html|head|body|div|p|pre|table|br)\b|^#?[^<\n]*<br>$",
+        "a page in HTML",
+        "copy its text from the browser into a file",
     ),
     (
         r"(?m)^\s*<platform\b",

@@ -1054,6 +1054,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
         "Total Average Response Time",
         "is of all seconds since the start, so it is left out",
     )
+    _tell_failures(reading, grid, rows_by_users)
     total = sum(map(len, rows_by_users.values()))
     return [
         LoadRow(
@@ -1072,6 +1073,29 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
         and len(rows) >= LEAST_PART * total
         and any(float(cells[index_by_heading["Requests/s"]]) for cells in rows)
     ]
+
+
+def _tell_failures(
+    reading: Reading, grid: CellGrid, rows_by_users: Mapping[float, list[Sequence[str]]]
+) -> None:
+    """Note the part of the requests that failed, by the rates of Locust's history."""
+    if "Failures/s" not in grid.heading:
+        return
+    requested, failed = (
+        sum(
+            float(cells[grid.heading.index(name)])
+            for rows in rows_by_users.values()
+            for cells in rows
+        )
+        for name in ("Requests/s", "Failures/s")
+    )
+    if failed:
+        counted = "are counted in the throughput and the times"
+        reading.odd(
+            grid.line,
+            "Failures/s",
+            f"{failed / requested:.3g} of the requests failed, and {counted}",
+        )
 
 
 _ADDRESS = re.compile(

@@ -16,9 +16,10 @@ latency and bandwidth tests (linux-rdma/perftest, src/perftest_resources.c: byte
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from statistics import median
 from typing import NamedTuple
 
 from slipstick.errors import short
@@ -38,16 +39,25 @@ BETWEEN_TWO = re.compile(
 )
 """Benchmarks of messages between two processes; all others are operations of all of them."""
 
+REPEATED = 1.5
+"""Factor between the largest and the least value of a size, in the median over the sizes, that
+repetitions of a benchmark on one machine stay below. Two networks in one file differ by more in the
+files of the shelf; what differs by less is taken as repetitions, which is noted.
+"""
+
 _PROCESSES = re.compile(r"\s*+#\s*#processes\s*=\s*([0-9]+)\s*")
 _GROUPS = re.compile(
     r"\s*+#\s*\(\s*([0-9]{1,9}) groups? of ([0-9]{1,9}) processes each running simultaneous.*"
 )
+_LAUNCHER = re.compile(r"\b(?:mpirun|mpiexec|orterun|srun)\b")
+_PROCESSES_OF_COMMAND = re.compile(r"\s--?(?:np|n|ntasks)[ =]\s*+([0-9]{1,9})(?=\s)")
+_ROW = re.compile(r"[-+]?\.?[0-9]\S*")
 _PAIRS = re.compile(r"#\s*\[\s*pairs:\s*([0-9]+)\s*\].*")
 _HEADING = re.compile(
     r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)|\sMB/s\s"
 )
 _TIMES = ("t_typical", "t_avg", "t_ovrl", "avg latency", "t[", "latency", "prtt(1,0,s)")
-_RATES = ("bw average", "bandwidth", "mbytes/sec", "mb/s")
+_RATES = ("bw average", "bandwidth", "bi-bandwidth", "mbytes/sec", "mb/s")
 _SIZES = ("size", "#bytes", "# size", "s")
 
 
@@ -82,14 +92,22 @@ def _is_output_of(tool: _Tool, reading: Reading) -> bool:
 def _read_output(tool: _Tool, reading: Reading) -> Measurements:
     """Read the rows of all benchmarks in an output of a tool."""
     name = ""
-    processes = reading.hints.processors
+    processes: int | None = None
     columns = list[str]()
     titles = list[str]()
+    of_command: int | None = None
+    unread = dict[str, int]()
     for line, text in enumerate(reading.lines, 1):
+        of_command = _processes_of_command(text) or of_command
         if title := tool.title.fullmatch(text):
             name = title["name"].strip() if tool.name != "netgauge" else tool.name
             columns = []
             titles = [*titles, name]
+            name += f" #{times}" if (times := titles.count(name)) > 1 else ""
+            processes = reading.hints.processors or of_command
+            if of_command and processes == of_command and not is_between_two(name):
+                reading.odd(line, name, f"{processes} processes ran, by the command above it")
+            of_command = None
         if count := _PROCESSES.fullmatch(text):
             processes = reading.processors(line, "#processes", count[1])
         if groups := _GROUPS.fullmatch(text):
@@ -100,8 +118,15 @@ def _read_output(tool: _Tool, reading: Reading) -> Measurements:
             processes = reading.processors(line, "pairs", str(2 * int(pairs[1][:9])))
         if _HEADING.search(text) and not text.strip()[:1].isdigit():
             columns = _split_heading(text)
-        elif name and (cells := text.split()) and re.fullmatch(r"[-+]?[.0-9]\S*", cells[0]):
-            _read_row(reading, tool, line, name, columns, processes)
+            _check_heading(reading, line, name, columns)
+        elif name and (cells := text.split()) and _ROW.fullmatch(cells[0]):
+            p = 2 if is_between_two(name) else processes
+            if p is None:
+                unread.setdefault(name, line)
+            else:
+                _read_row(reading, tool, line, name, columns, p)
+    _tell_unread(reading, unread)
+    _join_repetitions(reading)
     measurements = reading.finished()
     # Without loss an operation of more processes takes as long for messages of the same size.
     return replace(
@@ -111,6 +136,63 @@ def _read_output(tool: _Tool, reading: Reading) -> Measurements:
         weak=True,
         sizes_of_each=True,
     )
+
+
+def without_number(name: str) -> str:
+    """Return the name of a benchmark without its number in the file."""
+    return re.sub(" #[0-9]{1,9}$", "", name)
+
+
+def is_between_two(name: str) -> bool:
+    """Return whether a benchmark is of messages between two processes."""
+    return bool(BETWEEN_TWO.fullmatch(without_number(name)))
+
+
+def _join_repetitions(reading: Reading) -> None:
+    """Take a benchmark that stands several times in a file as repetitions, unless its values differ
+    too much for one machine: then each keeps a name of its own.
+    """
+    values: dict[tuple[str, str, int], dict[float, list[float]]] = {}
+    for run in reading.runs:
+        values_by_size = values.setdefault((without_number(run.region), run.metric, run.p), {})
+        values_by_size.setdefault(run.n or 0.0, []).append(run.value)
+    apart = {
+        name
+        for (name, _, _), by_size in values.items()
+        if median(max(same) / (min(same) or 1.0) for same in by_size.values()) > REPEATED
+    }
+    reading.runs = [
+        replace(run, region=name) if (name := without_number(run.region)) not in apart else run
+        for run in reading.runs
+    ]
+
+
+def _processes_of_command(text: str) -> int | None:
+    """Return how many processes a command starts; None for a text that is no such command."""
+    launcher = _LAUNCHER.search(text)
+    count = _PROCESSES_OF_COMMAND.search(text, launcher.end()) if launcher else None
+    return int(count[1]) if count else None
+
+
+def _check_heading(reading: Reading, line: int, name: str, columns: Sequence[str]) -> None:
+    """Refuse a heading that names the time or the rate several times, as of several machines in one
+    table.
+    """
+    for column in columns:
+        if (times := columns.count(column)) > 1 and column.startswith((*_TIMES, *_RATES)):
+            message = f"the heading names '{column}' {times} times, as of several machines"
+            reading.refuse(line, name, f"{message}; keep one of these columns")
+
+
+def _tell_unread(reading: Reading, unread: Mapping[str, int]) -> None:
+    """Note operations of all processes that were left out, as their number is unknown; refuse the
+    file if there is nothing else in it.
+    """
+    for name, line in unread.items():
+        message = "this is an operation of all processes; say how many there were: --processors N"
+        if not reading.runs and not reading.problems:
+            reading.refuse(line, name, message)
+        reading.odd(line, name, f"{message}; it is left out")
 
 
 def _split_heading(text: str) -> list[str]:
@@ -132,7 +214,7 @@ def _split_heading(text: str) -> list[str]:
 
 
 def _read_row(
-    reading: Reading, tool: _Tool, line: int, name: str, columns: list[str], processes: int | None
+    reading: Reading, tool: _Tool, line: int, name: str, columns: list[str], p: int
 ) -> None:
     """Add the time, or else the bandwidth, in a row of a benchmark."""
     cells = reading.lines[line - 1].split()
@@ -143,13 +225,6 @@ def _read_row(
         )
         reading.wrong(line, name, message)
         return
-    p = 2 if BETWEEN_TWO.fullmatch(name) else processes
-    if p is None:
-        reading.refuse(
-            line,
-            name,
-            "this is an operation of all processes; say how many there were: --processors N",
-        )
     size = 0.0
     if columns[0] in _SIZES:
         number = reading.number(line, "size", cells[0])

@@ -458,7 +458,7 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
         reading.refuse(
             first + error.lineno - 1,
             "",
-            f"this is no JSON: {error.msg}, at character {error.colno}",
+            f"this is no JSON: {error.msg}, at character {error.colno}; is the file cut?",
         )
     except RecursionError:
         reading.refuse(first, "", "this is nested too deeply to be a table of measurements")

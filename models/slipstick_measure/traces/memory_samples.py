@@ -31,13 +31,20 @@ _SAMPLE = re.compile(  # of linear time: a name of a program has no digits betwe
     r"(?P<event>\S++)(?<=:)\s++(?P<address>[0-9a-f]{1,16}+)(?P<rest>\s.*+|)"
 )
 _EVENT = re.compile(r"mem-(?:loads|stores)|mem_|ibs_op|arm_spe|^memory\b|ldlat", re.IGNORECASE)
+_CODE = re.compile(r"\s++(?![0-9a-f]++(?:\s|$))\S.*+|\s++\S++\s++\([^()]*+\)\s*+")
+"""What follows an address of code: a source of data, or the name of a function and its file."""
+_PARTS = re.compile(r"\|SNP [^|]*+\|TLB |^[^\s:]*?\bmem-(?:loads|stores)\b(?:[^\s:]*+:)++\s")
+"""What tells a sample of memory accesses that lacks the fields of `_SAMPLE`."""
+_FIELDS = "perf script -F comm,tid,cpu,time,event,addr,data_src"
 
 
 def is_memory_samples(head: str) -> bool:
-    """Return whether a text begins with samples of memory accesses."""
-    first = next((line for line in head.splitlines() if line.strip() and line[0] != "#"), "")
-    sample = _SAMPLE.fullmatch(first[:2000])
-    return bool(sample and ("|OP " in sample["rest"] or _EVENT.search(sample["event"])))
+    """Return whether a text begins with samples of memory accesses, also incomplete ones."""
+    lines = (line.lstrip()[:2000] for line in head.splitlines())
+    first = next((line for line in lines if line and line[0] != "#"), "")
+    if sample := _SAMPLE.fullmatch(first):
+        return bool("|SNP " in sample["rest"] or _EVENT.search(sample["event"]))
+    return bool(_PARTS.search(first))
 
 
 def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> ReadTrace:
@@ -61,18 +68,17 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
         if sample is None:
             skipped.append(number)
             continue
-        if sample["rest"].lstrip().startswith("|OP "):
-            message = (
-                "the sample has no address; print it, too: perf script -F"
-                " comm,tid,cpu,time,event,addr"
-            )
-            columns.refuse(message, number)
+        if _CODE.fullmatch(sample["rest"]):
+            columns.refuse(f"the sample has no address; print it, too: {_FIELDS}", number)
         lane = columns.named(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
         line = int(sample["address"], 16) >> LINE_BITS
         users[line].add(lane)
         accesses[line] += 1
         modified += "|SNP HitM" in sample["rest"]
         samples.append((lane, line, columns.number(sample["time"], "time", number)))
+    if not samples:
+        message = f"the samples have no thread, time or address; print them, too: {_FIELDS}"
+        columns.refuse(message, skipped[0] if skipped else 1)
     shared = [line for line, _ in accesses.most_common() if len(users[line]) > 1]
     names = {line: f"0x{line << LINE_BITS:x}" for line in shared[:MOST_LINES]}
     for lane, line, time in samples:
