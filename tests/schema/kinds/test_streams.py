@@ -148,6 +148,7 @@ def test_streams_and_processors_stand_in_any_order(tmp_path: Path) -> None:
         for groups in (f"{stream}, {USERS}", f"{USERS}, {stream}")
     )
     assert first == last
+    assert isinstance(first.population, ClosedPopulation)
     assert first.population.first.arrivals is None
 
 
