@@ -12,7 +12,11 @@ of false alarms: answers that were rejected though they were within 5 % of the r
 borne where 10 % is promised, of all models with a reference and of those that were looked at.
 
 Usage: python benchmarks/second_road.py [--short] [FIRST [ACTIVITIES [NETWORKS [FILE]]]]
+       python benchmarks/second_road.py --streams COUNT [FIRST]
        python benchmarks/second_road.py --cost
+
+With --streams, the verdicts on as many open streams of which the busiest resource is 85 to 95 %
+busy, without references: near saturation a run of any usual length seldom decides.
 
 With --cost, the processor time of `slipstick solve` of each shipped activity and network, as a
 multiple of that with `--check off`.
@@ -30,7 +34,7 @@ import random
 import resource
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
@@ -194,6 +198,30 @@ def activity(seed: int) -> Model:
         draw.resources["meet"] = Barrier()
         return closed_model(cycle >> barrier("meet"), size, resources=draw.resources)
     return closed_model(cycle, size, resources=draw.resources)
+
+
+def busy_stream(seed: int) -> Model:
+    """Draw a stream whose busiest resource is 85 to 95 % busy."""
+    draw = Draw(seed)
+    cycle = delay(draw.time(), name="think", scv=draw.scv()) >> draw.body()
+    rate = draw.random.uniform(0.85, 0.95) * draw.capacity(cycle)
+    return open_model(cycle, rate, resources=draw.resources)
+
+
+def verdicts_on_streams(first: int, count: int) -> None:
+    """Print the verdicts on drawn streams near saturation."""
+    count_by_verdict: Counter[str] = Counter()
+    for seed in range(first, first + count):
+        try:
+            answer = solve(busy_stream(seed))
+        except SlipstickError as error:
+            count_by_verdict["no answer"] += 1
+            print(f"stream {seed}: {error}", file=sys.stderr)
+            continue
+        verdict = answer.check.word if answer.check else f"by {answer.method}, not looked at"
+        count_by_verdict[verdict] += 1
+        print(f"stream {seed}: {answer.method}, {verdict}", flush=True)
+    print(f"{count} streams: {dict(count_by_verdict.most_common())}")
 
 
 def waiting_network(seed: int) -> QueueingNetwork:
@@ -433,9 +461,13 @@ def main() -> None:
         help="a few models and short references, to see that it runs",
     )
     parser.add_argument("--cost", action="store_true", help="what checks cost of shipped models")
+    parser.add_argument("--streams", type=int, metavar="COUNT", help="streams near saturation")
     options = parser.parse_args()
     if options.cost:
         cost()
+        return
+    if options.streams:
+        verdicts_on_streams(options.first, options.streams)
         return
     first, rows = options.first, options.file
     activities, networks = (1, 1) if options.short else (options.activities, options.networks)
