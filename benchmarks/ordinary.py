@@ -9,9 +9,11 @@ with other random numbers. Printed is each value that is called exact, or is of 
 beyond four half-widths of its simulated interval, and each other time that is off by more than ten
 percent, wait by that much of the time of a cycle, or utilization by as many points.
 
-Usage: python benchmarks/ordinary.py [FIRST [COUNT [EVENTS]]]
+Usage: python benchmarks/ordinary.py [--by-hand] [FIRST [COUNT [EVENTS]]]
 
 FIRST is the first seed: take one that was never used, for nothing may be tuned to these models.
+With --by-hand, the programs and services of the folder by_hand instead, which were written without
+a look at what the methods do well.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,7 @@ from slipstick import (
     delay,
     fork,
     hold,
+    load,
     open_model,
     repeat,
     service,
@@ -270,21 +274,26 @@ def main() -> None:
     short = "--short" in sys.argv
     numbers = [int(text) for text in sys.argv[1:] if text.isdigit()]
     first, count, events = [*numbers, *(1, 2 if short else 150, 400_000)[len(numbers) :]]
-    make: Callable[[int], Model] = ordinary
+    makers: dict[str, Callable[[], Any]] = {
+        str(seed): partial(ordinary, seed) for seed in range(first, first + count)
+    }
+    if "--by-hand" in sys.argv:
+        files = sorted(Path(__file__).with_name("by_hand").glob("*.yaml"))
+        makers = {file.stem: partial(load, str(file)) for file in files}
     answered: Counter[str] = Counter()
     wrong = 0
-    for seed in range(first, first + count):
+    for name, make in makers.items():
         try:
-            how, listed = problems(make(seed), 20_000 if short else events)
+            how, listed = problems(make(), 20_000 if short else events)
         except SlipstickError as error:
             how, listed = "refused", []
-            print(f"{seed} refused: {str(error)[:300]}", flush=True)
+            print(f"{name} refused: {str(error)[:300]}", flush=True)
         answered[how] += 1
-        sys.stderr.write(f"{seed} {how}\n")
+        sys.stderr.write(f"{name} {how}\n")
         wrong += bool(listed)
         for words in listed[:4]:
-            print(f"{seed} {how}: {words}", flush=True)
-    print(f"{count} models, {wrong} with a difference: {dict(answered.most_common())}")
+            print(f"{name} {how}: {words}", flush=True)
+    print(f"{len(makers)} models, {wrong} with a difference: {dict(answered.most_common())}")
 
 
 if __name__ == "__main__":
