@@ -387,9 +387,9 @@ class _Account:
         if single_time is None or (point.p == 1 and len(self._comparable_points(point)) == 1):
             return account, True
         useful_on_one_processor = single_time
-        single = self._run_on_one_processor(point)
-        if self.runs.one_processor is None and single is not None:
-            useful_on_one_processor = self._account_of_point_alone(single, single_time).get(
+        single_run = self._run_on_one_processor(point)
+        if self.runs.one_processor is None and single_run is not None:
+            useful_on_one_processor = self._account_of_point_alone(single_run, single_time).get(
                 USEFUL, single_time
             )
         divisor = 1 if self.growth.weak else point.p
@@ -452,8 +452,8 @@ class _Account:
         """
         if self.runs.one_processor is not None:
             return self.runs.one_processor
-        single = self._run_on_one_processor(point)
-        reduced = self._elapsed_time(single) if single else None
+        single_run = self._run_on_one_processor(point)
+        reduced = self._elapsed_time(single_run) if single_run else None
         return reduced.value if reduced else None
 
     def _account_by_waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
@@ -481,9 +481,13 @@ class _Account:
         counts, less the wait on one processor.
         """
         wait = self._without_timer(point, cause)
-        single = self._run_on_one_processor(point)
-        if cause in self.runs.excess and single is not None and cause in single.regions("wait"):
-            wait -= self._without_timer(single, cause)
+        single_run = self._run_on_one_processor(point)
+        if (
+            cause in self.runs.excess
+            and single_run is not None
+            and cause in single_run.regions("wait")
+        ):
+            wait -= self._without_timer(single_run, cause)
         return wait
 
     def _without_timer(self, point: MeasuredPoint, cause: str) -> float:
@@ -625,9 +629,9 @@ class _Account:
         remainder is negative.
         """
         if account[remainder] < -ROUNDING * elapsed:
-            booked = elapsed - account[remainder]
+            booked_time = elapsed - account[remainder]
             message = (
-                f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x"
+                f"{booked_time * point.p:g} s are booked at p = {point.p}, more than {point.p} x"
                 f" {elapsed:g} s; are waits added up over all processors, and busy times without"
                 " waits?"
             )

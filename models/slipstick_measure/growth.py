@@ -124,33 +124,34 @@ def _refuse_unclear_growth(
     without_size = [index for index in timed_indices if points[index].n is None]
     if not without_size:
         return
-    first = min(without_size, key=lambda index: points[index].p)
-    last = max(without_size, key=lambda index: points[index].p)
-    factor = points[last].p / points[first].p
-    if factor < FEWEST or times[last].value < FLAT * times[first].value:
+    first_index = min(without_size, key=lambda index: points[index].p)
+    last_index = max(without_size, key=lambda index: points[index].p)
+    factor = points[last_index].p / points[first_index].p
+    if factor < FEWEST or times[last_index].value < FLAT * times[first_index].value:
         return
-    if _explains_constant_time(points[first], points[last]):
+    if _explains_constant_time(points[first_index], points[last_index]):
         return
     message = (
-        f"the time goes from {times[first].value:.4g} s at p = {points[first].p} to"
-        f" {times[last].value:.4g} s at p = {points[last].p}; did the work grow with the"
+        f"the time goes from {times[first_index].value:.4g} s at p = {points[first_index].p} to"
+        f" {times[last_index].value:.4g} s at p = {points[last_index].p}; did the work grow with"
+        " the"
         " processors? Say --scaling weak if it did, --scaling strong if it stayed"
     )
-    raise SpecError([times[last].run.problem(message, "time")])
+    raise SpecError([times[last_index].run.problem(message, "time")])
 
 
-def _explains_constant_time(first: MeasuredPoint, last: MeasuredPoint) -> bool:
+def _explains_constant_time(first_point: MeasuredPoint, last_point: MeasuredPoint) -> bool:
     """Return whether waits, or useful times that do not grow with the processors, explain a
     constant time.
     """
-    if last.regions("wait") and not last.regions("busy"):
+    if last_point.regions("wait") and not last_point.regions("busy"):
         return True
-    if last.find("parallel_efficiency") or last.find("load_balance"):
+    if last_point.find("parallel_efficiency") or last_point.find("load_balance"):
         return True
-    first_busy = first.total("busy")
-    last_busy = last.total("busy")
+    first_busy = first_point.total("busy")
+    last_busy = last_point.total("busy")
     return (
         first_busy is not None
         and last_busy is not None
-        and last_busy < first_busy * last.p / first.p * 0.7
+        and last_busy < first_busy * last_point.p / first_point.p * 0.7
     )

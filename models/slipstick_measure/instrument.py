@@ -658,8 +658,8 @@ def _sum_of_workers(
         waits[gap_cause] = waits.get(gap_cause, 0.0) + worker.begin - last_end
         for name, value in worker.waits.items():
             waits[name] = waits.get(name, 0.0) + value
-        for name, number in worker.events.items():
-            events[name] = events.get(name, 0) + number
+        for name, event_count in worker.events.items():
+            events[name] = events.get(name, 0) + event_count
         last_end = worker.end
         gap_cause = MISSING if worker.missing else IDLE
     waits[gap_cause] = waits.get(gap_cause, 0.0) + end - last_end

@@ -323,12 +323,13 @@ def _notes_on_repeated_rows(
 ) -> Iterator[Problem]:
     """Yield one note on points with several rows that have no repetition number."""
     if groups_without_number:
-        first, *other_groups = groups_without_number
+        first_group, *other_groups = groups_without_number
         other_groups_in_words = (
             f", like those of {len(other_groups)} other points" if other_groups else ""
         )
-        yield first[1].problem(
-            f"{first[1]} is in {len(first)} rows without a number of the repetition; they are taken"
+        yield first_group[1].problem(
+            f"{first_group[1]} is in {len(first_group)} rows without a number of the repetition;"
+            " they are taken"
             f" as repetitions{other_groups_in_words}"
         )
 

@@ -79,11 +79,17 @@ class MeasuredScalability:
 
     def latency_ratio(self, kept: str, fewer: int, more: int) -> float | None:
         """Return L / L' for two numbers of processors; None if one has no run or no latency."""
-        first = self.runs[kept][fewer]
-        second = self.runs[kept][more]
-        if first is None or second is None or not (first.latency > 0 and second.latency > 0):
+        smaller_run = self.runs[kept][fewer]
+        larger_run = self.runs[kept][more]
+        if (
+            smaller_run is None
+            or larger_run is None
+            or not (smaller_run.latency > 0 and larger_run.latency > 0)
+        ):
             return None
-        ratio = LATENCY_SCALABILITY.equation(latency=first.latency, more_latency=second.latency)
+        ratio = LATENCY_SCALABILITY.equation(
+            latency=smaller_run.latency, more_latency=larger_run.latency
+        )
         return float(ratio)
 
 
@@ -186,8 +192,8 @@ def _run_at_goal(
     """Return the interpolated run with the smallest size that meets a goal; None if no measured
     pair encloses it.
     """
-    for first, second in pairwise(runs):
-        low, high = (_VALUE_BY_WAY[way](run, count) for run in (first, second))
+    for run_below, run_above in pairwise(runs):
+        low, high = (_VALUE_BY_WAY[way](run, count) for run in (run_below, run_above))
         if way != EFFICIENCY:
             low = math.log(low)
             high = math.log(high)
@@ -197,9 +203,9 @@ def _run_at_goal(
         if min(low, high) <= target <= max(low, high):
             fraction = 0.0 if low == high else (target - low) / (high - low)
             return MeasuredRun(
-                first.size * (second.size / first.size) ** fraction,
-                first.time * (second.time / first.time) ** fraction,
-                first.efficiency + (second.efficiency - first.efficiency) * fraction,
+                run_below.size * (run_above.size / run_below.size) ** fraction,
+                run_below.time * (run_above.time / run_below.time) ** fraction,
+                run_below.efficiency + (run_above.efficiency - run_below.efficiency) * fraction,
             )
     return None
 

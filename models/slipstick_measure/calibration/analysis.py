@@ -145,7 +145,7 @@ def values(
     sizes = caches_of(sets, visits, usual_sizes).sizes
     caches = Caches(sizes, times_of(read_sets, reads, sizes))
     line = line_of([(settings["stride"], time) for settings, time in timings_of("pair")])
-    *inner, (size, hit) = zip(caches.sizes, caches.times, strict=False)
+    *inner_levels, (size, hit) = zip(caches.sizes, caches.times, strict=False)
     access = line * min(
         time for _, time in timings_of("stream")
     )  # of a byte, by as many cores as make it the least
@@ -155,10 +155,10 @@ def values(
         "cache.line": line,
         "cache.hit": hit,
     }
-    for number, (level_size, level_hit) in enumerate(inner, 1):
+    for level_number, (level_size, level_hit) in enumerate(inner_levels, 1):
         machine_values |= {
-            f"cache.inner.level-{number}.size": level_size,
-            f"cache.inner.level-{number}.hit": level_hit,
+            f"cache.inner.level-{level_number}.size": level_size,
+            f"cache.inner.level-{level_number}.hit": level_hit,
         }
     machine_values |= {
         "memory.access": access,
@@ -204,11 +204,11 @@ def line_of(pairs: Sequence[tuple[float, float]]) -> float:
     >>> line_of([(16, 8.0), (32, 8.1), (64, 11.0), (128, 11.1)])
     64
     """
-    ordered = sorted(pairs)
+    sorted_pairs = sorted(pairs)
     rises = [
-        longer_time / shorter_time for (_, shorter_time), (_, longer_time) in pairwise(ordered)
+        longer_time / shorter_time for (_, shorter_time), (_, longer_time) in pairwise(sorted_pairs)
     ]
-    return ordered[rises.index(max(rises)) + 1][0]
+    return sorted_pairs[rises.index(max(rises)) + 1][0]
 
 
 def caches_of(

@@ -214,8 +214,10 @@ class Calibration:
         parties = 1 + grain.get("competitors", 0)
         write = grain.get("access") == "write"
         settings_of_place = ("pattern", "competitors", "access")
-        shape = {key: value for key, value in grain.items() if key not in settings_of_place}
-        return self._kernel_of_grain(Timing("grain", grain), parties, write=write, **shape)
+        grain_settings = {
+            key: value for key, value in grain.items() if key not in settings_of_place
+        }
+        return self._kernel_of_grain(Timing("grain", grain), parties, write=write, **grain_settings)
 
     def _run(self, runs: list[TimedKernel], parts: int = 3) -> list[Timing]:
         """Run kernels in turn several times, and return their times."""
@@ -253,8 +255,8 @@ class Calibration:
         def plan(*work: Any) -> Array:
             accesses, compute, lock, critical = work
             kinds = ("", *SPEC_LOCKS).index(lock), critical, ("", *BARRIERS).index(barrier)
-            shape = [parties, elements, accesses, write, compute, *kinds, warmed, 3, 7]
-            return np.array(shape, dtype=np.int64)
+            grain_arguments = [parties, elements, accesses, write, compute, *kinds, warmed, 3, 7]
+            return np.array(grain_arguments, dtype=np.int64)
 
         own_plan = plan(accesses, compute, lock, critical)
         other_plan = plan(0, 0, other_lock, 0) if other_lock else own_plan
@@ -311,11 +313,11 @@ class Calibration:
         portion = (elements or len(memory)) // parties
         piece = min(portion, _PIECE)
         timing = Timing("stream", {"processors": parties}, piece * parties * _ELEMENT)
-        shape = piece, portion // piece
+        piece_sizes = piece, portion // piece
         return TimedKernel(
             timing,
             lambda rank, *rest: kernels.stream(
-                memory, words, parties, rank * portion, *shape, *rest
+                memory, words, parties, rank * portion, *piece_sizes, *rest
             ),
             parties,
         )
@@ -527,8 +529,8 @@ def _value_in_spec(spec: Any, path: str) -> Given | None:
 
 def _measured_paths(spec: SharedMemorySpec) -> list[str]:
     """Return the paths of the measured values of inner caches."""
-    inner = spec.cache.inner if spec.cache else ()
-    return [f"cache.inner.{name}.{key}" for name in inner for key in ("size", "hit")]
+    inner_caches = spec.cache.inner if spec.cache else ()
+    return [f"cache.inner.{name}.{key}" for name in inner_caches for key in ("size", "hit")]
 
 
 def unit_of(path: str) -> str:
@@ -538,24 +540,24 @@ def unit_of(path: str) -> str:
 
 def _put_at_path(tables: dict[str, Any], path: str, value: Any) -> None:
     """Set the value at a path of nested tables."""
-    *outer, last = path.split(".")
-    for key in outer:
+    *outer_keys, last_key = path.split(".")
+    for key in outer_keys:
         tables = tables.setdefault(key, {})
-    tables[last] = value
+    tables[last_key] = value
 
 
 def _kernel_of_value(path: str) -> str:
     """Return the kernel that a value was measured with, found by the longest matching part of its
     path.
     """
-    first, _, _ = path.partition(".")
-    if first == "barriers":
+    section, _, _ = path.partition(".")
+    if section == "barriers":
         return "barrier"
-    last = path.rpartition(".")[2]
+    last_key = path.rpartition(".")[2]
     return (
         _SOURCES.get(path)
-        or (_SOURCES["size"] if last == "size" else _SOURCES.get(first))
-        or _SOURCES[last]
+        or (_SOURCES["size"] if last_key == "size" else _SOURCES.get(section))
+        or _SOURCES[last_key]
     )
 
 

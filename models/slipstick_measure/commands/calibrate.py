@@ -111,23 +111,23 @@ def calibrate(
     if out is not None:
         spec.write(out)
     changes = [] if machine_file is None else compare_with_file(machine_file, host_values)
-    predicted = _predictions(grains, out or machine_file)
+    predictions = _predictions(grains, out or machine_file)
     if as_json:
         values = {path: host_value._asdict() for path, host_value in host_values.items()}
         print_json(
             {
                 "values": as_data(values),
                 "changes": as_data([change._asdict() for change in changes]),
-                "grains": predicted,
+                "grains": predictions,
             }
         )
     else:
         table = _values_table(host_values) if out is not None else _changes_table(changes)
         sentences = spec.words + ([] if earlier_values is None else [_verdict(changes)])
-        sentences += [_verdict_of_predictions(predicted)] + (
+        sentences += [_verdict_of_predictions(predictions)] + (
             [] if out is None else [f"The machine is in {out}."]
         )
-        grain_table = [_grains_table(predicted)] if predicted else []
+        grain_table = [_grains_table(predictions)] if predictions else []
         click.echo(
             terminal_blocks(
                 [table, *grain_table, [sentence for sentence in sentences if sentence]]
@@ -189,16 +189,17 @@ def _cores(text: str | None) -> list[int]:
     )
     if text is None:
         return available
-    words = [word.strip() for word in text.split(",")]
+    core_texts = [core_text.strip() for core_text in text.split(",")]
     if not all(
-        word.isascii() and word.isdigit() and int(word[:9]) in available for word in words
-    ) or len(set(words)) < len(words):
+        core_text.isascii() and core_text.isdigit() and int(core_text[:9]) in available
+        for core_text in core_texts
+    ) or len(set(core_texts)) < len(core_texts):
         refuse(
             "--cores",
             f"write different cores of {', '.join(map(str, available))}, such as {available[0]};"
             f" got {text!r}",
         )
-    return [int(word) for word in words]
+    return [int(core_text) for core_text in core_texts]
 
 
 def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[str, Any]]:
@@ -210,12 +211,12 @@ def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[st
     rows = []
     for grain in grains:
         time = solve("grain/unit", dict(grain.given), machine=machine).values["time"].value
-        measured = float(np.quantile(grain.seconds, QUARTER))
-        error = time / measured - 1
+        measured_time = float(np.quantile(grain.seconds, QUARTER))
+        error = time / measured_time - 1
         rows.append(
             {
                 "grain": dict(grain.given),
-                "measured": measured,
+                "measured": measured_time,
                 "predicted": float(time),
                 "error": float(error),
             }
@@ -223,14 +224,14 @@ def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[st
     return rows
 
 
-def _verdict_of_predictions(predicted: Sequence[dict[str, Any]]) -> str:
+def _verdict_of_predictions(predictions: Sequence[dict[str, Any]]) -> str:
     """Describe how well the machine predicts grains that were not used to estimate it."""
-    if not predicted:
+    if not predictions:
         return ""
-    error = statistics.median(abs(prediction["error"]) for prediction in predicted)
+    error = statistics.median(abs(prediction["error"]) for prediction in predictions)
     advice = "" if error <= GOAL else f", above the goal of {GOAL:.0%}: take its answers with care"
     return (
-        f"{len(predicted)} grains that it is not made of are predicted with a median error of"
+        f"{len(predictions)} grains that it is not made of are predicted with a median error of"
         f" {error:.0%}{advice}"
     )
 
@@ -275,7 +276,7 @@ def _changes_table(changes: Sequence[HostChange]) -> TextTable:
     return TextTable(["value", "then", "now", "change", ""], rows, (1, 2, 3))
 
 
-def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
+def _grains_table(predictions: Sequence[dict[str, Any]]) -> TextTable:
     """Build the table of measured and predicted times of grains."""
     from slipstick.report.formatting import TextTable
 
@@ -290,7 +291,7 @@ def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
             *(_value_text("", prediction[key]) for key in ("measured", "predicted")),
             f"{prediction['error']:+.1%}",
         ]
-        for prediction in predicted
+        for prediction in predictions
     ]
     return TextTable(["grain", "measured", "predicted", "error"], rows, (1, 2, 3))
 

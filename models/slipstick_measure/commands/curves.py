@@ -69,10 +69,16 @@ def continue_curves(
             for name in ended_curves
             if (prediction := predict(curves, sibling_keys, name, target, last_processors[name]))
         ]
-        last_points = sorted({last for curve in curves.values() for last in curve if last < target})
+        last_points = sorted(
+            {last_point for curve in curves.values() for last_point in curve if last_point < target}
+        )
         checks += [
-            (target, last, predict_held_out(curves, sibling_keys, target / last, last))
-            for last in last_points[-2:]
+            (
+                target,
+                last_point,
+                predict_held_out(curves, sibling_keys, target / last_point, last_point),
+            )
+            for last_point in last_points[-2:]
         ]
     if as_json:
         print_json(
@@ -100,8 +106,10 @@ def _rows(
     table = read_columns(file)
     heading_by_role = dict(column.partition("=")[::2] for column in columns)
     measured_headings = [column.partition("=")[2] for column in measured_columns]
-    curve_headings = [word.strip() for word in curve_columns.split(",") if word.strip()]
-    sibling_headings = [word.strip() for word in sibling_columns.split(",") if word.strip()]
+    curve_headings = [heading.strip() for heading in curve_columns.split(",") if heading.strip()]
+    sibling_headings = [
+        heading.strip() for heading in sibling_columns.split(",") if heading.strip()
+    ]
     other_headings = [
         heading for heading in table.headings if heading not in (*curve_headings, *sibling_headings)
     ]
@@ -151,7 +159,7 @@ def _text(
     from slipstick_measure.report.measured import INDENT
 
     lines = []
-    for target, last, curve_predictions in checks:
+    for target, last_point, curve_predictions in checks:
         if not curve_predictions:
             continue
         errors = [
@@ -163,7 +171,7 @@ def _text(
             for prediction in curve_predictions
         ]
         lines.append(
-            f"Known up to {last:g} and predicted at {target:g} by their siblings,"
+            f"Known up to {last_point:g} and predicted at {target:g} by their siblings,"
             f" {len(curve_predictions)} curves have a median error of {percent(median(errors), 2)};"
             f" intervals of 90 % hold {percent(sum(hits) / len(hits), 2)}, high over low"
             f" {median(prediction.high / prediction.low for prediction in curve_predictions):.2f}."

@@ -120,10 +120,10 @@ def estimate_rows(
     request = EstimationRequest(
         files[0],
         settings,
-        [text_node(word.strip(), "--free") for word in free.split(",") if word.strip()],
+        [text_node(path.strip(), "--free") for path in free.split(",") if path.strip()],
         _uses(columns, measured_columns),
-        [text_node(word, "--choice") for word in choices],
-        [word.strip() for word in (groups or "").split(",") if word.strip()],
+        [text_node(path, "--choice") for path in choices],
+        [path.strip() for path in (groups or "").split(",") if path.strip()],
     )
     result = estimation(prepare_estimation(request, Library()))
     if as_json:

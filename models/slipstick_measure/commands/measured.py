@@ -203,16 +203,16 @@ def measured(
     return NO_ANSWER if any(answer.failed for answer in result.answers) else DONE
 
 
-def _kept_goal(word: str) -> tuple[str, float]:
+def _kept_goal(goal_text: str) -> tuple[str, float]:
     """Parse the goal of scalability: the kept quantity and its value."""
-    quantity, _, value = word.partition("=")
+    quantity, _, value = goal_text.partition("=")
     dimensions = {"efficiency": "COUNT", "time": "TIME", "memory": "COUNT"}
     if quantity not in dimensions or not value:
-        refuse("--keep", f"write one of {', '.join(dimensions)} with a value; got {word!r}")
-    number = _quantity("--keep", value, dimensions[quantity])
-    if number is None or (quantity == "efficiency" and number > 1):
+        refuse("--keep", f"write one of {', '.join(dimensions)} with a value; got {goal_text!r}")
+    goal = _quantity("--keep", value, dimensions[quantity])
+    if goal is None or (quantity == "efficiency" and goal > 1):
         refuse("--keep", f"an efficiency is at most 100 %; got {value}")
-    return quantity, number
+    return quantity, goal
 
 
 def _show_scalability(result: Measured, goals: Mapping[str, float], as_json: bool) -> int:
@@ -269,14 +269,14 @@ def _show_load(test: LoadTest, as_json: bool) -> int:
     return DONE
 
 
-def servers_of(words: Sequence[str]) -> dict[str, int]:
+def servers_of(options: Sequence[str]) -> dict[str, int]:
     """Parse TIER=NUMBER pairs, one for each tier, in one option or in several."""
     servers: dict[str, int] = {}
-    for word in (pair for pairs in words for pair in pairs.split(",")):
-        tier, equals, number = word.partition("=")
+    for server_text in (pair for pairs in options for pair in pairs.split(",")):
+        tier, equals, count_text = server_text.partition("=")
         if not equals or not tier.strip():
-            refuse("--servers", f"write TIER=NUMBER, such as db=4; got {word!r}")
-        servers[tier.strip()] = _whole_number(number.strip(), "--servers") or 1
+            refuse("--servers", f"write TIER=NUMBER, such as db=4; got {server_text!r}")
+        servers[tier.strip()] = _whole_number(count_text.strip(), "--servers") or 1
     return servers
 
 
@@ -317,8 +317,12 @@ def _hints(
     from slipstick_measure.measurements import Hints
 
     heading_by_role = dict(_parse_column(column) for column in columns)
-    counts = [_whole_number(word) for word in _broadcast("--processors", processors, count)]
-    seconds = [_quantity("--time", word) for word in _broadcast("--time", times, count)]
+    counts = [
+        _whole_number(option_text) for option_text in _broadcast("--processors", processors, count)
+    ]
+    seconds = [
+        _quantity("--time", option_text) for option_text in _broadcast("--time", times, count)
+    ]
     weak = None if scaling is None else scaling == "weak"
     mean_waits = None if waits is None else waits == "mean"
     return [
@@ -337,7 +341,9 @@ def _hints(
 
 def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:
     """Split an option with one value for all files or one for each; return a text for each file."""
-    texts: list[str | None] = [None] if text is None else [word.strip() for word in text.split(",")]
+    texts: list[str | None] = (
+        [None] if text is None else [option_text.strip() for option_text in text.split(",")]
+    )
     if len(texts) not in (1, count):
         refuse(option, f"{len(texts)} values for {count} files; give one for all, or one a file")
     return texts * count if len(texts) == 1 else texts
@@ -358,28 +364,30 @@ def _parse_column(text: str) -> tuple[str, str]:
     return role.strip(), heading.strip()
 
 
-def _whole_number(word: str | None, option: str = "--processors") -> int | None:
+def _whole_number(number_text: str | None, option: str = "--processors") -> int | None:
     """Parse a number of processors, servers or users from an option."""
-    if word is None:
+    if number_text is None:
         return None
-    if not (word.isascii() and word.isdigit() and 0 < int(word[:12]) <= 100_000_000):
-        refuse(option, f"write a whole number from 1 to 100,000,000; got {word!r}")
-    return int(word)
+    if not (
+        number_text.isascii() and number_text.isdigit() and 0 < int(number_text[:12]) <= 100_000_000
+    ):
+        refuse(option, f"write a whole number from 1 to 100,000,000; got {number_text!r}")
+    return int(number_text)
 
 
-def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float | None:
+def _quantity(option: str, quantity_text: str | None, dimension: str = "TIME") -> float | None:
     """Read a quantity from an option, above 0 except for the timer's cost."""
     from slipstick.expression import nodes
     from slipstick.units import to_base
 
-    if word is None:
+    if quantity_text is None:
         return None
     try:
-        value = to_base(word, getattr(nodes, dimension))
+        value = to_base(quantity_text, getattr(nodes, dimension))
     except UnitError as error:
         refuse(option, str(error))
     if not value > 0 and option != "--timer":
-        refuse(option, f"must be more than 0; got {word}")
+        refuse(option, f"must be more than 0; got {quantity_text}")
     return value
 
 
@@ -687,7 +695,8 @@ def fit(
 
     if curve_columns:
         predicted_numbers = [
-            float(_whole_number(word, "--at") or 1) for word in _split_at_commas(predicted_at)
+            float(_whole_number(count_text, "--at") or 1)
+            for count_text in _split_at_commas(predicted_at)
         ]
         column_options = (options["columns"], measured_columns, curve_columns, sibling_columns)
         return continue_curves(files, *column_options, predicted_numbers, as_json)
@@ -712,7 +721,8 @@ def fit(
             "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
         )
     predicted_numbers = [
-        float(_whole_number(word, "--at") or 1) for word in _split_at_commas(predicted_at)
+        float(_whole_number(count_text, "--at") or 1)
+        for count_text in _split_at_commas(predicted_at)
     ]
     family_options = {
         key: options.pop(key)
@@ -788,7 +798,8 @@ def _fit_load(
     from slipstick_pictures.files import write_picture
 
     predicted_loads = [
-        float(_quantity("--at", _as_rate(word), "RATE") or 0.0) for word in _split_at_commas(loads)
+        float(_quantity("--at", _as_rate(rate_text), "RATE") or 0.0)
+        for rate_text in _split_at_commas(loads)
     ]
     load_fit = fit_loads(test, predicted_loads, servers)
     result = load_fit.result()
@@ -805,23 +816,23 @@ def _fit_load(
     return DONE
 
 
-def _as_rate(word: str) -> str:
+def _as_rate(rate_text: str) -> str:
     """Return a plain number as a rate per second; other texts are returned unchanged."""
-    return f"{word} /s" if word.replace(".", "", 1).isdigit() else word
+    return f"{rate_text} /s" if rate_text.replace(".", "", 1).isdigit() else rate_text
 
 
-def _target_efficiency(word: str) -> float:
+def _target_efficiency(efficiency_text: str) -> float:
     """Read an efficiency, above 0 and at most 1."""
-    goal = _quantity("--efficiency", word, "COUNT") or 0.0
+    goal = _quantity("--efficiency", efficiency_text, "COUNT") or 0.0
     if goal > 1:
         suggestion = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
-        refuse("--efficiency", f"an efficiency is at most 100 %; got {word}{suggestion}")
+        refuse("--efficiency", f"an efficiency is at most 100 %; got {efficiency_text}{suggestion}")
     return goal
 
 
 def _split_at_commas(text: str | None) -> list[str]:
     """Return the parts of a text between commas, without empty ones."""
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
+    return [part_text.strip() for part_text in (text or "").split(",") if part_text.strip()]
 
 
 def _families_to_fit(
@@ -863,7 +874,7 @@ def _families_to_fit(
     settings = {"model": text_node(model_names[0], "--model"), **nodes_of(changes)}
     if method:
         settings["method"] = text_node(method, "--with")
-    free_paths = [text_node(word, "--free") for word in _split_at_commas(free)]
+    free_paths = [text_node(path, "--free") for path in _split_at_commas(free)]
     processors = text_node(population, "--population") if population else None
     size = text_node(size_path, "--size-of") if size_path else None
     family_names = [name for name in names if name in FAMILIES] or list(FAMILIES)

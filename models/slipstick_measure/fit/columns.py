@@ -515,11 +515,11 @@ class _TableReader:
 
     def _settings_of_row(self, row: int) -> dict[str, Node]:
         """Return the settings of a row by path: those of all rows and its own."""
-        mark = self.table.mark(row)
+        row_mark = self.table.mark(row)
         nodes = dict(self.settings)
         for path, text in self.row_settings[row].items():
-            node = read_value(text, mark.file)
-            nodes[path] = node._replace(mark=mark) if hasattr(node, "_replace") else node
+            node = read_value(text, row_mark.file)
+            nodes[path] = node._replace(mark=row_mark) if hasattr(node, "_replace") else node
         return nodes
 
     def _model_of_row(self, row: int) -> tuple[Inputs, BuiltModel]:

@@ -264,19 +264,22 @@ class FitComparison:
         Families that agree on the data may differ beyond any bound.
         """
         step = p / self.largest_measured
-        best = self.best
+        best_candidate = self.best
         if step > 1 and self.misfit:
             return (
                 f"no prediction at p = {p:g}, beyond the rows, as no law describes them: the"
-                f" nearest is {best.name}, but {self.misfit}; something may begin there, such as a"
+                f" nearest is {best_candidate.name}, but {self.misfit}; something may begin there,"
+                " such as a"
                 f" second node or a limit of memory; measure on {self.next_runs()} next"
             )
-        if step <= 1 or best.test(step):
+        if step <= 1 or best_candidate.test(step):
             return ""
         return (
             f"no prediction at p = {p:g}, {step:.3g} times the largest measured,"
-            f" {self.largest_measured:g}: to test {best.name} at such a step takes runs on"
-            f" {len(best.fitted.theta) + 1} numbers of processors, each more than once or on more"
+            f" {self.largest_measured:g}: to test {best_candidate.name} at such a step takes runs"
+            " on"
+            f" {len(best_candidate.fitted.theta) + 1} numbers of processors, each more than once"
+            " or on more"
             f" numbers, and runs on {step:.3g} times the largest of these; measure on more than"
             f" {self.largest_measured:g} processors, so that the step is smaller"
         )
@@ -522,23 +525,30 @@ class FitComparison:
         on some numbers of processors.
         """
         names = ", ".join(rival.name for rival in self.rivals)
-        best = self.best
+        best_candidate = self.best
         if self.misfit:
-            return f"no law describes these rows: the nearest is {best.name}, but {self.misfit}"
+            return (
+                f"no law describes these rows: the nearest is {best_candidate.name}, but"
+                f" {self.misfit}"
+            )
         if len(self.rivals) == 1:
             sentence = f"the data prefer {names}"
         else:
             sentence = f"the data cannot distinguish these: {names}"
             sentence += "".join(
-                f"; at p = {number:g} they differ by {100 * self.disagreement(number):.1f} %"
-                for number in p
+                f"; at p = {processors:g} they differ by {100 * self.disagreement(processors):.1f}"
+                " %"
+                for processors in p
             )
-        if best.missed is None or best.missed <= 2 * best.fitted.scatter:
+        if (
+            best_candidate.missed is None
+            or best_candidate.missed <= 2 * best_candidate.fitted.scatter
+        ):
             return sentence
         better_candidates = [
             candidate
             for candidate in self.candidates
-            if candidate.missed is not None and candidate.missed < best.missed / 3
+            if candidate.missed is not None and candidate.missed < best_candidate.missed / 3
         ]
         if better_candidates:
             sentence += (
@@ -690,10 +700,10 @@ def _held_out_test(
     )
 
 
-def _log_error(fitted: FittedFormula, p: float) -> float:
+def _log_error(fitted_formula: FittedFormula, p: float) -> float:
     """Return the standard error of the logarithm of a predicted time."""
-    time = fitted.time_at(p)
-    return fitted.standard_error(lambda thetas: np.log(time(thetas)))
+    time = fitted_formula.time_at(p)
+    return fitted_formula.standard_error(lambda thetas: np.log(time(thetas)))
 
 
 EFFICIENT = 0.75

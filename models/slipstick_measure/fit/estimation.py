@@ -167,17 +167,17 @@ def estimation(task: EstimationTask) -> Estimation:
     _check_combinations(task)
     fit = _whole_fit(task)
     left_out = [
-        _error_of_group(task, name, rows, _fit_rows(task, others, fit), others)
-        for name, rows, others in _groups_to_leave_out(task)
+        _error_of_group(task, name, rows, _fit_rows(task, other_rows, fit), other_rows)
+        for name, rows, other_rows in _groups_to_leave_out(task)
     ]
-    predicted = [
+    left_out_predictions = [
         _error_of_group(task, name, rows, fit, None) for name, rows in _groups_to_predict(task)
     ]
-    factor = widening_factor([*left_out, *predicted])
+    factor = widening_factor([*left_out, *left_out_predictions])
     fit = replace(fit, posterior=widened(fit.posterior, factor))
-    if predicted:
+    if left_out_predictions:
         factor_of_fitted = widening_factor(left_out)
-        errors = [_with_wider_intervals(group, factor_of_fitted) for group in predicted]
+        errors = [_with_wider_intervals(group, factor_of_fitted) for group in left_out_predictions]
     else:
         errors = widened_by_others(left_out)
     return _as_estimation(task, fit, errors, factor)
@@ -281,17 +281,17 @@ def _initial_weights(
     ]
     if not keys or start is not None:
         return {key: start.weights[key] for key in keys} if start else {}
-    best: tuple[float, dict[tuple[int, str], Array]] | None = None
+    best_start: tuple[float, dict[tuple[int, str], Array]] | None = None
     for options in product(*(range(len(choice.values)) for choice in task.choices)):
         weights = {
             (index, owner): np.eye(len(task.choices[index].values))[options[index]]
             for index, owner in keys
         }
         evidence = _posterior(task, rows, weights).evidence
-        if best is None or evidence > best[0]:
-            best = evidence, weights
-    assert best is not None
-    return best[1]
+        if best_start is None or evidence > best_start[0]:
+            best_start = evidence, weights
+    assert best_start is not None
+    return best_start[1]
 
 
 def _posterior(

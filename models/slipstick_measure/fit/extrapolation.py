@@ -42,16 +42,16 @@ class Extrapolation:
     @cached_property
     def p(self) -> Array:
         """The numbers of processors at which the fit is evaluated."""
-        last = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
-        last = last if self.reach is None else min(last, self.reach)
+        largest_number = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
+        largest_number = largest_number if self.reach is None else min(largest_number, self.reach)
         spaced_numbers = CLOSE * APART ** np.arange(
-            1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1
+            1, max(0.0, np.log(largest_number / CLOSE) / np.log(APART)) + 1
         )
         processors: Array = np.unique(
             [
-                *np.arange(1.0, min(CLOSE, last) + 1),
-                *np.minimum(np.round(spaced_numbers), last),
-                last,
+                *np.arange(1.0, min(CLOSE, largest_number) + 1),
+                *np.minimum(np.round(spaced_numbers), largest_number),
+                largest_number,
             ]
         )
         return processors
@@ -199,8 +199,10 @@ def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Arra
 
     timings = fitted.timings
     base = base_of(timings)
-    least = float(fitted.timings.n.min())
-    most = LARGEST * float(fitted.timings.n.max())
-    if excess_efficiency(np.log(least)) >= 0 or excess_efficiency(np.log(most)) < 0:
-        return least if excess_efficiency(np.log(least)) >= 0 else most
-    return float(np.exp(brentq(excess_efficiency, np.log(least), np.log(most), xtol=1e-12)))
+    smallest_size = float(fitted.timings.n.min())
+    largest_size = LARGEST * float(fitted.timings.n.max())
+    if excess_efficiency(np.log(smallest_size)) >= 0 or excess_efficiency(np.log(largest_size)) < 0:
+        return smallest_size if excess_efficiency(np.log(smallest_size)) >= 0 else largest_size
+    return float(
+        np.exp(brentq(excess_efficiency, np.log(smallest_size), np.log(largest_size), xtol=1e-12))
+    )

@@ -95,12 +95,13 @@ def _by_law(
     """
 
     def time(theta: Array, points: Timings) -> Array:
-        single, *shape = theta
+        single_time, *law_values = theta
         values_by_name = {
-            parameter.name: value for parameter, value in zip(parameters[1:], shape, strict=True)
+            parameter.name: value
+            for parameter, value in zip(parameters[1:], law_values, strict=True)
         }
         times: Array = (
-            single
+            single_time
             * points.p
             / law.equation(**values_by_name, processors=points.p)
             / work_divisor(points)
@@ -109,7 +110,8 @@ def _by_law(
 
     def lost(theta: Array, points: Timings) -> Lost:
         times_with_terms = [
-            time(theta * (np.arange(len(theta)) <= last), points) for last in range(1, len(theta))
+            time(theta * (np.arange(len(theta)) <= term_index), points)
+            for term_index in range(1, len(theta))
         ]
         time_pairs = pairwise([theta[0] / work_divisor(points), *times_with_terms])
         return {
@@ -122,8 +124,8 @@ def _by_law(
             np.column_stack([term(points) for term in terms]) / work_divisor(points)[:, None],
             points.time,
         )
-        first = coefficients[0] if coefficients[0] > 0 else float(points.time[0])
-        return [np.array([first, *(coefficients[1:] / first)])]
+        first_coefficient = coefficients[0] if coefficients[0] > 0 else float(points.time[0])
+        return [np.array([first_coefficient, *(coefficients[1:] / first_coefficient)])]
 
     return TimeFormula(name, text, parameters, time, starts, lost=lost)
 
@@ -198,8 +200,8 @@ def _is_apart(demands: Array) -> NDArray[np.bool_]:
     if demands.shape[1] > 2:
         return np.zeros(len(demands), dtype=bool)
     largest = demands.max(axis=1)
-    least = demands.min(axis=1)
-    is_apart: NDArray[np.bool_] = (demands.shape[1] == 1) | (largest - least > APART * largest)
+    smallest = demands.min(axis=1)
+    is_apart: NDArray[np.bool_] = (demands.shape[1] == 1) | (largest - smallest > APART * largest)
     return is_apart
 
 
@@ -222,17 +224,21 @@ def _two_stations_by_sum(time_outside: Array, demands: Array, populations: Array
     # Below 1e-9 the difference changes no digit, for its square counts; at 0 it could not divide.
     half_difference = np.maximum(np.ptp(demands, axis=1)[:, None] / 2 / mean_demand, 1e-9)
     log_think = np.log(np.maximum(time_outside, smallest))[:, None]
-    inside = np.arange(populations.max() + 1)[None]
+    customers_inside = np.arange(populations.max() + 1)[None]
     log_inside = (
-        inside * np.log(mean_demand)
-        + (inside + 1) / 2 * np.log1p(-(half_difference**2))
-        + np.log(np.sinh((inside + 1) * np.arctanh(half_difference)) / half_difference)
+        customers_inside * np.log(mean_demand)
+        + (customers_inside + 1) / 2 * np.log1p(-(half_difference**2))
+        + np.log(np.sinh((customers_inside + 1) * np.arctanh(half_difference)) / half_difference)
     )
 
     def log_constant(customers: Array) -> Array:
-        outside = customers[:, None] - inside
-        log_terms = outside * log_think - gammaln(np.maximum(outside, 0) + 1) + log_inside
-        return np.asarray(logsumexp(np.where(outside >= 0, log_terms, -np.inf), axis=1))
+        customers_outside = customers[:, None] - customers_inside
+        log_terms = (
+            customers_outside * log_think
+            - gammaln(np.maximum(customers_outside, 0) + 1)
+            + log_inside
+        )
+        return np.asarray(logsumexp(np.where(customers_outside >= 0, log_terms, -np.inf), axis=1))
 
     log_ratio = log_constant(populations) - log_constant(populations - 1)
     return np.asarray(populations * np.exp(log_ratio))
@@ -265,17 +271,17 @@ def _few_stations(time_outside: Array, demands: Array, populations: Array) -> Ar
     reciprocal of Erlang's loss formula, and S and S' stand for N - 1 customers.
     """
     smallest = np.finfo(float).tiny
-    ordered = np.maximum(np.sort(demands, axis=1)[:, ::-1], smallest)
+    sorted_demands = np.maximum(np.sort(demands, axis=1)[:, ::-1], smallest)
     think = np.maximum(time_outside, smallest)
     with np.errstate(over="ignore", under="ignore"):
-        load = np.minimum(think[:, None] / ordered, 1e250)
+        load = np.minimum(think[:, None] / sorted_demands, 1e250)
         sums = [_log_state_sum(populations - 1, station_load) for station_load in load.T]
         probability_alone = np.exp(-sums[0])
-        larger_demand = ordered[:, 0]
+        larger_demand = sorted_demands[:, 0]
         if len(sums) == 1:
-            single: Array = think * probability_alone + populations * larger_demand
-            return single
-        smaller_demand = ordered[:, 1]
+            times_of_one_station: Array = think * probability_alone + populations * larger_demand
+            return times_of_one_station
+        smaller_demand = sorted_demands[:, 1]
         ratio = np.exp(sums[1] - sums[0])
         demand_difference = larger_demand - smaller_demand * ratio
         numerator = think * (larger_demand - smaller_demand) * probability_alone
@@ -298,14 +304,16 @@ def _log_state_sum(customers: Array, load: Array) -> Array:
     if is_far.any():
         steepest = float((customers[is_far] / load[is_far]).max())
         count = 2 + int(-40 / np.log(min(max(steepest, 1e-18), 0.9999)))
-        fewer = np.maximum(customers[is_far, None] - np.arange(count), 0.0)
-        sums[is_far] = np.log1p(np.cumprod(fewer / load[is_far, None], axis=1).sum(axis=1))
+        customers_left = np.maximum(customers[is_far, None] - np.arange(count), 0.0)
+        sums[is_far] = np.log1p(np.cumprod(customers_left / load[is_far, None], axis=1).sum(axis=1))
     return sums
 
 
-def _times_by_recursion(outside: Array, demands: Array, populations: Array) -> Array:
+def _times_by_recursion(time_outside: Array, demands: Array, populations: Array) -> Array:
     """Return cycle times by mean value analysis, customer by customer."""
-    cycles: Array = populations / _solve_network(outside, demands, populations).throughput[:, 0]
+    cycles: Array = (
+        populations / _solve_network(time_outside, demands, populations).throughput[:, 0]
+    )
     return cycles
 
 
@@ -333,7 +341,9 @@ def _closed_queue(stations: int) -> _Formulas:
     time outside and each demand.
     """
     names = (
-        ["service"] if stations == 1 else [f"service{number}" for number in range(1, stations + 1)]
+        ["service"]
+        if stations == 1
+        else [f"service{station_number}" for station_number in range(1, stations + 1)]
     )
     demands = [
         FitParameter(name, "s", "service demand at a station with one server") for name in names
@@ -352,7 +362,7 @@ def _closed_queue(stations: int) -> _Formulas:
 
     def starts(points: Timings) -> list[Array]:
         work = points.time * work_divisor(points)
-        least = float(work.min())
+        least_work = float(work.min())
         last_slope = float((work / points.p).min())
         # The slope at the end is the largest demand if the station is saturated there; it is not
         # larger.
@@ -360,7 +370,7 @@ def _closed_queue(stations: int) -> _Formulas:
         return [
             np.array(
                 [
-                    max(least - demand_guess, 0.05 * least),
+                    max(least_work - demand_guess, 0.05 * least_work),
                     *(demand_guess * 0.5**station for station in range(stations)),
                 ]
             )
@@ -539,10 +549,10 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
 
     def starts(points: Timings) -> list[Array]:
         work = points.time * work_divisor(points)
-        least = float(work.min())
+        least_work = float(work.min())
         work_growth = float((work / points.p).min())
         return [
-            np.array([fraction * least, (1 - fraction) * least, scale * work_growth])
+            np.array([fraction * least_work, (1 - fraction) * least_work, scale * work_growth])
             for fraction in (0.1, 0.5)
             for scale in (0.5, 0.9)
         ]

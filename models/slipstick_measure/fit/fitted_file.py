@@ -21,16 +21,16 @@ def fitted_document(estimation: Estimation) -> dict[str, Any]:
     """
 
     def amount(value: float, unit: str) -> str | float:
-        number = float(f"{value:.{DIGITS}g}")
-        return number if unit == "1" else f"{number!r} {unit}"
+        rounded_value = float(f"{value:.{DIGITS}g}")
+        return rounded_value if unit == "1" else f"{rounded_value!r} {unit}"
 
     def rounded(value: float) -> float:
         return float(f"{value:.{DIGITS}g}")
 
-    measured = ", ".join(estimation.measured)
+    measured_names = ", ".join(estimation.measured)
     document: dict[str, Any] = {
         "fitted": 1,
-        "title": f"{estimation.model} fitted to {estimation.rows} rows of {measured}",
+        "title": f"{estimation.model} fitted to {estimation.rows} rows of {measured_names}",
         "source": estimation.source,
         "model": estimation.model,
         "rows": estimation.rows,

@@ -220,8 +220,8 @@ def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]
         if (measured_time := point.find("time", whole_region))
     }
     for (_, n), measured_time in times.items():
-        if single := times.get((1, n)):
-            notes += superlinear(measured_time.run, single.value / measured_time.value)
+        if single_times := times.get((1, n)):
+            notes += superlinear(measured_time.run, single_times.value / measured_time.value)
     return list(dict.fromkeys(notes))
 
 
@@ -275,10 +275,10 @@ class TimeFormula:
     @property
     def limits(self) -> tuple[Array, Array]:
         """The smallest and the largest values of the parameters, (k,) each."""
-        least, most = (
+        lower_limits, upper_limits = (
             [getattr(parameter, end) for parameter in self.parameters] for end in ("lower", "upper")
         )
-        return np.array(least), np.array(most)
+        return np.array(lower_limits), np.array(upper_limits)
 
     def times(self, thetas: Array, timings: Timings) -> Array:
         """Evaluate the formula for several sets of parameters at once.
@@ -378,14 +378,14 @@ def nonnegative_coefficients(columns: Array, time: Array) -> Array:
     from scipy.optimize import nnls
 
     with np.errstate(all="ignore"):
-        scaled = columns / time[:, None]
-    if not np.isfinite(scaled).all():
+        scaled_columns = columns / time[:, None]
+    if not np.isfinite(scaled_columns).all():
         raise NoAnswerError(
             "a term of the formula is too large beside these times to be fitted; check times and"
             " sizes"
         )
     # Columns differ by many powers of ten; equal lengths keep the search well conditioned.
-    lengths = np.linalg.norm(scaled, axis=0)
+    lengths = np.linalg.norm(scaled_columns, axis=0)
     lengths[lengths == 0] = 1.0
-    coefficients: Array = nnls(scaled / lengths, np.ones(len(time)))[0] / lengths
+    coefficients: Array = nnls(scaled_columns / lengths, np.ones(len(time)))[0] / lengths
     return coefficients

@@ -100,7 +100,7 @@ class GrowthBounds:
         growth = float(np.exp(logs[1] - logs[0]))
         linear = self.last / self.before
         pairs_before, pairs_last, pairs = (
-            number * (number - 1) for number in (self.before, self.last, p)
+            processors * (processors - 1) for processors in (self.before, self.last, p)
         )
         curvature = growth * pairs_last - linear * pairs_before
         if curvature <= 0:
@@ -132,18 +132,18 @@ def growth_bounds(timings: Timings, noise: float) -> GrowthBounds | None:
     >>> round(32 / high, 1), round(32 / low, 1)
     (92.3, 160.0)
     """
-    numbers = timings.processors
+    processor_counts = timings.processors
     if not timings.weak_scaling or timings.has_sizes:
         return None
-    if len(numbers) < LEAST_NUMBERS:
+    if len(processor_counts) < LEAST_NUMBERS:
         return None
-    number_before, last = numbers[-2:].tolist()
+    count_before, last_count = processor_counts[-2:].tolist()
     logs = [
-        float(np.log(number / timings.time[timings.p == number]).mean())
-        for number in (number_before, last)
+        float(np.log(processor_count / timings.time[timings.p == processor_count]).mean())
+        for processor_count in (count_before, last_count)
     ]
     slower, faster = np.exp(logs).tolist()
-    return GrowthBounds(number_before, last, slower, faster, noise or ASSUMED_NOISE)
+    return GrowthBounds(count_before, last_count, slower, faster, noise or ASSUMED_NOISE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,30 +231,32 @@ def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
     11.57
     """
     timings = timings.select(timings.n == timings.n.max())
-    numbers = timings.processors
-    if len(numbers) < LEAST_NUMBERS:
+    processor_counts = timings.processors
+    if len(processor_counts) < LEAST_NUMBERS:
         return ()
-    last = float(numbers[-1])
-    before = _nearest_to_half(numbers[1:-1], last)
-    first = _nearest_to_half(numbers[numbers < before], before)
+    last_count = float(processor_counts[-1])
+    count_before = _nearest_to_half(processor_counts[1:-1], last_count)
+    first_count = _nearest_to_half(processor_counts[processor_counts < count_before], count_before)
     return (
-        _loss_growth(timings, (first, before, last), noise),
-        _loss_growth(timings, tuple(numbers[-3:].tolist()), CLOSE_ROWS * noise),
+        _loss_growth(timings, (first_count, count_before, last_count), noise),
+        _loss_growth(timings, tuple(processor_counts[-3:].tolist()), CLOSE_ROWS * noise),
     )
 
 
-def _loss_growth(timings: Timings, numbers: tuple[float, ...], noise: float) -> LossGrowth:
+def _loss_growth(timings: Timings, processor_counts: tuple[float, ...], noise: float) -> LossGrowth:
     """Return how losses grow between three numbers of processors."""
-    rows = [timings.time[timings.p == number] for number in numbers]
-    shares = [1.0] * len(numbers) if timings.weak_scaling else numbers
+    rows = [timings.time[timings.p == processor_count] for processor_count in processor_counts]
+    shares = [1.0] * len(processor_counts) if timings.weak_scaling else processor_counts
     works = [
         share * float(np.exp(np.log(times).mean()))
         for share, times in zip(shares, rows, strict=True)
     ]
     deviations = [noise / math.sqrt(len(times)) for times in rows]
-    return LossGrowth(tuple(numbers), tuple(works), tuple(deviations), timings.weak_scaling)
+    return LossGrowth(
+        tuple(processor_counts), tuple(works), tuple(deviations), timings.weak_scaling
+    )
 
 
-def _nearest_to_half(numbers: Array, whole: float) -> float:
+def _nearest_to_half(processor_counts: Array, largest_count: float) -> float:
     """Return the number that is nearest to half of another by its ratio."""
-    return float(numbers[np.abs(np.log(numbers * 2 / whole)).argmin()])
+    return float(processor_counts[np.abs(np.log(processor_counts * 2 / largest_count)).argmin()])

@@ -134,14 +134,14 @@ def _quantiles(
     """
     from scipy.stats import norm, t
 
-    best, *draws = quantity(thetas).tolist()
+    best_value, *draws = quantity(thetas).tolist()
     widening = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
     # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
     return Interval(
-        best,
-        max(least, best - widening * (best - float(low))),
-        best + widening * (float(high) - best),
+        best_value,
+        max(least, best_value - widening * (best_value - float(low))),
+        best_value + widening * (float(high) - best_value),
     )
 
 
@@ -179,26 +179,26 @@ def _profile_interval(
     """
     from scipy.stats import t
 
-    best = float(quantity(fitted_formula.theta[None])[0])
+    best_value = float(quantity(fitted_formula.theta[None])[0])
     standard_error = fitted_formula.standard_error(quantity)
     if not np.isfinite(standard_error):
-        return Interval(best, least, np.inf)
+        return Interval(best_value, least, np.inf)
     if standard_error <= 0 or fitted_formula.scatter <= 0:
-        return Interval(best, best, best)
+        return Interval(best_value, best_value, best_value)
     t_quantile = float(t.ppf((1 + level) / 2, fitted_formula.freedom))
     low, high = (
-        _end_of_interval(fitted_formula, quantity, best, side * standard_error, t_quantile)
+        _end_of_interval(fitted_formula, quantity, best_value, side * standard_error, t_quantile)
         for side in (-1, 1)
     )
     # A value forced to a limit of the parameters stops just before it.
     low = least if low < least + NEAR * standard_error else low
-    return Interval(best, min(low, best), max(high, best))
+    return Interval(best_value, min(low, best_value), max(high, best_value))
 
 
 def _end_of_interval(
     fitted_formula: FittedFormula,
     quantity: ParameterFunction,
-    best: float,
+    best_value: float,
     signed_error: float,
     t_quantile: float,
 ) -> float:
@@ -211,11 +211,11 @@ def _end_of_interval(
     formula = fitted_formula.formula
     timings = fitted_formula.timings
     stiffness = fitted_formula.scatter / (TARGET_MISS * abs(signed_error))
-    last_quantity = best
-    target = best + t_quantile * signed_error
+    last_quantity = best_value
+    target = best_value + t_quantile * signed_error
     theta = fitted_formula.theta
     inner_point, outer_point = (
-        (best, 0.0),
+        (best_value, 0.0),
         (np.nan, np.nan),
     )  # a target, and how much worse than the best the fit to it was [standard errors]
     for _ in range(MOST_FITS):

@@ -143,10 +143,11 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     count = len(timings.processors)
     formulas = [formula for formula in all_formulas if len(formula.parameters) <= count]
     if not formulas:
-        least = min(len(formula.parameters) for formula in all_formulas)
+        fewest_parameters = min(len(formula.parameters) for formula in all_formulas)
         raise NoAnswerError(
-            f"{least} parameters need times on as many numbers of processors; there are {count}, so"
-            f" measure on {least - count} more"
+            f"{fewest_parameters} parameters need times on as many numbers of processors; there"
+            f" are {count}, so"
+            f" measure on {fewest_parameters - count} more"
         )
     first_attempts = [
         (squares_of(formula, start, timings), formula, start)
@@ -179,8 +180,10 @@ def fit_formula(
     minimum = minimize_squares(formula, start, timings, tolerance)
     # A search stops just before a limit: where the times show no difference, the parameter is at
     # its lower limit.
-    least, _ = formula.limits
-    theta = np.where(_without_effect(formula, minimum, least - minimum, timings), least, minimum)
+    lower_limits, _ = formula.limits
+    theta = np.where(
+        _without_effect(formula, minimum, lower_limits - minimum, timings), lower_limits, minimum
+    )
     return FittedFormula(formula, theta, timings, _residuals(formula, theta[None], timings)[0])
 
 
@@ -223,8 +226,8 @@ def minimize_squares(
     """
     from scipy.optimize import least_squares
 
-    least, most = formula.limits
-    clipped_start: Array = np.clip(start, least, most)
+    lower_limits, upper_limits = formula.limits
+    clipped_start: Array = np.clip(start, lower_limits, upper_limits)
     # The scale of a parameter is its start, or the value at which it affects the times.
     least_scale = 1e-3 * np.maximum(start.max(), TINY)
     scale = np.where(start > 0, start, least_scale)
@@ -234,13 +237,13 @@ def minimize_squares(
         np.maximum(scale, least_scale),
         scale,
     )
-    margin = 1e-9 * np.minimum(scale, most - least)
+    margin = 1e-9 * np.minimum(scale, upper_limits - lower_limits)
     # Of two limits that are far apart beside the scale, the search begins near the lower one; it
     # begins inside however close they are.
     latest_start = np.maximum(
-        np.minimum(most, np.maximum(clipped_start, scale)) - margin, least + margin
+        np.minimum(upper_limits, np.maximum(clipped_start, scale)) - margin, lower_limits + margin
     )
-    first_point = np.clip(clipped_start, least + margin, latest_start)
+    first_point = np.clip(clipped_start, lower_limits + margin, latest_start)
 
     def residuals(thetas: Array) -> Array:
         return np.hstack([_residuals(formula, thetas, timings), more_residuals(thetas)])
@@ -248,7 +251,7 @@ def minimize_squares(
     def jacobian(theta: Array) -> Array:
         # One call for all differences; a step never leaves the limits.
         step = STEP * np.maximum(np.abs(theta), 1e-3)
-        step = np.where((theta + step) * scale > most, -step, step)
+        step = np.where((theta + step) * scale > upper_limits, -step, step)
         residuals_after = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
         slopes: Array = (residuals_after[1:] - residuals_after[0]).T / step
         return slopes
@@ -257,12 +260,12 @@ def minimize_squares(
         lambda theta: residuals(theta[None] * scale)[0],
         first_point / scale,
         jac=jacobian,
-        bounds=(least / scale, most / scale),
+        bounds=(lower_limits / scale, upper_limits / scale),
         xtol=tolerance,
         ftol=tolerance,
         gtol=tolerance,
         max_nfev=MOST_STEPS,
     )
-    end_point: Array = np.clip(solution.x * scale, least, most)
+    end_point: Array = np.clip(solution.x * scale, lower_limits, upper_limits)
     squares = (residuals(np.vstack([end_point, clipped_start])) ** 2).sum(axis=1)
     return end_point if squares[0] <= squares[1] else clipped_start

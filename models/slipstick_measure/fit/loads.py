@@ -190,9 +190,11 @@ class LoadFit:
 
     def result(self) -> LoadFitting:
         """Return the fit as plain results."""
-        best = self.best
+        best_station = self.best
         parameter_intervals = (
-            profile(best.fitted).parameters(LEVEL) if best.fitted.freedom > 0 else {}
+            profile(best_station.fitted).parameters(LEVEL)
+            if best_station.fitted.freedom > 0
+            else {}
         )
         return LoadFitting(
             self.test.file,
@@ -211,9 +213,9 @@ class LoadFit:
         to the last that was measured or predicted, and response times [s]; empty if no station
         describes the rows.
         """
-        measured = [load_of(row) for row in self.rows]
-        last = max([*measured, *(prediction.load for prediction in self.predictions)])
-        loads = np.linspace(min(measured), last, CURVE_POINTS)
+        measured_loads = [load_of(row) for row in self.rows]
+        largest_load = max([*measured_loads, *(prediction.load for prediction in self.predictions)])
+        loads = np.linspace(min(measured_loads), largest_load, CURVE_POINTS)
         loads = loads if self.think is None else np.unique(np.round(loads))
         stations = () if self.misfit else self.likely_stations
         return {
@@ -317,7 +319,7 @@ def fit_loads(
             " time follows (Little's law)",
         )
     think = None if think is None else max(0.0, think)
-    observed = Timings(
+    timings = Timings(
         np.array(loads),
         np.ones(len(loads)),
         np.array([_measured_response_time(row, quantile) for row in rows]),
@@ -326,7 +328,7 @@ def fit_loads(
     kinds = _stations_to_try(
         (servers,) if servers else SERVERS, think is not None, quantile is not None
     )
-    stations = _fitted_stations(observed, kinds, think, quantile)
+    stations = _fitted_stations(timings, kinds, think, quantile)
     load_fit = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
     predictions = tuple(
         _prediction(load_fit, load, servers is not None) for load in predicted_loads
@@ -343,10 +345,10 @@ def _fitted_quantile(test: LoadTest) -> float | None:
     """Return the smallest quantile that all rows have, if no row has a mean; else None."""
     if any(row.response is not None for row in test.rows):
         return None
-    common = set.intersection(*(set(row.quantiles) for row in test.rows))
-    if not common:
+    common_shares = set.intersection(*(set(row.quantiles) for row in test.rows))
+    if not common_shares:
         raise _refusal(test, "there are no response times in it")
-    return min(common)
+    return min(common_shares)
 
 
 def _measured_response_time(row: LoadRow, quantile: float | None) -> float | None:
@@ -373,21 +375,21 @@ def _stations_to_try(
 
 
 def _fitted_stations(
-    observed: Timings, kinds: Sequence[TriedStation], think: float | None, quantile: float | None
+    timings: Timings, kinds: Sequence[TriedStation], think: float | None, quantile: float | None
 ) -> tuple[StationFit, ...]:
     """Fit each kind of station, best first; kinds that cannot be fitted are left out."""
     stations = []
     for kind in kinds:
         try:
             stations.append(
-                StationFit(kind, fit(_family_of_station(kind, think, quantile), observed))
+                StationFit(kind, fit(_family_of_station(kind, think, quantile), timings))
             )
         except NoAnswerError:
             continue
     stations.sort(key=lambda station: (_criterion(station.fitted), station.kind))
     likely = _likely_stations(stations)
     return tuple(
-        replace(station, missed=_error_without_row(station, think, quantile, observed))
+        replace(station, missed=_error_without_row(station, think, quantile, timings))
         if station in likely
         else station
         for station in stations
@@ -396,8 +398,10 @@ def _fitted_stations(
 
 def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
     """Return the stations that the rows cannot distinguish from the best one."""
-    least = _criterion(stations[0].fitted)
-    return tuple(station for station in stations if _criterion(station.fitted) - least < APART)
+    least_criterion = _criterion(stations[0].fitted)
+    return tuple(
+        station for station in stations if _criterion(station.fitted) - least_criterion < APART
+    )
 
 
 def _criterion(fitted_formula: FittedFormula) -> float:
@@ -412,20 +416,20 @@ def _criterion(fitted_formula: FittedFormula) -> float:
 
 
 def _error_without_row(
-    station: StationFit, think: float | None, quantile: float | None, observed: Timings
+    station: StationFit, think: float | None, quantile: float | None, timings: Timings
 ) -> float | None:
     """Return the relative error at the largest load of a fit without that row."""
-    smaller_loads = observed.p < observed.p.max()
+    smaller_loads = timings.p < timings.p.max()
     family = _family_of_station(station.kind, think, quantile)
-    if len(np.unique(observed.p[smaller_loads])) < len(station.fitted.theta):
+    if len(np.unique(timings.p[smaller_loads])) < len(station.fitted.theta):
         return None
     try:
-        inner_fit = fit(family, observed.select(smaller_loads))
+        inner_fit = fit(family, timings.select(smaller_loads))
     except NoAnswerError:
         return None
-    predicted = float(inner_fit.predict([observed.p.max()])[0])
-    measured = float(np.exp(np.log(observed.time[~smaller_loads]).mean()))
-    return predicted / measured - 1 if predicted > 0 else np.inf
+    predicted_time = float(inner_fit.predict([timings.p.max()])[0])
+    measured_time = float(np.exp(np.log(timings.time[~smaller_loads]).mean()))
+    return predicted_time / measured_time - 1 if predicted_time > 0 else np.inf
 
 
 def _family_of_station(kind: TriedStation, think: float | None, quantile: float | None) -> Family:
@@ -440,8 +444,8 @@ def _family_of_station(kind: TriedStation, think: float | None, quantile: float 
         service = theta[1]
         if not kind.second:
             return repair_cycles(time_outside, service, kind.servers, points.p) - (think or 0.0)
-        first = np.broadcast_to(service, points.p.shape)
-        demands = np.stack([first, kind.second * first], axis=-1)
+        single_time = np.broadcast_to(service, points.p.shape)
+        demands = np.stack([single_time, kind.second * single_time], axis=-1)
         return cycle_times(time_outside, demands, points.p) - (think or 0.0)
 
     def time(theta: Array, points: Timings) -> Array:
@@ -460,11 +464,16 @@ def _family_of_station(kind: TriedStation, think: float | None, quantile: float 
         return times
 
     def starts(points: Timings) -> list[Array]:
-        least = float(points.time.min())
+        shortest_time = float(points.time.min())
         load = float(points.p.max())
         highest_rate = load if think is None else load / (think + float(points.time[-1]))
-        services = [min(share * kind.servers / highest_rate, least) for share in (0.5, 0.9, 0.99)]
-        return [np.array([max(least - service, 0.1 * least), service]) for service in services]
+        services = [
+            min(share * kind.servers / highest_rate, shortest_time) for share in (0.5, 0.9, 0.99)
+        ]
+        return [
+            np.array([max(shortest_time - service, 0.1 * shortest_time), service])
+            for service in services
+        ]
 
     formula = TimeFormula(kind.description, "R = B + S + W", parameters, time, starts)
     return Family(
@@ -511,15 +520,15 @@ def _response_quantile(theta: Array, rate: Array, count: int, quantile: float) -
     )
 
 
-def _root_by_halving(falling: Callable[[Array], Array], target: float, most: Array) -> Array:
+def _root_by_halving(falling: Callable[[Array], Array], target: float, highest: Array) -> Array:
     """Return where a falling function reaches a target, between 0 and `most`."""
-    low = np.zeros_like(most)
-    high = most
+    low = np.zeros_like(highest)
+    high = highest
     for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        is_above = falling(middle) > target
-        low = np.where(is_above, middle, low)
-        high = np.where(is_above, high, middle)
+        midpoint = (low + high) / 2
+        is_above = falling(midpoint) > target
+        low = np.where(is_above, midpoint, low)
+        high = np.where(is_above, high, midpoint)
     return np.asarray((low + high) / 2)
 
 

@@ -158,12 +158,13 @@ class PreparedModel:
 
     def check_quantity(self) -> None:
         """Refuse a model whose first answer is not a time."""
-        shape = self.built.sample
+        sample = self.built.sample
         method = self.built.options.method
-        first = first_quantity(shape.model, method)
-        if not self._customer_class and shape.answer_names(method)[first] != str(TIME):
+        first_name = first_quantity(sample.model, method)
+        if not self._customer_class and sample.answer_names(method)[first_name] != str(TIME):
             message = (
-                f"{self.built.name} gives a {first}, not a time, so no time can be held against it"
+                f"{self.built.name} gives a {first_name}, not a time, so no time can be held"
+                " against it"
             )
             raise NoAnswerError(message)
 
@@ -256,7 +257,7 @@ class PreparedModel:
                 parameter.name: value
                 for parameter, value in zip(parameters, own_values, strict=True)
             }
-            failed = (
+            failed_starts = (
                 self._compiled_model.points(
                     {**own_values_by_name, self.population: float(points.p[0])}
                 )
@@ -265,7 +266,7 @@ class PreparedModel:
             )
             raise NoAnswerError(
                 f"{self.built.name} has no time at the points of the data:"
-                f" {failed or 'not a number'}"
+                f" {failed_starts or 'not a number'}"
             )
         with np.errstate(all="ignore"):
             squares = (np.log(points.time / times) ** 2).sum(axis=1)
@@ -320,10 +321,14 @@ def _columns(form: CompiledModel, values: Mapping[str, Array]) -> Mapping[str, A
     return form.points(values).columns()
 
 
-def _compile(built: BuiltModel) -> CompiledModel:
+def _compile(built_model: BuiltModel) -> CompiledModel:
     """Compile a model without simulation, for simulated times jump where a fit needs slopes."""
     return form_of(
-        built.model, built.parameters, built.options.method, built.options.simulation, smooth=True
+        built_model.model,
+        built_model.parameters,
+        built_model.options.method,
+        built_model.options.simulation,
+        smooth=True,
     )
 
 
@@ -340,8 +345,8 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     SpecError : everything that is wrong, each where it is written
     """
     inputs = resolve(fit_settings.settings, library)
-    built = build(inputs)
-    if built.options.method == SIMULATION:
+    built_model = build(inputs)
+    if built_model.options.method == SIMULATION:
         raise _error_at_free(
             fit_settings.settings["method"],
             "a fit needs a smooth model; simulated times jump, so take another method",
@@ -350,7 +355,7 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     parameters: dict[str, FitParameter] = {}
     for scalar in fit_settings.free:
         try:
-            parameter = _parse_parameter(scalar, inputs, built)
+            parameter = _parse_parameter(scalar, inputs, built_model)
             if parameter.name in parameters:
                 raise _error_at_free(scalar, f"{parameter.name} is free twice; leave one out")
             parameters[parameter.name] = parameter
@@ -359,11 +364,11 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     if problems:
         raise SpecError(problems)
     population = (
-        _checked_path(fit_settings.population, inputs, built)
+        _checked_path(fit_settings.population, inputs, built_model)
         if fit_settings.population
-        else _population_path(built, fit_settings)
+        else _population_path(built_model, fit_settings)
     )
-    size = _checked_path(fit_settings.size, inputs, built) if fit_settings.size else ""
+    size = _checked_path(fit_settings.size, inputs, built_model) if fit_settings.size else ""
     if population.endswith(".arrivals"):
         raise _error_at_free(
             fit_settings.population or fit_settings.free[0],
@@ -376,29 +381,35 @@ def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
             fit_settings.free[list(parameters).index(path)],
             f"{path} comes from the data, so it cannot be free",
         )
-    return PreparedModel(built, tuple(parameters.values()), population, size, fit_settings, library)
+    return PreparedModel(
+        built_model, tuple(parameters.values()), population, size, fit_settings, library
+    )
 
 
-def _parse_parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParameter:
+def _parse_parameter(scalar: Scalar, inputs: Inputs, built_model: BuiltModel) -> FitParameter:
     """Parse a free parameter, written `path` or `path=low..high`; either end may be left out."""
     text = str(scalar.value)
     name, equals, limits = text.partition("=")
-    path = _checked_path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built)
-    default = built.entries[path].given
-    meaning = built.entries[path].meaning
+    path = _checked_path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built_model)
+    default = built_model.entries[path].given
+    meaning = built_model.entries[path].meaning
     low, dots, high = limits.partition("..")
     if equals and not dots:
         raise _error_at_free(
             scalar, f"write {path}=low..high, such as {path}={default}..; got {text!r}"
         )
     try:
-        least, most = (
+        lower_limit, upper_limit = (
             to_base(end, default.dimension) if end.strip() else None for end in (low, high)
         )
     except UnitError as error:
         raise _error_at_free(scalar, str(error)) from None
     parameter = FitParameter(
-        path, str(default.dimension), meaning, inf if most is None else most, least or 0.0
+        path,
+        str(default.dimension),
+        meaning,
+        inf if upper_limit is None else upper_limit,
+        lower_limit or 0.0,
     )
     if not 0 <= parameter.lower < parameter.upper:
         range_in_words = f"from {low.strip() or 0} to {high.strip()}"
@@ -410,26 +421,26 @@ def _parse_parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitPa
     return parameter
 
 
-def _checked_path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
+def _checked_path(scalar: Scalar, inputs: Inputs, built_model: BuiltModel) -> str:
     """Return the full path of a number of the model; raise if the model has no such number."""
     path = canonical(inputs.tree, str(scalar.value))
-    if path not in built.parameters and f"parameters.{path}" in built.parameters:
+    if path not in built_model.parameters and f"parameters.{path}" in built_model.parameters:
         path = f"parameters.{path}"
-    if path not in built.parameters:
-        hint = did_you_mean(path, parameters_first(built.parameters))
-        raise _error_at_free(scalar, f"{built.name} has no number at {path!r}{hint}")
+    if path not in built_model.parameters:
+        hint = did_you_mean(path, parameters_first(built_model.parameters))
+        raise _error_at_free(scalar, f"{built_model.name} has no number at {path!r}{hint}")
     return path
 
 
-def _population_path(built: BuiltModel, fit_settings: FitSettings) -> str:
+def _population_path(built_model: BuiltModel, fit_settings: FitSettings) -> str:
     """Return the path of the model's population that stands for the number of processors."""
     class_paths = [
         path
-        for path in built.parameters
+        for path in built_model.parameters
         if path.startswith("classes.") and path.endswith(".population")
     ]
     population_paths = [
-        path for path in ("population.processors", "processors") if path in built.parameters
+        path for path in ("population.processors", "processors") if path in built_model.parameters
     ] or class_paths
     if len(population_paths) == 1:
         return population_paths[0]
@@ -441,7 +452,7 @@ def _population_path(built: BuiltModel, fit_settings: FitSettings) -> str:
     populations_in_words = f"; there are {', '.join(population_paths)}" if population_paths else ""
     raise _error_at_free(
         setting,
-        f"say which number of {built.name} is the number of processors"
+        f"say which number of {built_model.name} is the number of processors"
         f" (population){populations_in_words}; if the columns are other numbers of it, say which:"
         " --column parameters.size=COLUMN --measured time=COLUMN",
     )

@@ -216,15 +216,15 @@ def _parse_free_parameter(entry: _ParsedEntry, observed: Observed) -> FreeParame
             )
         return FreeParameter(entry.path, default.value / WIDE, default.value * WIDE, entry.owners)
     try:
-        least, most = (to_base(end.strip(), default.dimension) for end in (low, high))
+        lower_limit, upper_limit = (to_base(end.strip(), default.dimension) for end in (low, high))
     except UnitError as error:
         raise entry.error(str(error)) from None
-    if not (0 < least < most and isfinite(most)):
+    if not (0 < lower_limit < upper_limit and isfinite(upper_limit)):
         raise entry.error(
             f"{entry.path} is free from {low.strip()} to {high.strip()}: the first must be above 0"
             " and less than the second"
         )
-    return FreeParameter(entry.path, least, most, entry.owners)
+    return FreeParameter(entry.path, lower_limit, upper_limit, entry.owners)
 
 
 def _parse_choice(entry: _ParsedEntry, observed: Observed) -> UnknownChoice:

@@ -123,10 +123,12 @@ def _shape_difference(
     """Return the root-mean-square difference of two curves' shapes before a number of processors
     [log].
     """
-    common = sorted(p for p in curve.keys() & sibling.keys() if p < last_processors)[-SHAPE_POINTS:]
+    common_processors = sorted(p for p in curve.keys() & sibling.keys() if p < last_processors)[
+        -SHAPE_POINTS:
+    ]
     shape_differences = [
         np.log(curve[p] / curve[last_processors]) - np.log(sibling[p] / sibling[last_processors])
-        for p in common
+        for p in common_processors
     ]
     return float(np.sqrt(np.mean(np.square(shape_differences)))) if shape_differences else 0.0
 

@@ -68,8 +68,8 @@ class ImportedSpec:
             message = "the file has no ranges of values; leave --study out"
             raise SpecError([Problem("--study", 1, 1, "", message)])
         vary = {
-            f"range_{number}": {"axes": axes, **({"combine": "zip"} if len(axes) > 1 else {})}
-            for number, axes in enumerate(self.axes, 1)
+            f"range_{axes_number}": {"axes": axes, **({"combine": "zip"} if len(axes) > 1 else {})}
+            for axes_number, axes in enumerate(self.axes, 1)
         }
         document = {"base": {"model": model}, "vary": vary}
         title = f"{self.title}, over its ranges"
@@ -93,9 +93,9 @@ class ImportedSpec:
         )
         text = "\n".join(" ".join(line.split("\n")) for line in lines) + "\n" + body
         library = Library()
-        read = read_text(text, f"{self.file}, as {self.kind}")
-        assert isinstance(read, Table)
-        tree = library.resolve(self.kind, read)
+        parsed_text = read_text(text, f"{self.file}, as {self.kind}")
+        assert isinstance(parsed_text, Table)
+        tree = library.resolve(self.kind, parsed_text)
         validate(spec_model(self.kind, tree), tree)
         return text
 
@@ -149,7 +149,7 @@ def quantity(
     `ends` is the interval.
     """
     text, *end_texts = (
-        f"{number:.6g} {unit}".strip().removesuffix(" 1") for number in (value, *ends)
+        f"{value_or_end:.6g} {unit}".strip().removesuffix(" 1") for value_or_end in (value, *ends)
     )
     interval_texts = dict(zip(("low", "high"), end_texts, strict=False))
     return {

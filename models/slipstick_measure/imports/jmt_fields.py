@@ -146,9 +146,11 @@ JMVA_TABLE = FieldTable(JMVA_ELEMENTS, JMVA_ATTRIBUTES)
 def declare_parameters(node: XmlElement, ledger: Ledger) -> None:
     """Declare the parameters of a node that the import does not know."""
     for section in node.every("section"):
-        known = JSIM_PARAMETERS.get(section.get("className"))
-        for parameter in section.children if known is not None else ():
+        known_parameters = JSIM_PARAMETERS.get(section.get("className"))
+        for parameter in section.children if known_parameters is not None else ():
             kind = parameter.get("classPath").rpartition(".")[2]
-            if known is not None and not {parameter.get("name"), kind} & set(known):
+            if known_parameters is not None and not {parameter.get("name"), kind} & set(
+                known_parameters
+            ):
                 detail = f"{parameter.get('name')} of {section.get('className')}"
                 ledger.declare(UNKNOWN, parameter.line, detail)

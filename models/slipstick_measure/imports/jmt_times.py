@@ -133,9 +133,9 @@ def moments_of_file(model: str, name: str) -> tuple[float, float] | None:
     if not file_path.is_file() or file_path.stat().st_size > limit("data_bytes"):
         return None
     texts = file_path.read_bytes().decode("utf-8", "replace").split()
-    if not texts or not all(NUMBER.fullmatch(word) for word in texts):
+    if not texts or not all(NUMBER.fullmatch(time_text) for time_text in texts):
         return None
-    times = [float(word) for word in texts]
+    times = [float(time_text) for time_text in texts]
     mean = math.fsum(times) / len(times)
     if min(times) < 0 or not 0 < mean < math.inf:
         return None

@@ -172,14 +172,16 @@ def _axis_values_by_path(
         own_value = classes.get(name, {}).get(key)
         if own_value is None:
             continue
-        number = (
+        value_of_class = (
             float(own_value["value"].split()[0])
             if isinstance(own_value, dict)
             else float(own_value)
         )
-        numbers = values if len(names) == 1 else [number * value for value in values]
+        axis_values = values if len(names) == 1 else [value_of_class * value for value in values]
         is_whole = key == "population"
-        axes[path.format(name)] = [round(number) if is_whole else number for number in numbers]
+        axes[path.format(name)] = [
+            round(value_of_class) if is_whole else value_of_class for value_of_class in axis_values
+        ]
     return axes
 
 

@@ -241,12 +241,12 @@ class _JsimReader:
                 " has no such time: choose a distribution of the same mean and variance in JMT",
             )
         names, moments = _DISTRIBUTIONS[kind]
-        numbers = [
+        parameter_values = [
             self.number(distribution, name, -1e9 if name in ("mu", "mean") else 0.0)
             for name in names
         ]
         try:
-            mean, scv = moments(*numbers)
+            mean, scv = moments(*parameter_values)
         except (ArithmeticError, TypeError):
             mean = scv = math.nan
         if not (0 < mean < math.inf and 0 <= scv < math.inf):
@@ -297,15 +297,19 @@ class _JsimReader:
         arrivals.
         """
         names, sums = _MATRICES[kind]
-        first, second = (self._matrix(distribution, name) for name in names)
-        is_square = second and all(len(row) == len(second) for row in second)
+        matrix_d0, matrix_d1 = (self._matrix(distribution, name) for name in names)
+        is_square = matrix_d1 and all(len(row) == len(matrix_d1) for row in matrix_d1)
         try:
-            if not is_square or any(len(row) != len(second) for row in first) or not first:
+            if (
+                not is_square
+                or any(len(row) != len(matrix_d1) for row in matrix_d0)
+                or not matrix_d0
+            ):
                 raise ArithmeticError
             if kind == "MAPDistr":
-                mean, scv = jmt_times.arrival_moments(first, second)
+                mean, scv = jmt_times.arrival_moments(matrix_d0, matrix_d1)
             else:
-                mean, scv = jmt_times.phase_moments(first[0], second)
+                mean, scv = jmt_times.phase_moments(matrix_d0[0], matrix_d1)
             if not (0 < mean < math.inf and 0 <= scv < math.inf):
                 raise ArithmeticError
         except (ArithmeticError, ValueError):
@@ -670,7 +674,7 @@ def _axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
         if element.get("enabled") == "false" or not {"Steps", "To"} <= set(fields):
             continue
         steps = min(round(jsim.model.number(element, fields["Steps"], 1.0)), MOST_STEPS)
-        last = jsim.model.number(element, fields["To"])
+        last_value = jsim.model.number(element, fields["To"])
         is_single_class = fields.get("Is single class") == "true"
         name = jsim.model.spec_names.names.get(fields.get("Class", ""), "")
         axes: SpecAxes = {}
@@ -680,7 +684,11 @@ def _axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
             if kind.startswith("ArrivalRate") and "burst_arrivals" not in chain:
                 if own_arrivals := chain.get("arrivals"):
                     rate = float(own_arrivals["value"].split()[0])
-                    end = last / jsim.model.second if is_single_class else rate * last / 100
+                    end = (
+                        last_value / jsim.model.second
+                        if is_single_class
+                        else rate * last_value / 100
+                    )
                     axes[f"chains.{title}.arrivals"] = [
                         f"{exact_number(value)} /s" for value in _evenly_spaced(rate, end, steps)
                     ]
@@ -689,7 +697,7 @@ def _axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
                 and is_single_class
                 and _has_all_customers(jsim, fields, chain)
             ):
-                counts = map(round, _evenly_spaced(chain["population"], last, steps))
+                counts = map(round, _evenly_spaced(chain["population"], last_value, steps))
                 axes[f"chains.{title}.population"] = list(dict.fromkeys(counts))
         if axes:
             return [axes]
@@ -705,9 +713,11 @@ def _has_all_customers(
     return "population" in chain and round(own_customers) == chain["population"]
 
 
-def _evenly_spaced(first: float, last: float, count: int) -> list[float]:
+def _evenly_spaced(first_value: float, last_value: float, count: int) -> list[float]:
     """Return values at equal distances, the ends among them."""
-    return [first + (last - first) * step / max(count - 1, 1) for step in range(count)]
+    return [
+        first_value + (last_value - first_value) * step / max(count - 1, 1) for step in range(count)
+    ]
 
 
 def _names_of_place(jsim: _JsimReader, place: Place) -> list[str]:
@@ -731,10 +741,10 @@ def _first_place(jsim: _JsimReader, name: str, element: XmlElement) -> Place:
     if len(next_places) > 1:
         jsim.times[name, reference_station] = 0.0, 0.0
         return name, reference_station
-    first = next(iter(next_places), SINK)
-    if first == SINK:
+    first_place = next(iter(next_places), SINK)
+    if first_place == SINK:
         jsim.refuse(element, f"{short(name)} have no service at any station")
-    return first
+    return first_place
 
 
 def _places_reached(jsim: _JsimReader, begin: Place) -> list[Place]:

@@ -83,13 +83,13 @@ _SOURCES = {
 
 def _customers(spec: ImportedSpec, test: LoadTest) -> dict[str, Any]:
     """Return the customers at the last load: users who think, or arrivals."""
-    last = test.rows[-1]
-    if last.users is None:
-        return {"arrivals": quantity(last.rate or last.completed or 0.0, "/s", "measured")}
+    last_row = test.rows[-1]
+    if last_row.users is None:
+        return {"arrivals": quantity(last_row.rate or last_row.completed or 0.0, "/s", "measured")}
     think = think_time(test)
     _note_think_time(spec, test, think)
     return {
-        "population": round(last.users),
+        "population": round(last_row.users),
         "think_time": quantity(max(0.0, think or 0.0) * 1e3, "ms", "little"),
     }
 
@@ -148,8 +148,8 @@ def _station_name_by_tier(tier_demands: list[Demand]) -> dict[str, str]:
     """Return the name of the station of each tier."""
     return {
         demand.tier: re.sub(r"[^A-Za-z0-9]+", "-", demand.tier).strip("-").lower()
-        or f"tier-{number}"
-        for number, demand in enumerate(tier_demands, 1)
+        or f"tier-{tier_number}"
+        for tier_number, demand in enumerate(tier_demands, 1)
     }
 
 
@@ -202,12 +202,16 @@ def _compare(spec: ImportedSpec, test: LoadTest) -> None:
         if share is not None:
             is_simulated = (len(rows) - 1 - index) % step == 0
             quantile = _quantile(network, answer, share, is_simulated)
-            measured, computed, low, high = (row.quantiles.get(share), *quantile)
-            cells += _compared(measured, computed)
+            measured_time, computed, low, high = (row.quantiles.get(share), *quantile)
+            cells += _compared(measured_time, computed)
             if low is not None and high is not None:
                 cells[-2] = f"{(computed or 0) * 1e3:.3g} ({low * 1e3:.3g} to {high * 1e3:.3g}) ms"
-            if measured and computed and not (low or computed) <= measured <= (high or computed):
-                largest_error = max(largest_error, abs(computed / measured - 1))
+            if (
+                measured_time
+                and computed
+                and not (low or computed) <= measured_time <= (high or computed)
+            ):
+                largest_error = max(largest_error, abs(computed / measured_time - 1))
         spec.rows.append(cells)
     if largest_error > _LARGE_ERROR:
         spec.say(
@@ -264,10 +268,12 @@ def _time_text(time: float | None) -> str:
     return "-" if time is None else f"{time * 1e3:.4g} ms"
 
 
-def _compared(measured: float | None, computed: float | None) -> list[str]:
+def _compared(measured_value: float | None, computed: float | None) -> list[str]:
     """Return the cells of a measured and a computed time [s], and of the error."""
-    error = f"{100 * (computed / measured - 1):+.2g} %" if measured and computed else "-"
-    return [_time_text(measured), _time_text(computed), error]
+    error = (
+        f"{100 * (computed / measured_value - 1):+.2g} %" if measured_value and computed else "-"
+    )
+    return [_time_text(measured_value), _time_text(computed), error]
 
 
 def _load_text(row: LoadRow) -> str:

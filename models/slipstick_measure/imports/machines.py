@@ -105,15 +105,15 @@ def _slower_writes(document: dict[str, Any], cores_of_domain: int, domain_rate: 
 def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_of_domain: int) -> None:
     """Write a table of the measured rate and that of the machine for each number of cores."""
     spec.head = ["cores", "measured", "machine", "error"]
-    worst = 0.0
+    largest_difference = 0.0
     for index, rate in enumerate(rates):
         cores = index + 1
         core_rate = min(rates[0], rates[cores_of_domain - 1] / min(cores, cores_of_domain))
         error = cores * core_rate / rate - 1
-        worst = max(worst, abs(error))
+        largest_difference = max(largest_difference, abs(error))
         row = (f"{cores}", f"{rate / 1e9:.4g} GB/s", f"{cores * core_rate / 1e9:.4g} GB/s")
         spec.rows.append([*row, f"{100 * error:+.1f} %"])
-    spec.say(f"the machine's rates are off by at most {100 * worst:.1f} %")
+    spec.say(f"the machine's rates are off by at most {100 * largest_difference:.1f} %")
 
 
 def _parse_yaml(reading: Reading) -> dict[str, Any]:
@@ -123,8 +123,10 @@ def _parse_yaml(reading: Reading) -> dict[str, Any]:
     try:
         document = yaml.load(reading.text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        reading.refuse(1 + mark.line if mark else 1, "", "this is no YAML; is the file cut off?")
+        error_mark = getattr(error, "problem_mark", None)
+        reading.refuse(
+            1 + error_mark.line if error_mark else 1, "", "this is no YAML; is the file cut off?"
+        )
     if not isinstance(document, dict):
         reading.refuse(1, "", "a machine file of Kerncraft is a table of keys")
     return document
@@ -259,8 +261,8 @@ def _line_of(tree: Any) -> int:
     """Return the line of the first number in a part of a document; 1 if there is none."""
     if isinstance(tree, JsonNumber):
         return tree.line
-    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return next((line for part in parts if (line := _line_of(part)) > 1), 1)
+    subtrees = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return next((line for subtree in subtrees if (line := _line_of(subtree)) > 1), 1)
 
 
 def _efficiency_key(document: dict[str, Any]) -> str | None:
@@ -282,11 +284,11 @@ def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
 
 def _network(title: str, end: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
     """Return a network with a rate and with half of its latency at each end."""
-    nothing = quantity(0, "B", "the file has no more than a latency and a rate", True)
+    zero_size = quantity(0, "B", "the file has no more than a latency and a rate", True)
     return {
         "title": title,
-        "protocol": {"added": nothing, "ranges": {"all": {"total": {"fixed": end}}}},
-        "wire": {"per_byte": rate, "added": nothing},
+        "protocol": {"added": zero_size, "ranges": {"all": {"total": {"fixed": end}}}},
+        "wire": {"per_byte": rate, "added": zero_size},
         "medium": "switched",
     }
 

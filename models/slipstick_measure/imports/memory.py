@@ -126,8 +126,8 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
                 name,
                 f"stands in line {results[name][0]} already; give the results of one run",
             )
-        if result and name and (number := reading.number(line, name, result["value"])) is not None:
-            results[name] = line, number
+        if result and name and (value := reading.number(line, name, result["value"])) is not None:
+            results[name] = line, value
     if missing_values := [
         name for name in ("processes", "rating") if not results.get(name, (0, 0.0))[1] > 0
     ]:
@@ -233,7 +233,7 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     SpecError : no matrix, no loaded latencies, no machine with shared memory to extend, or one
         whose modules do not give the latencies
     """
-    matrix, loaded = _mlc_latencies(reading)
+    matrix, loaded_latencies = _mlc_latencies(reading)
     spec = _extended_machine(reading, "Intel Memory Latency Checker", base)
     machine = _shared_memory_machine(spec)
     if machine is None or machine.interconnect.kind != "crossbar":
@@ -243,7 +243,7 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
             f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server",
         )
     line, local_latency = min(((line, min(row)) for line, row in matrix), key=lambda pair: pair[1])
-    line_number, _, largest_rate = max(loaded, key=lambda sample: sample[2])
+    line_number, _, largest_rate = max(loaded_latencies, key=lambda sample: sample[2])
     modules = machine.memory.modules.value
     access_time = modules * _LINE / largest_rate * 1e3
     place = f"{reading.name}:{line_number}"
@@ -265,7 +265,9 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         "kind": "crossbar",
         "hop": quantity(path_time, "ns", path_source, True),
     }
-    _compare_with_closed_system(spec, reading, loaded, modules, access_time, 2 * path_time)
+    _compare_with_closed_system(
+        spec, reading, loaded_latencies, modules, access_time, 2 * path_time
+    )
     spec.say(f"memory.modules, {modules:g}, is that of {base}; the file does not have it")
     remote_latencies = [
         latency for _, row in matrix for latency in row if latency > local_latency * 1.05

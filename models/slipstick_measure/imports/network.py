@@ -171,7 +171,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         if run.region not in other_regions
     ]
     spec = ImportedSpec("network", _title(tables), latencies[0].file)
-    numbered_titles = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
+    numbered_titles = tuple(f"range-{range_number}" for range_number in range(1, len(ranges) + 1))
     titles = _PROTOCOLS[_is_verb(latencies[0])] if len(ranges) == 2 else numbered_titles
     wire, source = _wire_time(ranges, rates)
     spec.document |= {
@@ -252,11 +252,11 @@ def _wire_time(ranges: Sequence[MessageRange], rates: Sequence[Measurement]) -> 
     """Return the time of a byte on the wire [s/B] and its source: from the largest rate, or from
     the fitted lines if their least time is shorter.
     """
-    least = min(message_range.per_byte for message_range in ranges)
+    least_time = min(message_range.per_byte for message_range in ranges)
     fastest = max(rates, key=lambda run: run.value, default=None)
-    if fastest is not None and 1 / fastest.value < least:
+    if fastest is not None and 1 / fastest.value < least_time:
         return 1 / fastest.value, f"largest rate, {fastest.text}, line {fastest.line}"
-    return least, "the least time of a byte in the lines fitted to the latencies"
+    return least_time, "the least time of a byte in the lines fitted to the latencies"
 
 
 def _note_unused(

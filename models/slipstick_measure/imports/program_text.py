@@ -197,10 +197,10 @@ class ProgramText:
             elif re.match(r"if\b", statement.text.strip()):
                 was_branch_taken = yield from self._branch(statement, depth, 0.0)
             elif match := statement.block and _ITEMS.match(statement.text.strip()):
-                block_text = " ".join(inner.text for inner in statement.block)
+                block_text = " ".join(inner_statement.text for inner_statement in statement.block)
                 if match["name"] not in self.reading.hints.settings:
                     self.value_by_variable[match["name"]] = [
-                        self.value(item) for item in _split_arguments(block_text)
+                        self.value(argument) for argument in _split_arguments(block_text)
                     ]
             elif statement.block:
                 yield from self._block(statement, depth)
@@ -289,18 +289,18 @@ class ProgramText:
         """List the values of a loop with a start, a condition and a step."""
         name = match["counter"]
         comparison = match["until"]
-        first = self.value(match["first"])
-        last = self.value(match["last"])
-        if not isinstance(first, float) or not isinstance(last, float):
+        first_value = self.value(match["first"])
+        last_value = self.value(match["last"])
+        if not isinstance(first_value, float) or not isinstance(last_value, float):
             return [None]
         if re.search("float|double", match["type"]):
-            first = float(first)
+            first_value = float(first_value)
         step = _next_value_expression(name, match["step"])
         value_before = self.value_by_variable.get(name)
         values: list[ProgramValue] = []
-        value: ProgramValue = first
+        value: ProgramValue = first_value
         while isinstance(value, float) and len(values) < MOST_STATEMENTS:
-            if not _result_of_operation(comparison, value, last):
+            if not _result_of_operation(comparison, value, last_value):
                 break
             values.append(value)
             self.value_by_variable[name] = value
@@ -340,8 +340,8 @@ class ProgramText:
         if match := _CALLED.match(_RESULT.sub("", text)):
             texts = _split_arguments(match["given"])
             name = match["name"][0].upper() + match["name"][1:]
-            given = [self.value(text.removeprefix("&")) for text in texts]  # pointers of C, too
-            yield CalledFunction(name, given, texts, statement.line, match["module"] or "")
+            arguments = [self.value(text.removeprefix("&")) for text in texts]  # pointers of C, too
+            yield CalledFunction(name, arguments, texts, statement.line, match["module"] or "")
             self._has_stopped |= name == self.last_function
         elif match := _INTO.match(text):
             self._write_text(match)
@@ -748,8 +748,12 @@ def _text_of_value(value: ProgramValue) -> str:
     """Return a number or a text as text, whole numbers without decimals."""
     if isinstance(value, str):
         return value
-    number = _as_number(value)
-    return str(int(number)) if number == int(number) else repr(number)
+    value_as_number = _as_number(value)
+    return (
+        str(int(value_as_number))
+        if value_as_number == int(value_as_number)
+        else repr(value_as_number)
+    )
 
 
 _OPERATIONS: dict[str, Callable[[float, float], float]] = {
@@ -770,16 +774,21 @@ def _result_of_operation(sign: str, left: ProgramValue, right: ProgramValue) -> 
         return left + right
     if sign in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
         return float((left == right) == (sign == "=="))
-    first = _as_number(left)
+    left_number = _as_number(left)
     second = _as_number(right)
     if sign == "//":
-        return type(second)(math.floor(first / second))
+        return type(second)(math.floor(left_number / second))
     if sign in "+-*/%" and isinstance(left, ProgramInteger) and isinstance(right, ProgramInteger):
-        quotient = int(first / second) if sign == "/" else None
-        return ProgramInteger(_OPERATIONS[sign](first, second) if quotient is None else quotient)
+        quotient = int(left_number / second) if sign == "/" else None
+        return ProgramInteger(
+            _OPERATIONS[sign](left_number, second) if quotient is None else quotient
+        )
     if sign == ":":
-        return [first + index for index in range(min(int(second - first) + 1, MOST_STATEMENTS))]
-    return float(_OPERATIONS[sign](first, second))
+        return [
+            left_number + index
+            for index in range(min(int(second - left_number) + 1, MOST_STATEMENTS))
+        ]
+    return float(_OPERATIONS[sign](left_number, second))
 
 
 def _formatted_text(values: Sequence[Any]) -> str:
@@ -821,31 +830,31 @@ def _result_of_function(
     if name in ("ceiling", "ceil", "math.ceil"):
         return float(math.ceil(_as_number(values[0])))
     if name in ("floor", "math.floor", "int", "as.integer"):
-        number = _as_number(values[0])
+        argument = _as_number(values[0])
         return (
-            type(number)(math.floor(number))
+            type(argument)(math.floor(argument))
             if name != "int"
-            else ProgramInteger(math.trunc(number))
+            else ProgramInteger(math.trunc(argument))
         )
     if name in ("float", "double", "as.double", "as.numeric", "round"):
         value = _as_number(values[0])
         return float(round(value)) if name == "round" else float(value)
     if name in ("max", "min"):
-        numbers = [_as_number(value) for value in values]
-        return max(numbers) if name == "max" else min(numbers)
+        arguments = [_as_number(value) for value in values]
+        return max(arguments) if name == "max" else min(arguments)
     if name in ("sqrt", "exp", "log"):
         return float(getattr(math, name)(_as_number(values[0])))
     raise NotKnownError
 
 
-def _sequence(name: str, numbers: list[float]) -> list[Any]:
+def _sequence(name: str, arguments: list[float]) -> list[Any]:
     """Return the numbers of a sequence of R or Python."""
-    if len(numbers) == 1:
-        first, last, step = (
-            (0.0, numbers[0] - 1, 1.0) if name == "range" else (1.0, numbers[0], 1.0)
+    if len(arguments) == 1:
+        first_value, last_value, step = (
+            (0.0, arguments[0] - 1, 1.0) if name == "range" else (1.0, arguments[0], 1.0)
         )
     else:
-        first, last, step = (*numbers, 1.0)[:3]
-        last -= step if name == "range" else 0.0
-    count = math.floor((last - first) / step + 1e-9) + 1
-    return [first + step * index for index in range(min(max(count, 0), MOST_STATEMENTS))]
+        first_value, last_value, step = (*arguments, 1.0)[:3]
+        last_value -= step if name == "range" else 0.0
+    count = math.floor((last_value - first_value) / step + 1e-9) + 1
+    return [first_value + step * index for index in range(min(max(count, 0), MOST_STATEMENTS))]

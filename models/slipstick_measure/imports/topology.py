@@ -98,8 +98,11 @@ def hwloc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     reading.text = without_document_type(reading.text)
     root = parsed(reading)
     computer = ComputerPart("", 1)
-    kind_by_thread = {member: str(number) for number, kind in enumerate(root.every("cpukind"))
-             for member in _members_of_set(kind.get("cpuset"))}  # fmt: skip
+    kind_by_thread = {
+        member: str(kind_number)
+        for kind_number, kind in enumerate(root.every("cpukind"))
+        for member in _members_of_set(kind.get("cpuset"))
+    }
     allowed: set[int] | None = None
     pending = [(computer, element) for element in reversed(_outermost_objects(root))]
     while pending:
@@ -138,10 +141,13 @@ def _xml_part(
 
 def _members_of_set(cpuset: str) -> list[int]:
     """Return the numbers in a set that is written as hexadecimal words of 32 bits."""
-    words = cpuset.replace("0x", "").split(",")
-    if not all(re.fullmatch(r"[0-9a-fA-F]{0,8}", word) for word in words) or len(words) > 4096:
+    mask_texts = cpuset.replace("0x", "").split(",")
+    if (
+        not all(re.fullmatch(r"[0-9a-fA-F]{0,8}", mask_text) for mask_text in mask_texts)
+        or len(mask_texts) > 4096
+    ):
         return []
-    bits = int("".join(word.rjust(8, "0") for word in words) or "0", 16)
+    bits = int("".join(mask_text.rjust(8, "0") for mask_text in mask_texts) or "0", 16)
     return [member for member, digit in enumerate(reversed(f"{bits:b}")) if digit == "1"]
 
 
@@ -169,7 +175,7 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
     first_line = _first_part(reading)
     outermost = first_line["rest"].split()[0]
     is_begun = False
-    for number, text in enumerate(reading.lines, 1):
+    for line_number, text in enumerate(reading.lines, 1):
         match = _LINE.fullmatch(text.rstrip())
         is_begun = is_begun or (match is not None and match[0] == first_line[0])
         if not is_begun:
@@ -184,7 +190,7 @@ def lstopo_spec(reading: Reading, base: str | None) -> ImportedSpec:
         while open_parts[-1][0] >= indent:
             open_parts.pop()
         for index, part_text in enumerate(match["rest"].split(" + ")):
-            part = _printed_part(part_text, number)
+            part = _printed_part(part_text, line_number)
             open_parts[-1][1].parts.append(part)
             # Parts that share a line are inside one another, at the same indentation.
             open_parts.append((indent if index == 0 else indent + 1, part))
@@ -288,9 +294,9 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     domains: list[tuple[int, str, int, float]] = []
     cores_of_domain: set[tuple[str, str]] = set()
     first_line = 1
-    for number, text in enumerate(reading.lines, 1):
+    for line_number, text in enumerate(reading.lines, 1):
         if row := _THREAD_ROW.fullmatch(text):
-            first_line = first_line if core_by_thread else number
+            first_line = first_line if core_by_thread else line_number
             core_by_thread[row[1]] = row[4], row[3]
             thread_count_by_core[core_by_thread[row[1]]] += bool(row[5])
         elif members := _MEMBERS.fullmatch(text):
@@ -298,12 +304,12 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
                 core_by_thread[thread] for thread in members[1].split() if thread in core_by_thread
             }
         elif total := _TOTAL.fullmatch(text):
-            size = reading.number(number, "total memory", total[1])
+            size = reading.number(line_number, "total memory", total[1])
             nearby_cores = sorted(core for core in cores_of_domain if thread_count_by_core[core])
             name = " ".join(nearby_cores[0]) if nearby_cores else ""
             domains.append(
                 (
-                    number,
+                    line_number,
                     f"{name}-{len(nearby_cores)}",
                     len(nearby_cores),
                     (size or 0.0) * 1024.0**2,
@@ -384,9 +390,9 @@ def _say(
     spec: ImportedSpec, base: str, machine: MachineSpec, topology: Topology, domain: int
 ) -> None:
     """Add notes on which values of the extended machine are kept, and which are left out."""
-    most = max(topology.threads)
-    if most > 1:
-        spec.say(f"a processor is a core; its {most} hardware threads share it")
+    most_threads = max(topology.threads)
+    if most_threads > 1:
+        spec.say(f"a processor is a core; its {most_threads} hardware threads share it")
     if topology.disallowed:
         spec.say(f"{topology.disallowed} cores are left out, which programs may not use")
     kept_parts = ["the network"]

@@ -72,13 +72,13 @@ class FitsResult(QuestionResult):
         """Return, for the first fits, up to how many processors the data and the preferred model
         are efficient, and the size that the largest number needs.
         """
-        first = next(iter(self.fits.values()))
-        return fit_head(first, _with_noun(words, first.member))[:3]
+        first_fit = next(iter(self.fits.values()))
+        return fit_head(first_fit, _with_noun(words, first_fit.member))[:3]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the first fit reaches its target efficiency where the title asks."""
-        first = next(iter(self.fits.values()))
-        return fit_verdict(first, _with_noun(words, first.member))
+        first_fit = next(iter(self.fits.values()))
+        return fit_verdict(first_fit, _with_noun(words, first_fit.member))
 
     def sentences(self) -> list[str]:
         """Return for each fit what limits it, the size that the largest number of processors needs,
@@ -169,7 +169,7 @@ class _ReadFit:
 
     def fitted(self) -> Fitting:
         """Fit all families, best first."""
-        processors = [float(number) for number in self.spec.at]
+        processors = [float(processor_count) for processor_count in self.spec.at]
         intervals = IntervalSettings(self.spec.intervals)
         timings, truth = self.times()
         fitting = fits(
@@ -375,13 +375,13 @@ def _overview(fittings: Mapping[str, Fitting]) -> str:
     """
     rows = []
     for name, fitting in fittings.items():
-        best, *other_answers = [answer for answer in fitting.answers if not answer.failed]
+        best_answer, *other_answers = [answer for answer in fitting.answers if not answer.failed]
         rivals = [answer.model for answer in other_answers if (answer["behind"] or 0.0) < APART]
         farthest_prediction = next(
-            (value for value in reversed(list(best.values)) if value.startswith("time[")), ""
+            (value for value in reversed(list(best_answer.values)) if value.startswith("time[")), ""
         )
         time_text = (
-            f"{amount(best.values[farthest_prediction])} at p = {farthest_prediction[5:-1]}"
+            f"{amount(best_answer.values[farthest_prediction])} at p = {farthest_prediction[5:-1]}"
             if farthest_prediction
             else NOTHING
         )
@@ -389,9 +389,13 @@ def _overview(fittings: Mapping[str, Fitting]) -> str:
             fitting.truth.get(float(farthest_prediction[5:-1])) if farthest_prediction else None
         )
         error = (
-            percent((best[farthest_prediction] or 0.0) / true_time - 1, 2) if true_time else NOTHING
+            percent((best_answer[farthest_prediction] or 0.0) / true_time - 1, 2)
+            if true_time
+            else NOTHING
         )
-        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, time_text, error])
+        rows.append(
+            [escape(name), best_answer.model, ", ".join(rivals) or NOTHING, time_text, error]
+        )
     has_truth = any(fitting.truth for fitting in fittings.values())
     head = [
         "fit",

@@ -313,20 +313,20 @@ def _scalar(study: StudyContext, place: Place) -> Scalar:
 
 def _validation_set(spec: ValidationSpec, task: EstimationTask) -> ValidationSet:
     """Run the estimation of a set, and return it with the set's description."""
-    split = "each group predicted by the others"
+    split_in_words = "each group predicted by the others"
     if spec.nothing_fitted:
-        split = "nothing fitted: ranges of the parameters alone"
+        split_in_words = "nothing fitted: ranges of the parameters alone"
     elif spec.fitted_to:
         columns = " and ".join(
             f"{column} {', '.join(values)}" for column, values in spec.fitted_to.items()
         )
-        split = f"fitted to {columns}"
+        split_in_words = f"fitted to {columns}"
     return ValidationSet(
         spec.source,
         spec.known,
         spec.unknown,
         spec.rows,
-        split,
+        split_in_words,
         tuple((peer.name, peer.error.value, peer.of, peer.source) for peer in spec.peers),
         spec.most.value if spec.most else None,
         estimation(task),

@@ -207,8 +207,8 @@ def _is_count_of_processors(name: str) -> bool:
     """Return whether a name counts processors; ``ntasks-per-node`` does not, because it counts
     those of one node.
     """
-    *before, last = plain_words(name).split(" ")
-    return last in PROCESSORS and "per" not in before
+    *words_before, last_word = plain_words(name).split(" ")
+    return last_word in PROCESSORS and "per" not in words_before
 
 
 def _options(command: str) -> Iterator[tuple[str, str]]:
@@ -216,12 +216,12 @@ def _options(command: str) -> Iterator[tuple[str, str]]:
     ``--jobs=8``, and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
     """
     words = command.split()
-    for word, following in pairwise([*words, ""]):
-        name, has_value, value = word.lstrip("-").partition("=")
+    for option, option_value in pairwise([*words, ""]):
+        name, has_value, value = option.lstrip("-").partition("=")
         if not has_value:
             letters = name.rstrip(_DIGITS)
-            name, value = letters, name[len(letters) :] or following
-        is_set = word.startswith("-") or bool(has_value) or word.endswith(":")
+            name, value = letters, name[len(letters) :] or option_value
+        is_set = option.startswith("-") or bool(has_value) or option.endswith(":")
         name = name.rstrip(":")
         if is_set and name[:1].isalpha() and value and not value.strip(_DIGITS):
             yield name, value
@@ -270,11 +270,11 @@ def _read_functions(
     is_wall_time : whether the time of a thread is not divided by the number of threads; None if the
         version is unknown, which is then taken as an old one, with a note
     """
-    failed = [row for row in rows if row.get("error_occurred") in (True, "true")]
-    for row in failed:
+    failed_rows = [row for row in rows if row.get("error_occurred") in (True, "true")]
+    for row in failed_rows:
         message = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
         reading.odd(line_of(row) or 1, "", message[:200])
-    rows = list(_single_rows(reading, [row for row in rows if row not in failed]))
+    rows = list(_single_rows(reading, [row for row in rows if row not in failed_rows]))
     names = {_base_name(row) for row in rows}
     rate_name = next(
         (name for name in ("items_per_second", "bytes_per_second") if _all_have(rows, name)), ""
@@ -440,9 +440,10 @@ def _check_one_machine(reading: Reading) -> None:
             runs.setdefault(match["name"], {}).setdefault(computer, line)
     for name, lines in runs.items():
         if len(lines) > 1:
-            (first, _), (second, line_of_second) = list(lines.items())[:2]
+            (first_machine, _), (second, line_of_second) = list(lines.items())[:2]
             message = (
-                f"is in runs of different machines, {first[:60]!r} and {second[:60]!r}; keep those"
+                f"is in runs of different machines, {first_machine[:60]!r} and {second[:60]!r};"
+                " keep those"
                 " of one"
             )
             reading.refuse(line_of_second, name[:80], message)
@@ -456,8 +457,8 @@ def _all_have(rows: Sequence[Mapping[str, Any]], counter: str) -> bool:
 def _unnamed_size(row: Mapping[str, Any]) -> str | None:
     """Return the only unnamed argument, which is a size; None if there are several."""
     name = str(row.get("run_name") or row.get("name", ""))
-    numbers = [segment for segment in name.split("/")[1:] if segment.isdecimal()]
-    return numbers[0] if len(numbers) == 1 else None
+    sizes = [segment for segment in name.split("/")[1:] if segment.isdecimal()]
+    return sizes[0] if len(sizes) == 1 else None
 
 
 def _base_name(row: Mapping[str, Any]) -> str:

@@ -120,10 +120,14 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
         return cell_text, None, False
     if speedup := _TIMES.fullmatch(cell_text):
         return speedup[1], None, False
-    spread = _SPREAD.fullmatch(cell_text)
-    if spread:
-        number, rest = (spread[1], spread[2]) if spread[1] else (spread[3], spread[4])
-        return number, rest.strip() or None, True
+    spread_match = _SPREAD.fullmatch(cell_text)
+    if spread_match:
+        number_text, text_behind = (
+            (spread_match[1], spread_match[2])
+            if spread_match[1]
+            else (spread_match[3], spread_match[4])
+        )
+        return number_text, text_behind.strip() or None, True
     match = _WITH_UNIT.fullmatch(cell_text)
     return (match[1], match[2], False) if match else (cell_text, None, False)
 
@@ -134,9 +138,9 @@ def split_amount(text: str) -> tuple[str, str | None]:
     >>> split_amount("2.5M tok/s"), split_amount("220k"), split_amount("40 GB/s")
     (('2500000.0', 'tok/s'), ('220000.0', None), ('40', 'GB/s'))
     """
-    if scaled := _SCALED.fullmatch(bare_cell(text)):
-        factor = 1000.0 ** ("kMGT".index(scaled[2].replace("K", "k")) + 1)
-        return repr(float(scaled[1]) * factor), scaled[3]
+    if scaled_match := _SCALED.fullmatch(bare_cell(text)):
+        factor = 1000.0 ** ("kMGT".index(scaled_match[2].replace("K", "k")) + 1)
+        return repr(float(scaled_match[1]) * factor), scaled_match[3]
     number, unit, _ = split_value(text)
     return number, unit
 

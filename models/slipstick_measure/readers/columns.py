@@ -545,9 +545,11 @@ def _may_be_processors(column: TableColumn) -> bool:
 
 def _are_proportional(columns: Sequence[TableColumn]) -> bool:
     """Return whether columns are proportional to the first."""
-    first = columns[0]
+    first_column = columns[0]
     for column in columns[1:]:
-        ratios = [b / a for a, b in zip(first.numbers, column.numbers, strict=True) if a and b]
+        ratios = [
+            b / a for a, b in zip(first_column.numbers, column.numbers, strict=True) if a and b
+        ]
         if not ratios or max(ratios) > (1 + SAME) * min(ratios):
             return False
     return True
@@ -709,17 +711,17 @@ def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool 
         ]
         if len({p for p, *_ in rows}) < max(len(rows), 3):
             continue
-        first, first_time, _ = min(rows)
+        first_count, first_time, _ = min(rows)
         is_efficiency = column.kind == "efficiency"
         scale = 100.0 if is_efficiency and max(ratio for *_, ratio in rows) > PERCENT_ABOVE else 1.0
         for weak in (False, True):
-            expected = [
-                first_time / time_there * (p / first) ** (weak - is_efficiency)
+            expected_times = [
+                first_time / time_there * (p / first_count) ** (weak - is_efficiency)
                 for p, time_there, _ in rows
             ]
             if all(
                 abs(ratio / scale - value) <= 2 * SAME * value
-                for (*_, ratio), value in zip(rows, expected, strict=True)
+                for (*_, ratio), value in zip(rows, expected_times, strict=True)
             ):
                 roles.heading_of_growth = column.text if weak else ""
                 return weak

@@ -207,13 +207,15 @@ def _checked_measurements(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _read_points(reading: Reading, line: int, state: _TextState, rest: str) -> None:
+def _read_points(reading: Reading, line: int, state: _TextState, points_text: str) -> None:
     """Read a section POINTS, whose points have one coordinate for each parameter."""
     if not state.parameters:
         reading.refuse(line, "POINTS", "the PARAMETER line must come before the points")
     state.points_line, count = line, len(state.parameters)
     state.roles = state.roles or _index_by_role(reading, line, state.parameters)
-    for group in _POINT.findall(rest) if count > 1 or "(" in rest else rest.split():
+    for group in (
+        _POINT.findall(points_text) if count > 1 or "(" in points_text else points_text.split()
+    ):
         coordinates = group.replace(",", " ").split()
         if len(coordinates) != count:
             reading.wrong(

@@ -110,8 +110,8 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     SpecError : quotes that do not end, or a table that is too wide
     """
     lines = [
-        (number, text.translate(_BARS))
-        for number, text in _plain_lines(reading.lines[:most_lines])
+        (line_number, text.translate(_BARS))
+        for line_number, text in _plain_lines(reading.lines[:most_lines])
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
@@ -132,20 +132,24 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     rows = (delimiter == " " and _rows_below_rule(content, lines, first_number)) or _split_rows(
         reading, content, delimiter
     )
-    outside = [number for number, _ in lines if table_lines and number not in table_lines]
-    outside += sheet.outside
-    outside += [
+    lines_outside = [
+        line_number for line_number, _ in lines if table_lines and line_number not in table_lines
+    ]
+    lines_outside += sheet.outside
+    lines_outside += [
         line_number_of_latex
         for line_number_of_latex, text in enumerate(reading.lines[:most_lines], 1)
         if LATEX_TABLE in text
     ][1:]
     if not rows:
-        return CellGrid(first_number, [], [], delimiter, outside)
+        return CellGrid(first_number, [], [], delimiter, lines_outside)
     _check_width(reading, rows)
     (line, heading), *body = rows
     heading_with_units, body_without_units = _with_units(heading, body) if body else (heading, body)
     headings, body_of_runs, means = with_repetitions_in_rows(heading_with_units, body_without_units)
-    grid = CellGrid(line, headings, body_of_runs, delimiter, outside, sheet.other_table, means)
+    grid = CellGrid(
+        line, headings, body_of_runs, delimiter, lines_outside, sheet.other_table, means
+    )
     return _with_one_run_per_row(reading, _transposed(grid))
 
 
@@ -156,15 +160,15 @@ def _lines_of_table(
     first line of a drawn table may be a comment: its heading.
     """
     lines_without_rules = [
-        (number, text)
-        for number, text in lines
-        if (not table_lines or number in table_lines) and not is_rule(text)
+        (line_number, text)
+        for line_number, text in lines
+        if (not table_lines or line_number in table_lines) and not is_rule(text)
     ]
     first_line = lines_without_rules[:1] if table_lines else []
     return [
-        (number, text)
-        for number, text in lines_without_rules
-        if (number, text) in first_line or not text.lstrip().startswith("#")
+        (line_number, text)
+        for line_number, text in lines_without_rules
+        if (line_number, text) in first_line or not text.lstrip().startswith("#")
     ]
 
 
@@ -173,12 +177,19 @@ def _rows_below_rule(
 ) -> list[tuple[int, list[str]]]:
     """Cut the lines of a table at the columns of the rule below its heading; empty without one."""
     rule = next(
-        (text for number, text in lines if number > first_number and _WIDTHS.fullmatch(text)), None
+        (
+            text
+            for line_number, text in lines
+            if line_number > first_number and _WIDTHS.fullmatch(text)
+        ),
+        None,
     )
     if rule is None or first_number >= lines[-1][0]:
         return []
     columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
-    return [(number, [text[column].strip() for column in columns]) for number, text in content]
+    return [
+        (line_number, [text[column].strip() for column in columns]) for line_number, text in content
+    ]
 
 
 def _check_width(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> None:
@@ -207,9 +218,10 @@ def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
     names_by_row = [[name for name, _ in row] for row in pairs if row]
     are_alike = len(names_by_row) > 1 and all(row == names_by_row[0] for row in names_by_row)
     if are_alike and all(row or not text.strip() for row, text in zip(pairs, texts, strict=True)):
-        first_number = next(number for number, row in enumerate(pairs, 1) if row)
+        first_number = next(line_number for line_number, row in enumerate(pairs, 1) if row)
         drawn_lines = [
-            (number, " | ".join(value for _, value in row)) for number, row in enumerate(pairs, 1)
+            (line_number, " | ".join(value for _, value in row))
+            for line_number, row in enumerate(pairs, 1)
         ]
         return [(first_number, " | ".join(names_by_row[0])), *drawn_lines]
     return list(enumerate(texts, 1))
@@ -234,12 +246,12 @@ def _rows_of_latex(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     may hold several rows.
     """
     begin = next(index for index, text in enumerate(lines) if LATEX_TABLE in text)
-    for number, text in enumerate(lines[begin:], begin + 1):
+    for line_number, text in enumerate(lines[begin:], begin + 1):
         for row in _ROW_END.split(_LATEX_COMMENT.sub("", text)):
             if "&" in row.replace("\\&", ""):
                 for pattern, printed in _LATEX:
                     row = pattern.sub(printed, row)
-                yield number, "| " + re.sub(r"(?<!\\)&", " | ", row).replace("\\", "")
+                yield line_number, "| " + re.sub(r"(?<!\\)&", " | ", row).replace("\\", "")
         if "\\end{tabular" in text:
             return
 
@@ -270,12 +282,12 @@ def _content_from_heading(
     """Remove lines before the heading of a table whose columns are ruled, such as the command that
     printed it.
     """
-    rule_number = next((number for number, text in lines if _WIDTHS.fullmatch(text)), 0)
-    numbers_above = [number for number, _ in content if number < rule_number]
+    rule_number = next((line_number for line_number, text in lines if _WIDTHS.fullmatch(text)), 0)
+    numbers_above = [line_number for line_number, _ in content if line_number < rule_number]
     return [
-        (number, text)
-        for number, text in content
-        if not numbers_above or number >= numbers_above[-1]
+        (line_number, text)
+        for line_number, text in content
+        if not numbers_above or line_number >= numbers_above[-1]
     ]
 
 
@@ -358,29 +370,32 @@ def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
     """
     texts = dict(lines)
     tables = list[set[int]]()
-    for number, text in lines:
-        is_in_table = tables and number <= max(tables[-1])
+    for line_number, text in lines:
+        is_in_table = tables and line_number <= max(tables[-1])
         if is_in_table or not is_rule(text):
             continue
-        if any("|" in texts.get(number + step, "") for step in (-1, 1)):
-            tables.append(_lines_around(number, texts))
+        if any("|" in texts.get(line_number + step, "") for step in (-1, 1)):
+            tables.append(_lines_around(line_number, texts))
     return next((table for table in tables if _names_processors(texts, table)), [*tables, set()][0])
 
 
 def _lines_around(rule: int, texts: Mapping[int, str]) -> set[int]:
     """Return the lines of the table that a rule belongs to."""
-    numbers = {rule}
+    line_numbers = {rule}
     for step in (-1, 1):
-        number = rule + step
-        while "|" in texts.get(number, "") or is_rule(texts.get(number, "x")):
-            numbers.add(number)
-            number += step
-    return numbers
+        line_number = rule + step
+        while "|" in texts.get(line_number, "") or is_rule(texts.get(line_number, "x")):
+            line_numbers.add(line_number)
+            line_number += step
+    return line_numbers
 
 
-def _names_processors(texts: Mapping[int, str], numbers: Collection[int]) -> bool:
+def _names_processors(texts: Mapping[int, str], line_numbers: Collection[int]) -> bool:
     """Return whether the heading of a drawn table names processors or users."""
-    heading = next((text for number in sorted(numbers) if not is_rule(text := texts[number])), "")
+    heading = next(
+        (text for line_number in sorted(line_numbers) if not is_rule(text := texts[line_number])),
+        "",
+    )
     return any(plain_words(cell) in (*PROCESSORS, *LOADS) for cell in heading.split("|"))
 
 
@@ -429,8 +444,8 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
 
     A unit belongs to the name before it.
     """
-    (line, first), *other_lines = content
-    heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first).strip()
+    (line, first_line), *other_lines = content
+    heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first_line).strip()
     rows_by_pattern = [
         [(number, pattern.split(text.strip())) for number, text in [(line, heading), *other_lines]]
         for pattern in (_WIDE, re.compile(r"\s+"))

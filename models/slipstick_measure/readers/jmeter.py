@@ -88,7 +88,7 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
         _rows_of_xml if reading.text.lstrip("\ufeff \t\r\n")[:1] == "<" else _rows_of_table
     )
     samples = list[_Sample]()
-    failed = transactions = 0
+    failed_samples = transactions = 0
     line = 1
     samples_of_file = list(rows_of_file(reading))
     headings = [line for line, cells in samples_of_file if cells.get("elapsed") == "elapsed"]
@@ -96,20 +96,20 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     part_lines = _lines_of_parts(samples_of_file)
     _check_copies(reading, samples_of_file)
     _check_runs(reading, samples_of_file, headings)
-    for number, cells in samples_of_file:
-        if number in part_lines:
+    for line_number, cells in samples_of_file:
+        if line_number in part_lines:
             pass
         elif _TRANSACTION in cells.get("responseMessage", ""):
             transactions += 1
         elif cells.get("success", "true").casefold() != "true":
-            failed += 1
+            failed_samples += 1
         else:
-            samples += _parse_sample(reading, number, cells)
-        line = number
+            samples += _parse_sample(reading, line_number, cells)
+        line = line_number
     if reading.problems:
         reading.finished()
-    if failed:
-        reading.odd(1, "success", f"{failed} samples failed, and are left out")
+    if failed_samples:
+        reading.odd(1, "success", f"{failed_samples} samples failed, and are left out")
     if transactions:
         reading.odd(1, "", f"{transactions} samples of transactions are left out")
     if part_lines:
@@ -119,15 +119,15 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
         )
         reading.odd(min(part_lines), "label", message)
     if not samples:
-        counts = f"{failed} samples failed, and {transactions} are sums of a transaction"
+        counts = f"{failed_samples} samples failed, and {transactions} are sums of a transaction"
         reading.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
     samples_in_order = sorted(_with_users(reading, samples), key=lambda sample: sample.start)
     rows_by_users = _rows_by_users(
         samples_in_order, _indices_before_pauses(reading, samples_in_order)
     )
-    if failed <= FEW_FAILED * (failed + len(samples)):
+    if failed_samples <= FEW_FAILED * (failed_samples + len(samples)):
         return rows_by_users
-    return [replace(row, unsteady=f"{failed} requests failed") for row in rows_by_users]
+    return [replace(row, unsteady=f"{failed_samples} requests failed") for row in rows_by_users]
 
 
 _MOST_COPIES = 9
@@ -423,7 +423,7 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
     end_times_and_durations = list[tuple[float, float]]()
     users = list[tuple[float, float]]()
     rows_of_ends = list[tuple[int, object]]()
-    failed = 0
+    failed_requests = 0
     for line, text in reading.content:
         point = parse_json(reading, text, line)
         if not isinstance(point, dict) or point.get("type") != "Point":
@@ -438,7 +438,7 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
         if metric == "vus":
             users.append((instant, value))
         elif (data.get("tags") or {}).get("expected_response") == "false":
-            failed += 1
+            failed_requests += 1
         else:
             end_times_and_durations.append((instant, value))
             rows_of_ends.append((line, end_times_and_durations[-1]))
@@ -446,9 +446,11 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
         reading.finished()
     _check_copies(reading, rows_of_ends)
     if not end_times_and_durations:
-        reading.refuse(1, "", f"no request succeeded, so there is no load; {failed} failed")
-    if failed:
-        reading.odd(1, "", f"{failed} requests failed, and are left out")
+        reading.refuse(
+            1, "", f"no request succeeded, so there is no load; {failed_requests} failed"
+        )
+    if failed_requests:
+        reading.odd(1, "", f"{failed_requests} requests failed, and are left out")
     counts = sorted(count for count in users if count[1])
     samples = [
         _Sample(end - elapsed, elapsed, _users_at(counts, end), "")
@@ -458,9 +460,9 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
     pauses = _indices_before_pauses(reading, samples_in_order)
     users_at = (lambda instant: _users_at(counts, instant) or 0.0) if counts else None
     rows = _rows_by_users(samples_in_order, pauses, users_at)
-    if failed <= FEW_FAILED * (failed + len(end_times_and_durations)):
+    if failed_requests <= FEW_FAILED * (failed_requests + len(end_times_and_durations)):
         return rows
-    return [replace(row, unsteady=f"{failed} requests failed") for row in rows]
+    return [replace(row, unsteady=f"{failed_requests} requests failed") for row in rows]
 
 
 def _users_at(counts: Sequence[tuple[float, float]], instant: float) -> float | None:

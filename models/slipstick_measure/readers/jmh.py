@@ -146,7 +146,7 @@ def _cells_of_row(text: str) -> list[str]:
 
 def _is_row(cells: Sequence[str], heading: Sequence[str]) -> bool:
     """Return whether the cells of a line have a mode in the place that the heading has for it."""
-    mode_index = 1 + sum(bool(_PARAMETER.fullmatch(word)) for word in heading)
+    mode_index = 1 + sum(bool(_PARAMETER.fullmatch(heading_text)) for heading_text in heading)
     return mode_index < len(cells) and cells[mode_index] in MODES
 
 
@@ -158,23 +158,33 @@ def _table_row(
     threads: Mapping[str, set[str]],
 ) -> _JmhResult:
     """Return the result in a row of a table."""
-    parameter_names = [word[1:-1] for word in heading if _PARAMETER.fullmatch(word)]
+    parameter_names = [
+        heading_text[1:-1] for heading_text in heading if _PARAMETER.fullmatch(heading_text)
+    ]
     name, values, mode = (
         cells[0],
         cells[1 : 1 + len(parameter_names)],
         cells[1 + len(parameter_names)],
     )
-    headings_after_mode = [word for word in heading[1:] if not _PARAMETER.fullmatch(word)][1:]
+    headings_after_mode = [
+        heading_text for heading_text in heading[1:] if not _PARAMETER.fullmatch(heading_text)
+    ][1:]
     count_headings = [
-        word for word in headings_after_mode if word in ("Cnt", "Samples", "Thr", "Count", "Sec")
+        heading_text
+        for heading_text in headings_after_mode
+        if heading_text in ("Cnt", "Samples", "Thr", "Count", "Sec")
     ]
-    numbers = cells[2 + len(parameter_names) : -1]
+    number_cells = cells[2 + len(parameter_names) : -1]
     # Counts are whole and scores have decimals; some rows have no counts.
     score_index = next(
-        (score_index for score_index, word in enumerate(numbers) if not word.isdecimal()),
-        len(numbers),
+        (
+            score_index
+            for score_index, heading_text in enumerate(number_cells)
+            if not heading_text.isdecimal()
+        ),
+        len(number_cells),
     )
-    score = numbers[score_index] if score_index < len(numbers) else ""
+    score = number_cells[score_index] if score_index < len(number_cells) else ""
     parameters = {
         parameter: value
         for parameter, value in zip(parameter_names, values, strict=True)
@@ -182,7 +192,7 @@ def _table_row(
     }
     count = ""
     if "Thr" in count_headings and score_index == len(count_headings):
-        count = numbers[count_headings.index("Thr")]
+        count = number_cells[count_headings.index("Thr")]
     elif thread_counts := {
         thread_count
         for benchmark, counts_of_benchmark in threads.items()
@@ -278,11 +288,11 @@ def _parameters_with_threads(
     return parameters
 
 
-def _without_package(benchmark: str, others: Iterable[str]) -> str:
+def _without_package(benchmark: str, other_names: Iterable[str]) -> str:
     """Return the name of a benchmark without the package and the class that all have in common."""
-    levels = zip(*(name.split(".")[:-1] for name in others), strict=False)
-    common = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, levels))
-    return ".".join(benchmark.split(".")[common:])
+    levels = zip(*(name.split(".")[:-1] for name in other_names), strict=False)
+    common_levels = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, levels))
+    return ".".join(benchmark.split(".")[common_levels:])
 
 
 def _rank_of_mode(mode: str) -> int:

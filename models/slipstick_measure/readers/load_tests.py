@@ -221,8 +221,8 @@ def _row_of_cells(
         text = bare_cell(cells[index])
         if is_missing(text):
             continue
-        number, unit, _ = split_value(text)
-        value = reading.number(line, column.name, number)
+        number_text, unit, _ = split_value(text)
+        value = reading.number(line, column.name, number_text)
         if value is None:
             continue
         if value < 0:
@@ -284,8 +284,8 @@ def _load_test_of_rows(reading: Reading, rows: list[LoadRow]) -> LoadTest:
         reading.finished()
     if not any(row.completed or row.response is not None for row in rows):
         reading.refuse(1, "", "there is no throughput and no response time in it")
-    ordered = sorted(rows, key=lambda row: row.users or row.rate or row.throughput or 0.0)
-    return LoadTest(reading.file, tuple(ordered), notes=tuple(dict.fromkeys(reading.notes)))
+    sorted_rows = sorted(rows, key=lambda row: row.users or row.rate or row.throughput or 0.0)
+    return LoadTest(reading.file, tuple(sorted_rows), notes=tuple(dict.fromkeys(reading.notes)))
 
 
 # Generators
@@ -299,8 +299,8 @@ def _first_match(pattern: str, text: str) -> re.Match[str] | None:
     number, of which only the first digits would be read.
     """
     match = re.search(pattern, text, re.MULTILINE)
-    if match and (rest := _REST_OF_NUMBER.match(text, match.end())):
-        written_number = re.split(r"[^0-9]", match[0])[-1] + rest[0]
+    if match and (text_behind := _REST_OF_NUMBER.match(text, match.end())):
+        written_number = re.split(r"[^0-9]", match[0])[-1] + text_behind[0]
         advice = "write 1.5 for one and a half, 1000 for a thousand"
         raise ValueError(f"{short(written_number)} has a ','; {advice}")
     return match
@@ -311,11 +311,14 @@ _TIME_PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµμ]
 
 def _parse_time(text: str) -> float | None:
     """Parse a time with its units [s], such as 3.79ms or 1m2.5s; None for other texts."""
-    parts = _TIME_PART.findall(text)
-    units = [time_of_unit(unit)[0] for _, unit in parts]
-    if not parts or _TIME_PART.sub("", text).strip() or not {*units} <= {*_SECONDS}:
+    amounts_and_units = _TIME_PART.findall(text)
+    units = [time_of_unit(unit)[0] for _, unit in amounts_and_units]
+    if not amounts_and_units or _TIME_PART.sub("", text).strip() or not {*units} <= {*_SECONDS}:
         return None
-    return sum(float(part[0]) * _SECONDS[unit] for part, unit in zip(parts, units, strict=True))
+    return sum(
+        float(amount_and_unit[0]) * _SECONDS[unit]
+        for amount_and_unit, unit in zip(amounts_and_units, units, strict=True)
+    )
 
 
 def _number_of_match(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
@@ -646,22 +649,22 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     """
     text = reading.text
     total_row = list(_LOCUST_ROW.finditer(text))[-1]
-    numbers = [float(number) for number in re.findall("[0-9.]+", total_row["rest"])]
+    latencies = [float(number_text) for number_text in re.findall("[0-9.]+", total_row["rest"])]
     command = _first_match(r"^(?>.*?\blocust ).*(?:-c|-u|--users)[ =]*+([0-9]+)", text)
     shares = _LOCUST_SHARES.search(text, total_row.end())
     times = _LOCUST_TIMES.search(text, shares.end()) if shares else None
     heading = text[: total_row.start()].rpartition("# reqs")[2]
     quantiles = {}
-    if re.match(r"[^\n]*\bAvg\s+Min\s+Max\b[ |]+Med", heading) and len(numbers) > 4:
-        quantiles[0.5] = numbers[3] / 1e3
+    if re.match(r"[^\n]*\bAvg\s+Min\s+Max\b[ |]+Med", heading) and len(latencies) > 4:
+        quantiles[0.5] = latencies[3] / 1e3
     if shares and times:
         for share, time in zip(shares["shares"].split(), times["times"].split(), strict=False):
             quantiles[float(share.rstrip("%")) / 100] = float(time) / 1e3
     return LoadRow(
         1,
         users=_number_of_match(command),
-        throughput=numbers[-2] if "failures/s" in text else numbers[-1],
-        response=numbers[0] / 1e3 if len(numbers) > 4 else None,
+        throughput=latencies[-2] if "failures/s" in text else latencies[-1],
+        response=latencies[0] / 1e3 if len(latencies) > 4 else None,
         quantiles={share: time for share, time in quantiles.items() if share < 1},
     )
 
@@ -728,9 +731,9 @@ def _read_bombardier_json(reading: Reading) -> LoadRow:
     document = json.loads(reading.text)
     result = document["result"]
     latency = result["latency"]
-    failed = sum(int(result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
-    if failed:
-        reading.odd(1, "", f"{failed} requests failed, and are counted in the throughput")
+    failed_requests = sum(int(result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
+    if failed_requests:
+        reading.odd(1, "", f"{failed_requests} requests failed, and are counted in the throughput")
     return LoadRow(
         1,
         users=float(document["spec"]["numberOfConnections"]),
@@ -1178,7 +1181,7 @@ def _with_decimal_points(reading: Reading, text: str) -> str:
     commas than points: versions and addresses keep their points.
     """
     commas = _COMMA_NUMBER.findall(text) if text.lstrip()[:1] not in "{[" else []
-    decimal = [number for number in commas if not _THOUSANDS.fullmatch(number)]
+    decimal = [number_text for number_text in commas if not _THOUSANDS.fullmatch(number_text)]
     if not decimal or len(commas) <= len(_POINT_NUMBER.findall(text)):
         return text
     reading.odd(1, decimal[0], "is read with a decimal comma, and so are all numbers of the file")

@@ -227,11 +227,11 @@ def _read_row(
         return
     size = 0.0
     if columns[0] in _SIZES:
-        number = reading.number(line, "size", cells[0])
-        if number is None or number < 0:
+        message_size = reading.number(line, "size", cells[0])
+        if message_size is None or message_size < 0:
             reading.wrong(line, "size", f"a message has 0 bytes or more; got {short(cells[0])}")
             return
-        size = number
+        size = message_size
     coordinates = Coordinates(p, size, name)
     if (index := _first_column(columns, _TIMES)) is not None:
         value = cells[index]

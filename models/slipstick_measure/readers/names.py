@@ -333,15 +333,15 @@ def _factor_of_work(work: str) -> tuple[Fraction, str]:
     if time_unit(work) in _SECONDS:  # simulated nanoseconds, years
         return Fraction(1), "1/s"
     for prefix in sorted(_PREFIX, key=len, reverse=True):
-        rest = work.removeprefix(prefix) if work.startswith(prefix) else work
-        if prefix and rest == work:
+        text_behind = work.removeprefix(prefix) if work.startswith(prefix) else work
+        if prefix and text_behind == work:
             continue
-        if rest in ("B", "b") and prefix:
-            return _PREFIX[prefix] * (Fraction(1) if rest == "B" else Fraction(1, 8)), "B/s"
-        size = {**_BYTES, **_BITS}.get(rest.casefold())
+        if text_behind in ("B", "b") and prefix:
+            return _PREFIX[prefix] * (Fraction(1) if text_behind == "B" else Fraction(1, 8)), "B/s"
+        size = {**_BYTES, **_BITS}.get(text_behind.casefold())
         if size is not None:
             return _PREFIX[prefix] * size, "B/s"
-        if prefix and rest.casefold() in _COUNTED_WORK:
+        if prefix and text_behind.casefold() in _COUNTED_WORK:
             return Fraction(_PREFIX[prefix]), "1/s"
     return Fraction(1), "1/s"
 
@@ -399,10 +399,10 @@ def plain_words(text: str) -> str:
     ... )
     ('cores', 'procs', 'ranks', 'gpus', 'ranks')
     """
-    lower = text.strip().casefold().replace("n°", "no ").replace("№", "no ")
-    if joined_noun := _GLUED.fullmatch(re.sub(r"[*`\s]", "", lower)):
+    lower_text = text.strip().casefold().replace("n°", "no ").replace("№", "no ")
+    if joined_noun := _GLUED.fullmatch(re.sub(r"[*`\s]", "", lower_text)):
         return joined_noun["noun"]
-    words = _MARKS.sub(" ", lower.replace("#", " # ")).split()
+    words = _MARKS.sub(" ", lower_text.replace("#", " # ")).split()
     remaining = [word for word in words if word not in COUNTING]
     return " ".join(remaining or words)
 
@@ -419,7 +419,11 @@ def rate_heading(text: str) -> tuple[str, str] | None:
     if match is None or time_unit(match["time"]) not in _SECONDS:
         return None
     rate = max(
-        (word for word in RATES if f"{match['work']} ".casefold().startswith(f"{word} ")),
+        (
+            rate_word
+            for rate_word in RATES
+            if f"{match['work']} ".casefold().startswith(f"{rate_word} ")
+        ),
         key=len,
         default="",
     )

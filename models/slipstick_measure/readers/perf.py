@@ -84,8 +84,8 @@ def _read_perf_lock(reading: Reading) -> Measurements:
 def _read_waits(reading: Reading, line: int, run: Coordinates, text: str) -> None:
     """Read a line of perf lock contention: the waits at a lock and their total time."""
     if match := _ROW.fullmatch(text):
-        count, total, unit, *_, rest = match.groups()
-        kind, _, caller = rest.strip().partition(" ")
+        count, total, unit, *_, text_behind = match.groups()
+        kind, _, caller = text_behind.strip().partition(" ")
         name = caller.strip() or kind
     else:
         fields = [
@@ -139,11 +139,11 @@ class EventCount(NamedTuple):
 
 def is_perf_stat(reading: Reading) -> bool:
     """Return whether the first line counts an event, or a heading of perf's table is there."""
-    first = reading.content[0][1] if reading.content else ""
+    first_line = reading.content[0][1] if reading.content else ""
     return (
         _TABLE in reading.text
-        or bool(_FIRST.match(first))
-        or (first.lstrip()[:1] == "{" and '"counter-value"' in first)
+        or bool(_FIRST.match(first_line))
+        or (first_line.lstrip()[:1] == "{" and '"counter-value"' in first_line)
     )
 
 
@@ -261,9 +261,11 @@ def _parse_separated_event(reading: Reading, line: int, text: str) -> EventCount
             line, "", f"{len(fields)} fields, where perf stat -x writes {_SHORTEST} to {_LONGEST}"
         )
         return None
-    value, unit, event, *rest = fields
-    rest = rest[1:] if rest and rest[0].endswith("%") else rest
-    ratio, ratio_unit = (*rest[2:4], "", "")[:2]
+    value, unit, event, *cells_behind = fields
+    cells_behind = (
+        cells_behind[1:] if cells_behind and cells_behind[0].endswith("%") else cells_behind
+    )
+    ratio, ratio_unit = (*cells_behind[2:4], "", "")[:2]
     return EventCount(line, event, value, unit, ratio, ratio_unit)
 
 

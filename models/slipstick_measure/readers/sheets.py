@@ -52,29 +52,29 @@ def table_of_sheet(reading: Reading, content: Sequence[SheetLine]) -> SheetTable
     SpecError : several tables side by side
     """
     rows = _cells_of_lines(content)
-    first, last = _first_heading(rows), len(rows)
-    if first is None:
+    first_row, end_row = _first_heading(rows), len(rows)
+    if first_row is None:
         return SheetTable(content, [], 0)
-    if _is_band(rows, first):
-        _refuse_side_by_side(reading, rows[first], rows[first + 1])
-        first += 1
+    if _is_band(rows, first_row):
+        _refuse_side_by_side(reading, rows[first_row], rows[first_row + 1])
+        first_row += 1
     other_table = 0
-    for index in range(first + 1, len(rows)):
+    for index in range(first_row + 1, len(rows)):
         if _begins_another_table(rows, index):
-            last, other_table = index, content[index][0]
+            end_row, other_table = index, content[index][0]
             break
     kept_indices = [
         index
-        for index in range(first, last)
+        for index in range(first_row, end_row)
         if (count := len(_filled(rows[index]))) > 1 or (count == 1 and not _is_note(rows[index]))
     ]
     kept_lines = [content[index] for index in kept_indices]
-    outside = [
+    lines_outside = [
         content[index][0]
         for index in range(len(rows))
         if _filled(rows[index]) and index not in kept_indices
     ]
-    return SheetTable(kept_lines, outside, other_table)
+    return SheetTable(kept_lines, lines_outside, other_table)
 
 
 def _cells_of_lines(content: Sequence[SheetLine]) -> list[list[str]]:
@@ -139,19 +139,19 @@ def _is_band(rows: Sequence[Sequence[str]], index: int) -> bool:
     """Return whether a row names groups of columns, and the next row is the heading."""
     if index + 1 >= len(rows):
         return False
-    band, below = rows[index], rows[index + 1]
+    band, row_below = rows[index], rows[index + 1]
     return (
         _has_names_only(band)
-        and _has_names_only(below)
-        and len(_filled(band)) < len(_filled(below))
+        and _has_names_only(row_below)
+        and len(_filled(band)) < len(_filled(row_below))
         and not band[0]
     )
 
 
 def _begins_another_table(rows: Sequence[Sequence[str]], index: int) -> bool:
     """Return whether a row below an empty row, or below a title, heads another table."""
-    above = _filled(rows[index - 1])
-    is_parted = not above or (len(above) == 1 and _is_note(rows[index - 1]))
+    row_above = _filled(rows[index - 1])
+    is_parted = not row_above or (len(row_above) == 1 and _is_note(rows[index - 1]))
     is_followed = index + 1 < len(rows) and any(_is_number(cell) for cell in rows[index + 1])
     return is_parted and is_followed and _has_names_only(rows[index])
 
@@ -162,7 +162,7 @@ def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[st
     if repeated:
         groups = " and ".join(repr(cell) for cell in _filled(band))
         line = next(
-            (number for number, text in reading.content if _filled(band)[0] in text),
+            (line_number for line_number, text in reading.content if _filled(band)[0] in text),
             1,
         )
         message = (
@@ -189,7 +189,7 @@ def with_repetitions_in_rows(
         for index, text in enumerate(headings)
         if index not in columns and heading(text)[0] in {*_MEANS, *SPREADS}
     ]
-    others = [
+    other_columns = [
         index for index in range(len(headings)) if index not in columns and index not in left_out
     ]
     first_text = headings[columns[0]]
@@ -199,14 +199,14 @@ def with_repetitions_in_rows(
     name = "time" if names_time or (unit is not None and is_time(unit)) else "measured"
     value_heading = name if unit is None else f"{name} [{unit}]"
     run_rows = [
-        (line, [*(cells[index] for index in others), cells[column], str(number)])
+        (line, [*(cells[index] for index in other_columns), cells[column], str(run_number)])
         for line, cells in rows
         if len(cells) == len(headings)
-        for number, column in enumerate(columns, 1)
+        for run_number, column in enumerate(columns, 1)
         if cells[column].strip()
     ]
     misfits = [(line, cells) for line, cells in rows if len(cells) != len(headings)]
-    new_headings = [*(headings[index] for index in others), value_heading, "repetition"]
+    new_headings = [*(headings[index] for index in other_columns), value_heading, "repetition"]
     return new_headings, [*run_rows, *misfits], [headings[index] for index in left_out]
 
 
@@ -217,9 +217,11 @@ def _columns_of_repetitions(headings: Sequence[str]) -> list[int]:
     columns = defaultdict[tuple[str, str | None], dict[int, int]](dict)
     for index, text in enumerate(headings):
         words, unit = heading(text)
-        stem, number = _stem_and_number(words)
+        stem, run_number = _stem_and_number(words)
         if stem in {*REPETITIONS, *TIMES}:
-            columns[stem, unit].setdefault(number, index)
+            columns[stem, unit].setdefault(run_number, index)
     largest = max(columns.values(), key=len, default={})
-    numbers = sorted(largest)
-    return [largest[number] for number in numbers] if numbers[:1] in ([0], [1]) else []
+    run_numbers = sorted(largest)
+    return (
+        [largest[run_number] for run_number in run_numbers] if run_numbers[:1] in ([0], [1]) else []
+    )

@@ -175,11 +175,11 @@ def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequenc
             yield line, cells
     if left_out_rows:
         names_in_words = ", ".join(text for _, text in left_out_rows[:4])
-        more = f" and {len(left_out_rows) - 4} more" if len(left_out_rows) > 4 else ""
+        rest_in_words = f" and {len(left_out_rows) - 4} more" if len(left_out_rows) > 4 else ""
         reading.odd(
             left_out_rows[0][0],
             "",
-            f"no whole job that was completed, so left out: {names_in_words}{more}",
+            f"no whole job that was completed, so left out: {names_in_words}{rest_in_words}",
         )
 
 
@@ -258,12 +258,13 @@ def _refuse_roles(
         )
     unit = reading.hints.unit
     if (value := roles.guessed_columns.get("throughput")) and unit and time_of_unit(unit)[1]:
-        first = value.cells[0]
-        last = value.cells[-1]
+        first_cell = value.cells[0]
+        last_cell = value.cells[-1]
         reading.wrong(
             grid.line,
             value.text,
-            f"goes from {first} to {last} as p grows, as a throughput does, and --unit {unit} is of"
+            f"goes from {first_cell} to {last_cell} as p grows, as a throughput does, and --unit"
+            f" {unit} is of"
             f" a time; write --column throughput={shlex.quote(value.text)} without --unit, or"
             f" --column time={shlex.quote(value.text)}",
         )
@@ -495,10 +496,10 @@ class _TableReading:
                 self.short_clock_times.append((line, text.strip()))
             reading.add(line, coordinates, name, repr(float(clock)), "s")
             return
-        number, own_unit, spread = split_value(text)
-        self.spread_lines += [line] if spread else []
+        number_text, own_unit, spread_text = split_value(text)
+        self.spread_lines += [line] if spread_text else []
         if name == "throughput":
-            number, own_unit = split_amount(text)
+            number_text, own_unit = split_amount(text)
         if own_unit is not None and unit is not None and not _is_unit(unit):
             unit = None  # a word in brackets
         if own_unit is not None and unit is not None and _base_unit(own_unit) != _base_unit(unit):
@@ -509,7 +510,7 @@ class _TableReading:
             )
         if name == "throughput" and unit is None and own_unit is None and column.rate is not None:
             unit = column.text
-        reading.add(line, coordinates, name, number, own_unit or unit)
+        reading.add(line, coordinates, name, number_text, own_unit or unit)
 
     def note_rest(self) -> None:
         """Note which cells and spreads were left out, and which times can be read in two ways."""
@@ -559,9 +560,9 @@ def _is_unit(text: str) -> bool:
 
 def _of_all_processors(text: str, count: int) -> str:
     """Return a value of one processor, with its unit, multiplied by the number of processors."""
-    number, unit, _ = split_value(text)
+    number_text, unit, _ = split_value(text)
     try:
-        return f"{float(number) * count!r} {unit or ''}".strip()
+        return f"{float(number_text) * count!r} {unit or ''}".strip()
     except ValueError:
         return text  # which the reading refuses
 

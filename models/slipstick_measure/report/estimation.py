@@ -62,12 +62,12 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     split : how the groups were predicted, if not each by a fit to all others
     """
     values = ", ".join(estimation.measured)
-    first = (
+    first_sentence = (
         f"{estimation.model} was held against {with_noun(estimation.rows, 'row')} of {values}; the"
         f" median error on them is {percent(estimation.fitted_error, 2)}."
     )
     if estimation.ignored_numbers:
-        first += (
+        first_sentence += (
             f" The numbers of {', '.join(estimation.ignored_numbers)} differ between rows and are"
             " not used."
         )
@@ -76,20 +76,21 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
             "Nothing was left out, so this says nothing of the error elsewhere: name the columns"
             " whose groups are to be left out whole, such as the machine."
         )
-        return [first, error_alone]
-    lines = [first]
+        return [first_sentence, error_alone]
+    lines = [first_sentence]
     errors = [group.median for group in estimation.groups]
     count = sum(group.rows for group in estimation.groups)
     coverage = sum(group.coverage * group.rows for group in estimation.groups) / count
     width = median(group.width for group in estimation.groups)
     groups = with_noun(len(errors), "group")
-    predicted = f"Each of {groups} left out whole and predicted by the others"
+    prediction_clause = f"Each of {groups} left out whole and predicted by the others"
     rows = "rows left out"
     if split:
-        predicted = f"{groups} ({split})"
+        prediction_clause = f"{groups} ({split})"
         rows = "rows"
     lines.append(
-        f"{predicted}: median error {percent(median(errors), 2)}, from {percent(min(errors), 2)} to"
+        f"{prediction_clause}: median error {percent(median(errors), 2)}, from"
+        f" {percent(min(errors), 2)} to"
         f" {percent(max(errors), 2)}."
     )
     lines.append(
@@ -123,13 +124,17 @@ def _ratio_text(ratio: float) -> str:
 def _widening_sentence(estimation: Estimation) -> str:
     """Return by how much intervals were widened because of errors on groups left out."""
     factors = [f"{group.widened:.2f}" for group in estimation.groups]
-    least, most = min(factors), max(factors)
-    if most == "1.00":
+    smallest_factor, largest_factor = min(factors), max(factors)
+    if largest_factor == "1.00":
         return (
             "That is too few, so the intervals of later answers are widened"
             f" {estimation.widened:.2f} times in logarithms."
         )
-    range_in_words = least if least == most else f"{least} to {most}"
+    range_in_words = (
+        smallest_factor
+        if smallest_factor == largest_factor
+        else f"{smallest_factor} to {largest_factor}"
+    )
     return (
         "The errors of other groups, left out in turn, have widened the intervals of each group"
         f" {range_in_words} times in logarithms; those of later answers are widened"

@@ -75,10 +75,10 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
                 for name, value in fitted_values(answer).items()
             ]
             rows += [
-                [name.replace("time", "throughput") if fitting.rate else name, *predicted]
+                [name.replace("time", "throughput") if fitting.rate else name, *prediction_text]
                 for name, value in answer.values.items()
                 if name.startswith(_TIME)
-                for predicted in [_amount_and_ends(fitting, name, value, "to")]
+                for prediction_text in [_amount_and_ends(fitting, name, value, "to")]
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
@@ -95,24 +95,27 @@ def main_findings(fitting: Fitting) -> list[str]:
     ----------
     fitting : as for `fits_text`
     """
-    best = fitting.answers[0]
-    lost_processors = {name: value for name, value in best.values.items() if name.startswith(LOST)}
+    best_answer = fitting.answers[0]
+    lost_processors = {
+        name: value for name, value in best_answer.values.items() if name.startswith(LOST)
+    }
     words = Words(member=fitting.member)
     verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
-    limits = _limits_sentence(best, fitting.efficiency)
+    limits = _limits_sentence(best_answer, fitting.efficiency)
     rows = [with_members(row, words) for row in fitting.findings]
     bounds = [with_members(line, words) for line in _bound_sentences(fitting)]
     if not fitting.has_law:
         return [*rows, *bounds, with_members(verdict, words)]
-    lines = [*rows, *([f"By {_name_with_title(best)}: {limits}"] if limits else [])]
+    lines = [*rows, *([f"By {_name_with_title(best_answer)}: {limits}"] if limits else [])]
     if lost_processors:
-        cause, most = next(iter(lost_processors.items()))
-        processors = float(best.point["p"])
+        cause, lost_to_cause = next(iter(lost_processors.items()))
+        processors = float(best_answer.point["p"])
         lines.append(
-            f"Most is lost to {cause[len(LOST) : -1]}: {plain_decimal(most.value or 0.0, 3)} of"
+            f"Most is lost to {cause[len(LOST) : -1]}:"
+            f" {plain_decimal(lost_to_cause.value or 0.0, 3)} of"
             f" {words.member_count(processors)}."
         )
-    for name, value in best.values.items():
+    for name, value in best_answer.values.items():
         if name.startswith(_TIME) and float(name[5:-1]) not in fitting.bounded:
             amount_text, ends = _amount_and_ends(fitting, name, value, "and")
             lines.append(f"On p = {name[5:-1]}: {amount_text}{ends and f', between {ends}'}.")
@@ -127,17 +130,17 @@ def _goal_of_size(fitting: Fitting, name: str) -> str:
     """
     base = fitting.answers[0].values.get("base_processors")
     over = f" over {base.value:g}" if base and base.value else ""
-    number = name.removeprefix(_SIZE_PREFIX)[:-1]
-    return f"efficiency of {percent(fitting.efficiency)}{over} at p = {number}"
+    processors_text = name.removeprefix(_SIZE_PREFIX)[:-1]
+    return f"efficiency of {percent(fitting.efficiency)}{over} at p = {processors_text}"
 
 
 def _bound_sentences(fitting: Fitting) -> list[str]:
     """Return sentences on the intervals that need no law, their assumptions, and the numbers of
     processors to measure next.
     """
-    best = fitting.answers[0]
+    best_answer = fitting.answers[0]
     lines = [
-        f"On p = {p:g}: between {ends}{_prediction_by_law(fitting, best, p)}."
+        f"On p = {p:g}: between {ends}{_prediction_by_law(fitting, best_answer, p)}."
         for p, (low, high) in fitting.bounded.items()
         for _, ends in [
             _amount_and_ends(fitting, f"{_TIME}{p:g}]", Value(low, "s", low, high), "and")
@@ -145,10 +148,11 @@ def _bound_sentences(fitting: Fitting) -> list[str]:
     ]
     if not lines:
         return []
-    number_before, last = sorted({*fitting.p})[-2:]
+    count_before, last_count = sorted({*fitting.p})[-2:]
     reason = (
-        f"This interval fits no law. It assumes that throughput grows from p = {last:g} on at most"
-        f" as it did from p = {number_before:g}, and falls at most by a cost for each pair. Measure"
+        f"This interval fits no law. It assumes that throughput grows from p = {last_count:g} on"
+        " at most"
+        f" as it did from p = {count_before:g}, and falls at most by a cost for each pair. Measure"
         f" on {fitting.next_runs} next."
     )
     return [*lines, reason]
@@ -196,20 +200,22 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     fitting : as for `fits_text`
     words : of the study
     """
-    best = fitting.answers[0]
+    best_answer = fitting.answers[0]
     lines = [finding.removeprefix("Measured: ").rstrip(".") for finding in fitting.findings[:1]]
     lines = [f"measured {line}" for line in lines]
-    if fitting.has_law and (limits := _limits_sentence(best, fitting.efficiency)):
+    if fitting.has_law and (limits := _limits_sentence(best_answer, fitting.efficiency)):
         lines.insert(0, f"{limits.rstrip('.')}, by the fitted model")
     if fitting.has_law:
         lines[1:1] = [
-            f"on p = {number:g}: {_prediction_text(best, number)}"
-            for number in asked_in(words.title, best)
+            f"on p = {processors:g}: {_prediction_text(best_answer, processors)}"
+            for processors in asked_in(words.title, best_answer)
         ][:1]
-    sizes = [name for name in best.values if name.startswith(_SIZE_PREFIX) and fitting.has_law]
+    sizes = [
+        name for name in best_answer.values if name.startswith(_SIZE_PREFIX) and fitting.has_law
+    ]
     for name in sizes[-1:]:
         lines.append(
-            _size_text(best.values[name], _goal_of_size(fitting, name)).replace(
+            _size_text(best_answer.values[name], _goal_of_size(fitting, name)).replace(
                 "n = ", "a size of "
             )
         )
@@ -225,9 +231,9 @@ def asked_in(title: str, answer: Answer) -> list[float]:
     >>> asked_in("How long does it take on 64 processors?", fit)
     [64.0]
     """
-    numbers = {float(number) for number in re.findall(r"\d+", title)}
-    predicted = [float(name[5:-1]) for name in answer.values if name.startswith(_TIME)]
-    return [number for number in predicted if number in numbers]
+    numbers_in_title = {float(number) for number in re.findall(r"\d+", title)}
+    predicted_counts = [float(name[5:-1]) for name in answer.values if name.startswith(_TIME)]
+    return [number for number in predicted_counts if number in numbers_in_title]
 
 
 def _prediction_text(answer: Answer, processors: float) -> str:
@@ -244,23 +250,25 @@ def fit_verdict(fitting: Fitting, words: Words) -> TitleAnswer | None:
     """Return whether the target efficiency is reached at the number of processors that a title
     names; None where it asks for something else.
     """
-    best = fitting.answers[0]
-    numbers = asked_in(words.title, best)
+    best_answer = fitting.answers[0]
+    processors_in_title = asked_in(words.title, best_answer)
     target = percent(fitting.efficiency).replace(" ", " ?")
     asks_for_target = re.search(rf"{target}|efficien", words.title)
-    if not (fitting.has_law and len(numbers) == 1 and asks_for_target):
+    if not (fitting.has_law and len(processors_in_title) == 1 and asks_for_target):
         return None
-    efficiency = best.values.get(f"{_EFFICIENCY}{numbers[0]:g}]")
+    efficiency = best_answer.values.get(f"{_EFFICIENCY}{processors_in_title[0]:g}]")
     if efficiency is None or efficiency.value is None:
         return None
     low, high = efficiency.ends
     low, high = (efficiency.value if end is None else end for end in (low, high))
     is_undecided = low < fitting.efficiency <= high
     truth = None if is_undecided else efficiency.value >= fitting.efficiency
-    sentence = _prediction_text(best, numbers[0])
+    sentence = _prediction_text(best_answer, processors_in_title[0])
     if is_undecided:
         sentence += f"; {percent(fitting.efficiency)} lies within the interval"
-    word_and_place = with_members(f"{verdict_word([truth])}, on p = {numbers[0]:g}", words)
+    word_and_place = with_members(
+        f"{verdict_word([truth])}, on p = {processors_in_title[0]:g}", words
+    )
     return TitleAnswer(word_and_place, sentence, replaces_headline=False)
 
 
@@ -407,13 +415,22 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
         axes.yaxis,
         np.array([*fitting.time, *(time for curve in fitting.curves for time in curve.time)]),
     )
-    last = max([max(fitting.p), *(max(curve.p) for curve in fitting.curves)])
+    last_processors = max([max(fitting.p), *(max(curve.p) for curve in fitting.curves)])
     axes.axvspan(
-        max(fitting.p), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the data"
+        max(fitting.p),
+        last_processors,
+        color="#000000",
+        alpha=0.07,
+        linewidth=0,
+        label="beyond the data",
     )
-    ticks = [2.0**power for power in range(int(last).bit_length()) if 2.0**power <= last]
+    ticks = [
+        2.0**power
+        for power in range(int(last_processors).bit_length())
+        if 2.0**power <= last_processors
+    ]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_xlim(1 / 1.1, last)
+    axes.set_xlim(1 / 1.1, last_processors)
     members = Words(member=fitting.member).members
     axes.set_xlabel(members if fitting.size is None else f"{members}, n = {_grouped(fitting.size)}")
     axes.set_ylabel(axis_title("time", "s"))

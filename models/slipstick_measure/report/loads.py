@@ -99,9 +99,10 @@ def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     """
     lines = []
     if tier_demands:
-        first = min(tier_demands, key=lambda demand: demand.saturation_rate)
+        first_tier = min(tier_demands, key=lambda demand: demand.saturation_rate)
         lines.append(
-            f"{first.tier} saturates first, at {quantity(first.saturation_rate, '1/s')}, if its"
+            f"{first_tier.tier} saturates first, at {quantity(first_tier.saturation_rate, '1/s')},"
+            " if its"
             " demand stays the same."
         )
     mean_think_time = think_time(test)
@@ -133,13 +134,13 @@ _NO_THINKING = 0.05
 def _think_sentence(test: LoadTest, mean_think_time: float) -> str:
     """Describe the think time; one near zero or below it has a sentence of its own."""
     times = [row.response for row in test.rows if row.think_time is not None and row.response]
-    least = min(times, default=0.0)
-    if mean_think_time < -_NO_THINKING * least:
+    shortest_time = min(times, default=0.0)
+    if mean_think_time < -_NO_THINKING * shortest_time:
         return (
             "Users / throughput is below the mean response time, so one of the three was not"
             " measured over the same time as the others (Little's law)."
         )
-    if mean_think_time < _NO_THINKING * least:
+    if mean_think_time < _NO_THINKING * shortest_time:
         return "Users do not think between requests, by Little's law."
     return f"Users think {quantity(mean_think_time, 's')} on average, by Little's law."
 
@@ -183,14 +184,15 @@ def load_fit_text(load_fitting: LoadFitting) -> str:
 
 def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
     """Return the main findings: the demand, the saturation, the predictions."""
-    best, *rivals = load_fitting.stations
-    first = load_fitting.points[0]
-    last = load_fitting.points[-1]
+    best_station, *rivals = load_fitting.stations
+    first_point = load_fitting.points[0]
+    last_point = load_fitting.points[-1]
     lines = [
         (
             f"Measured: the {_statistic_text(load_fitting)} response time goes from"
-            f" {quantity(first.measured, 's')} at {_load_text(load_fitting, first.load)} to"
-            f" {quantity(last.measured, 's')} at {_load_text(load_fitting, last.load)}."
+            f" {quantity(first_point.measured, 's')} at"
+            f" {_load_text(load_fitting, first_point.load)} to"
+            f" {quantity(last_point.measured, 's')} at {_load_text(load_fitting, last_point.load)}."
         )
     ]
     if load_fitting.misfit:
@@ -199,15 +201,18 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
             f"No station describes these rows: {load_fitting.misfit}.",
             *_overload_sentences(load_fitting),
         ]
-    service = f"{quantity(best.service, 's')}{_interval_text(load_fitting, 'service')}"
-    time_beside = f"{quantity(best.time_elsewhere, 's')}{_interval_text(load_fitting, 'beside')}"
+    service = f"{quantity(best_station.service, 's')}{_interval_text(load_fitting, 'service')}"
+    time_beside = (
+        f"{quantity(best_station.time_elsewhere, 's')}{_interval_text(load_fitting, 'beside')}"
+    )
     lines.append(
-        f"By a station of {best.words}: a request needs {service} there and {time_beside} beside"
-        f" it; the station saturates at {quantity(best.saturates, '1/s')}."
+        f"By a station of {best_station.words}: a request needs {service} there and {time_beside}"
+        " beside"
+        f" it; the station saturates at {quantity(best_station.saturates, '1/s')}."
     )
     if load_fitting.think is not None:
         lines.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")
-        lines += _busy_users_sentence(load_fitting.think, best, load_fitting.quantile)
+        lines += _busy_users_sentence(load_fitting.think, best_station, load_fitting.quantile)
     lines += [_prediction_text(load_fitting, prediction) for prediction in load_fitting.predictions]
     if rivals:
         saturation = sorted(station.saturates for station in load_fitting.stations)
@@ -329,11 +334,13 @@ def draw_load_fit(
     curves : loads and response times of each station by its words [s]
     title : heading
     """
-    predicted = [prediction for prediction in fitting.predictions if prediction.value is not None]
+    plotted_predictions = [
+        prediction for prediction in fitting.predictions if prediction.value is not None
+    ]
     loads = [point.load for point in fitting.points]
-    last = max([*loads, *(prediction.load for prediction in fitting.predictions)])
+    largest_load = max([*loads, *(prediction.load for prediction in fitting.predictions)])
     times_shown = [point.measured for point in fitting.points] + [
-        prediction.high or 0.0 for prediction in predicted
+        prediction.high or 0.0 for prediction in plotted_predictions
     ]
     figure = sheet(7.5, 4.4)
     axes = figure.subplots()
@@ -354,11 +361,11 @@ def draw_load_fit(
         label="measured",
         zorder=5,
     )
-    if predicted:
-        predicted_times = np.array([prediction.value for prediction in predicted])
-        ends = np.array([[prediction.low, prediction.high] for prediction in predicted]).T
+    if plotted_predictions:
+        predicted_times = np.array([prediction.value for prediction in plotted_predictions])
+        ends = np.array([[prediction.low, prediction.high] for prediction in plotted_predictions]).T
         axes.errorbar(
-            [prediction.load for prediction in predicted],
+            [prediction.load for prediction in plotted_predictions],
             predicted_times,
             yerr=np.abs(ends - predicted_times),
             fmt="s",
@@ -367,12 +374,17 @@ def draw_load_fit(
             capsize=3,
             label="predicted",
         )
-    if last > max(loads):
+    if largest_load > max(loads):
         axes.axvspan(
-            max(loads), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the rows"
+            max(loads),
+            largest_load,
+            color="#000000",
+            alpha=0.07,
+            linewidth=0,
+            label="beyond the rows",
         )
     logarithmic(axes.yaxis, np.array(positive_times))
-    axes.set_xlim(0, last * 1.03)
+    axes.set_xlim(0, largest_load * 1.03)
     axes.set_xlabel(axis_title("load", "1/s") if fitting.think is None else "users")
     axes.set_ylabel(axis_title(f"{_statistic_text(fitting)} response time", "s"))
     figure.legend(loc="outside right upper", alignment="left")

@@ -108,8 +108,8 @@ def measured_table(
                 on_page=(value in _TITLES or bool(cause)) and not value.startswith(hidden),
             )
         )
-    failed = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
-    return ResultTable(name, columns, Provenance.of(answers), failed)
+    reason_by_row = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
+    return ResultTable(name, columns, Provenance.of(answers), reason_by_row)
 
 
 def _size_text(value: float | None, unit: str, ends: Ends) -> str:
@@ -118,11 +118,11 @@ def _size_text(value: float | None, unit: str, ends: Ends) -> str:
 
 def _throughput_text(size: float, value: float | None, unit: str, ends: Ends) -> str:
     """Write a throughput in the unit of its file, with all significant digits."""
-    numbers = (
+    value_and_ends = (
         NOTHING if number is None else plain_decimal(number / size, _DIGITS)
         for number in (value, *ends)
     )
-    return bracketed(*numbers)
+    return bracketed(*value_and_ends)
 
 
 def _value_cell(value: float | None, unit: str, ends: Ends) -> str:
@@ -153,7 +153,7 @@ def measured_text(
     words = Words(member=member)
     head = [wrapped(title)] if title else []
     head += [wrapped(f"source: {source}", INDENT)] if source else []
-    failed = [
+    failure_lines = [
         f"p = {answer.point['p']:g}: no answer: {answer.failed}"
         for answer in answers
         if answer.failed
@@ -165,7 +165,7 @@ def measured_text(
         _losses_table(answers, words),
         wrapped(most_lost(answers, words)),
         _comparison_with_one_processor(answers),
-        "\n".join(failed),
+        "\n".join(failure_lines),
         "\n".join(wrapped(f"note: {note}", INDENT) for note in notes),
     ]
     return ascii_only("\n\n".join(block for block in blocks if block) + "\n")
@@ -183,7 +183,7 @@ def _times_table(
     solved_answers = [answer for answer in answers if not answer.failed]
     if not solved_answers:
         return ""
-    spread = any(
+    has_spread = any(
         "time" in answer.values and answer.values["time"].low is not None
         for answer in solved_answers
     )
@@ -198,7 +198,7 @@ def _times_table(
     titles = [head[column] for column in columns]
     if titles[0] == "p" and words.member != "processor":
         titles[0] = words.members
-    return (lead if spread else "") + plain_table(titles, cells, range(len(columns)))
+    return (lead if has_spread else "") + plain_table(titles, cells, range(len(columns)))
 
 
 def _losses_table(answers: Sequence[Answer], words: Words) -> str:
@@ -224,8 +224,10 @@ def _losses_table(answers: Sequence[Answer], words: Words) -> str:
     blocks = -(-len(accounted) // _MOST_COLUMNS)
     width = -(-len(accounted) // blocks)
     paragraphs += [
-        _processors_table(accounted[first : first + width], shown_causes, other_causes, words)
-        for first in range(0, len(accounted), width)
+        _processors_table(
+            accounted[first_column : first_column + width], shown_causes, other_causes, words
+        )
+        for first_column in range(0, len(accounted), width)
     ]
     if other_causes:
         names = ", ".join(map(_shortened_cause, other_causes[:_MOST_CAUSES]))
@@ -357,35 +359,35 @@ def _comparison_with_one_processor(answers: Sequence[Answer]) -> str:
     """Write the comparison of N T_N - W_N with the time on one processor, which tests the
     assumptions.
     """
-    checked = [answer for answer in answers if "one_processor_drift" in answer.values]
-    if all(answer.point["p"] == 1 for answer in checked):
+    answers_with_drift = [answer for answer in answers if "one_processor_drift" in answer.values]
+    if all(answer.point["p"] == 1 for answer in answers_with_drift):
         return ""
-    drifts = [answer["one_processor_drift"] or 0.0 for answer in checked]
+    drifts = [answer["one_processor_drift"] or 0.0 for answer in answers_with_drift]
     rows = [
         [
             f"{answer.point['p']:g}",
             amount(answer.values["one_processor_estimate"]),
             percent(drift, 2, signed=True),
         ]
-        for answer, drift in zip(checked, drifts, strict=True)
+        for answer, drift in zip(answers_with_drift, drifts, strict=True)
     ]
     table = plain_table(["p", "N T_N - W_N", "against T_1"], rows, range(3))
-    worst = max(drifts, key=abs)
-    if abs(worst) <= 0.05:
+    largest_drift = max(drifts, key=abs)
+    if abs(largest_drift) <= 0.05:
         words = (
             "the same work is done with N processors as with one, and little is lost that was not"
             " measured"
         )
-    elif worst > 0:
+    elif largest_drift > 0:
         words = (
             "more work is done with N processors than with one, or something is lost that was not"
             " measured"
         )
     else:
         words = "less work is done with N processors than with one, or waits are counted twice"
-    single_time = amount(checked[0].values["one_processor_time"])
-    beginning = "Within" if abs(worst) <= 0.05 else "The account misses it by up to"
-    sentence = f"{beginning} {percent(abs(worst), 2)}: {words}."
+    single_time = amount(answers_with_drift[0].values["one_processor_time"])
+    beginning = "Within" if abs(largest_drift) <= 0.05 else "The account misses it by up to"
+    sentence = f"{beginning} {percent(abs(largest_drift), 2)}: {words}."
     return f"the assumptions: T_1 = {single_time} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 

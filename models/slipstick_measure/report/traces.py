@@ -200,17 +200,21 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     return ["processor", *column_names, "all"], table
 
 
-def _indices_of_largest(sums: Array, most: int = _MOST) -> list[int]:
+def _indices_of_largest(sums: Array, limit: int = _MOST) -> list[int]:
     """Return the indices of the largest sums, in the order of the trace."""
-    if len(sums) <= most:
+    if len(sums) <= limit:
         return list(range(len(sums)))
-    return sorted(np.argsort(-sums, kind="stable")[: most - 1].tolist())
+    return sorted(np.argsort(-sums, kind="stable")[: limit - 1].tolist())
 
 
 def _rows_and_rest(counts: Array, indices: Sequence[int]) -> Array:
     """Return some rows, followed by the sum of the others."""
-    rest = np.delete(counts, indices, axis=0)
-    return np.vstack([counts[indices], rest.sum(axis=0)]) if len(rest) else counts[indices]
+    other_counts = np.delete(counts, indices, axis=0)
+    return (
+        np.vstack([counts[indices], other_counts.sum(axis=0)])
+        if len(other_counts)
+        else counts[indices]
+    )
 
 
 def _shortened_name(name: str) -> str:
@@ -346,11 +350,13 @@ def _lines_of(traces: Mapping[str, TraceViews]) -> list[list[str]]:
     """Return which matrices stand side by side: up to three that have few columns."""
     lines: list[list[str]] = []
     for name, views in traces.items():
-        last = lines[-1] if lines else []
-        columns = [_used_columns(traces[trace_name]) for trace_name in last]
-        fits = max(columns, default=_FEWEST_WIDE) < _FEWEST_WIDE and len(last) < _MOST_BESIDE
-        if fits and _used_columns(views) < _FEWEST_WIDE:
-            last.append(name)
+        last_line = lines[-1] if lines else []
+        columns = [_used_columns(traces[trace_name]) for trace_name in last_line]
+        fits_on_line = (
+            max(columns, default=_FEWEST_WIDE) < _FEWEST_WIDE and len(last_line) < _MOST_BESIDE
+        )
+        if fits_on_line and _used_columns(views) < _FEWEST_WIDE:
+            last_line.append(name)
         else:
             lines.append([name])
     return lines
@@ -373,10 +379,10 @@ def _axes_of_traces(figure: Figure, lines: Sequence[Sequence[str]]) -> Iterator[
     if max(map(len, lines)) == 1:
         yield from figure.subplots(len(lines), 1, squeeze=False)[:, 0]
         return
-    for part, line in zip(
+    for axes_row, line in zip(
         figure.subfigures(len(lines), 1, squeeze=False)[:, 0], lines, strict=True
     ):
-        yield from part.subplots(1, len(line), squeeze=False)[0]
+        yield from axes_row.subplots(1, len(line), squeeze=False)[0]
 
 
 def _titles_of(traces: Mapping[str, TraceViews], words: Words) -> dict[str, str]:
@@ -478,10 +484,10 @@ def _write_figures(axes: Axes, counts: Array) -> None:
         return
     middle_count = counts.max(initial=0.0) / 2
     for row, column in zip(*np.nonzero(counts), strict=True):
-        number = counts[row, column]
-        colour = "white" if number < middle_count else "black"
+        count = counts[row, column]
+        colour = "white" if count < middle_count else "black"
         axes.text(
-            column, row, _count_text(number), color=colour, fontsize=6, ha="center", va="center"
+            column, row, _count_text(count), color=colour, fontsize=6, ha="center", va="center"
         )
 
 
@@ -534,14 +540,14 @@ def _draw_work(
     for name, work in bands.items():
         top = base + work / np.diff(views.edges)
         if work.any():
-            look = fill_style(fills[name])
+            style = fill_style(fills[name])
             axes.stairs(
                 top,
                 views.edges / factor,
                 baseline=base,
                 fill=True,
                 label=_name_in_lines(name),
-                **look,
+                **style,
             )
         base = top
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)

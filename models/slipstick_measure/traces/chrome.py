@@ -311,8 +311,8 @@ class ChromeReader:
         stacks: list[list[int]] = [[] for _ in self.columns.lanes]
         time = self.edge_time
         unmatched_ends = 0
-        self.columns.least("time", time)  # NaN has no place in an order
-        last = max(max(column, default=0.0) for column in (time, self.columns.end))
+        self.columns.smallest_number("time", time)  # NaN has no place in an order
+        last_time = max(max(column, default=0.0) for column in (time, self.columns.end))
         for index in sorted(range(len(time)), key=time.__getitem__):
             lane = self.edge_lane[index]
             label = self.edge_label[index]
@@ -323,7 +323,7 @@ class ChromeReader:
                 self.columns.end[stacks[lane].pop()] = event_time
             else:
                 unmatched_ends += 1
-        self.columns.close_open(list(chain.from_iterable(stacks)), last, unmatched_ends)
+        self.columns.close_open(list(chain.from_iterable(stacks)), last_time, unmatched_ends)
 
     def _take_annotations(self) -> None:
         """Leave out spans that only annotate a stretch of time; a trace without other spans keeps
@@ -341,8 +341,8 @@ class ChromeReader:
                 f" {names_in_words}{', ...' if len(marks) > 4 else ''}"
             )
             return
-        for number, event in enumerate(self.annotations, 1):
-            self._take_event({**event, "cat": ""}, number)
+        for row_id, event in enumerate(self.annotations, 1):
+            self._take_event({**event, "cat": ""}, row_id)
 
     def _finished(self) -> ReadTrace:
         """Add the accesses of arrows, and return the trace."""

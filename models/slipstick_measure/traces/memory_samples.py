@@ -41,10 +41,10 @@ _FIELDS = "perf script -F comm,tid,cpu,time,event,addr,data_src"
 def is_memory_samples(head: str) -> bool:
     """Return whether a text begins with samples of memory accesses, also incomplete ones."""
     lines = (line.lstrip()[:2000] for line in head.splitlines())
-    first = next((line for line in lines if line and line[0] != "#"), "")
-    if sample := _SAMPLE.fullmatch(first):
+    first_line = next((line for line in lines if line and line[0] != "#"), "")
+    if sample := _SAMPLE.fullmatch(first_line):
         return bool("|SNP " in sample["rest"] or _EVENT.search(sample["event"]))
-    return bool(_PARTS.search(first))
+    return bool(_PARTS.search(first_line))
 
 
 def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> ReadTrace:
@@ -61,21 +61,21 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
     samples = list[tuple[int, int, float]]()
     users: dict[int, set[int]] = defaultdict(set)
     accesses: Counter[int] = Counter()
-    for number, text in lines:
+    for line_number, text in lines:
         if not text.strip() or text.lstrip().startswith("#"):
             continue
         sample = _SAMPLE.fullmatch(text)
         if sample is None:
-            skipped.append(number)
+            skipped.append(line_number)
             continue
         if _CODE.fullmatch(sample["rest"]):
-            columns.refuse(f"the sample has no address; print it, too: {_FIELDS}", number)
+            columns.refuse(f"the sample has no address; print it, too: {_FIELDS}", line_number)
         lane = columns.named(columns.lanes, f"{sample['name'][:60]} {sample['thread']}")
         line = int(sample["address"], 16) >> LINE_BITS
         users[line].add(lane)
         accesses[line] += 1
         modified += "|SNP HitM" in sample["rest"]
-        samples.append((lane, line, columns.number(sample["time"], "time", number)))
+        samples.append((lane, line, columns.number(sample["time"], "time", line_number)))
     if not samples:
         message = f"the samples have no thread, time or address; print them, too: {_FIELDS}"
         columns.refuse(message, skipped[0] if skipped else 1)

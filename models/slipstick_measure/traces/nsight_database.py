@@ -179,14 +179,16 @@ class _Database:
         )
         extents = f"SELECT globalTid, min(start), max(end) FROM ({all_calls}) GROUP BY globalTid"
         threads = list[int]()
-        for thread, first, last in self.database.execute(f"{extents} ORDER BY globalTid"):
+        for thread, first_time, last_time in self.database.execute(f"{extents} ORDER BY globalTid"):
             lane = self.columns.named(self.columns.lanes, ("thread", thread))
             threads.append(thread)
             label = self.columns.named(self.columns.labels, label_between_calls)
-            self.columns.span(lane, label, float(first), float(last))
+            self.columns.span(lane, label, float(first_time), float(last_time))
         # Of calls that begin together the outer one comes first, so that time is the inner one's.
-        ordered = f"SELECT start, end, globalTid, name FROM ({all_calls}) ORDER BY start, end DESC"
-        for start, end, thread, name in self.database.execute(ordered):
+        ordered_query = (
+            f"SELECT start, end, globalTid, name FROM ({all_calls}) ORDER BY start, end DESC"
+        )
+        for start, end, thread, name in self.database.execute(ordered_query):
             lane = self.columns.lanes["thread", thread]
             call_name = _VERSION.sub("", names.get(name, f"call {name}"))
             label = self.columns.named(self.columns.labels, call_name)
@@ -199,16 +201,20 @@ class _Database:
         if {"nameId", "globalTid"} <= self.tables.get("ThreadNames", set()):
             rows = self.database.execute("SELECT globalTid, nameId FROM ThreadNames")
             name_by_thread = {thread: names.get(name, "") for thread, name in rows}
-        numbers = [(thread >> 24 & 0xFFFFFF, thread & 0xFFFFFF) for thread in threads]
+        process_and_thread_ids = [
+            (thread >> 24 & 0xFFFFFF, thread & 0xFFFFFF) for thread in threads
+        ]
         return processor_names(
             [
                 (
                     process,
                     str(process),
-                    name_by_thread.get(thread) or str(number),
-                    f"{process}/{number}",
+                    name_by_thread.get(thread) or str(thread_id),
+                    f"{process}/{thread_id}",
                 )
-                for thread, (process, number) in zip(threads, numbers, strict=True)
+                for thread, (process, thread_id) in zip(
+                    threads, process_and_thread_ids, strict=True
+                )
             ]
         )
 

@@ -147,16 +147,16 @@ class _ArchiveReader:
     def read(self, events: Any) -> None:
         """Read all events, which are ordered by time."""
         threads = self.threads
-        most = limit("events")
-        first = None
+        most_events = limit("events")
+        first_time = None
         time = 0
         for count, (location, event) in enumerate(events):
-            if count >= most:
+            if count >= most_events:
                 self.columns.refuse(too_many("events", "events", ADVICE))
-            first = (
-                event.time if first is None else first
+            first_time = (
+                event.time if first_time is None else first_time
             )  # subtracted before floating point, which ticks may exceed
-            time = event.time - first
+            time = event.time - first_time
             thread = threads[location]
             thread.count += 1
             if thread.executes:
@@ -169,7 +169,9 @@ class _ArchiveReader:
             self.unmatched_leaves,
         )
         if self.left_out:
-            kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.left_out.items())
+            kinds = ", ".join(
+                f"{event_count:,} {kind}" for kind, event_count in self.left_out.items()
+            )
             self.columns.odd(f"left out, for regions hold the time: {kinds}")
         for location, thread in threads.items():
             if thread.count < location.number_of_events < _UNKNOWN:

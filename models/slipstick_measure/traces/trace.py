@@ -405,7 +405,9 @@ class TraceColumns:
                 f"it leaves {short(name)} inside of {open_label}; is an event missing?", line
             )
 
-    def close_open(self, open_spans: Sequence[int], last: float, unmatched_ends: int = 0) -> None:
+    def close_open(
+        self, open_spans: Sequence[int], last_time: float, unmatched_ends: int = 0
+    ) -> None:
         """Extend spans without an end to the end of the trace, and note these and the ends without
         a beginning.
         """
@@ -415,7 +417,7 @@ class TraceColumns:
                 f" trace; {unmatched_ends:,} ends begin nowhere"
             )
         for index in open_spans:
-            self.end[index] = last
+            self.end[index] = last_time
 
     def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
         """Add an access to an object."""
@@ -455,8 +457,8 @@ class TraceColumns:
         SpecError : nothing in it, a time that is negative or too late, a span that ends before it
             begins
         """
-        first, last = self._first_and_last_time(until)
-        duration = (last - first) * self.scale
+        first_time, last_time = self._first_and_last_time(until)
+        duration = (last_time - first_time) * self.scale
         if not duration > 0:
             self.refuse("all events are at one time; a trace lasts longer than that")
         labels = tuple(self.labels)
@@ -485,20 +487,20 @@ class TraceColumns:
         )
         return ReadTrace(
             outline,
-            partial(self._book_trace, outline, names, processors, first, until is not None),
+            partial(self._book_trace, outline, names, processors, first_time, until is not None),
         )
 
-    def least(self, subject: str, column: array[float]) -> float:
+    def smallest_number(self, subject: str, column: array[float]) -> float:
         """Return the smallest number of a column; refuse negative and infinite numbers."""
-        least = min(column, default=inf)
-        if not (least >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
-            invalid_number = next((number for number in column if not 0 <= number < inf), None)
+        smallest = min(column, default=inf)
+        if not (smallest >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
+            invalid_number = next((time for time in column if not 0 <= time < inf), None)
             if invalid_number is not None:
                 self.refuse(
                     f"a {subject} is a finite number and not negative; got {invalid_number:g}",
                     subject=subject,
                 )
-        return least
+        return smallest
 
     def _first_and_last_time(self, until: float | None) -> tuple[float, float]:
         """Return the first and the last time of the trace; refuse times out of order or range. It
@@ -518,12 +520,14 @@ class TraceColumns:
                     f" {index + 1:,} of the file",
                     subject="time",
                 )
-            self.least("time", self.end)  # one of the two is no number
-        first = min(self.least("time", self.start), self.least("time", self.time))
-        self.least("count", self.count)
-        last = max(max(times, default=0.0) for times in (self.end, self.time))
-        end = last if until is None else until
-        if (latest := max(last, end) * self.scale) > MOST_SECONDS:
+            self.smallest_number("time", self.end)  # one of the two is no number
+        first_time = min(
+            self.smallest_number("time", self.start), self.smallest_number("time", self.time)
+        )
+        self.smallest_number("count", self.count)
+        last_time = max(max(times, default=0.0) for times in (self.end, self.time))
+        end = last_time if until is None else until
+        if (latest := max(last_time, end) * self.scale) > MOST_SECONDS:
             self.refuse(
                 f"a time of {latest:g} s is out of range; is its unit right?", subject="time"
             )
@@ -532,7 +536,7 @@ class TraceColumns:
                 f"{count:g} accesses are out of range; at most {MOST_COUNTED:g} are counted",
                 subject="count",
             )
-        return first, end
+        return first_time, end
 
     def _book_trace(
         self,
@@ -683,10 +687,10 @@ def _innermost_spans(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, 
     columns = [list[Any](), [], [], []]
     processors, firsts = np.unique(spans.processor, return_index=True)
     ends = np.append(firsts[1:], len(spans.start))
-    for processor, first, last in zip(
+    for processor, first_span, end_span in zip(
         processors.tolist(), firsts.tolist(), ends.tolist(), strict=True
     ):
-        spans_of_processor = spans.select(slice(first, last))
+        spans_of_processor = spans.select(slice(first_span, end_span))
         if processor in processors_with_nesting:
             label, start, end, crossing_of_processor = _top_of_stack(spans_of_processor, resolution)
             crossing_count += crossing_of_processor

@@ -161,8 +161,8 @@ def times_by_window(
     width = edges[1] - edges[0]
     # What a span adds from its start on, less what it would add from its end on.
     sums = np.zeros((key_count, count + 1))
-    for first in range(0, len(key), _SPANS_AT_ONCE):
-        selection = slice(first, first + _SPANS_AT_ONCE)
+    for first_span in range(0, len(key), _SPANS_AT_ONCE):
+        selection = slice(first_span, first_span + _SPANS_AT_ONCE)
         for sign, times in ((1.0, spans.start[selection]), (-1.0, spans.end[selection])):
             window_index = np.clip((times / width).astype(np.int64), 0, count - 1)
             cell = key[selection].astype(np.int64) * (count + 1) + window_index
@@ -209,7 +209,7 @@ def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
     ------
     ModelError : a name has none, or the machine has no such number
     """
-    numbers = []
+    window_numbers = []
     for name in names:
         match = re.search(r"[0-9]{1,9}$", name)
         if match is None or (ports is not None and int(match[0]) >= ports):
@@ -217,8 +217,8 @@ def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
                 f"{name[:60]!r} is no number of a processor or module of the machine, which are 0"
                 f" to {(ports or 1e9) - 1:g}"
             )
-        numbers.append(int(match[0]))
-    return numbers
+        window_numbers.append(int(match[0]))
+    return window_numbers
 
 
 def check_views(
@@ -362,10 +362,10 @@ def _access_names(trace: TraceOutline) -> list[str]:
 
 def _values_by_name(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
     """Return the sums and the cells of a matrix as values by name."""
-    numbers = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
+    values = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
     return {
         f"accesses[{name}]": Value(float(count), "1")
-        for name, count in zip(_access_names(trace), numbers, strict=False)
+        for name, count in zip(_access_names(trace), values, strict=False)
     }
 
 

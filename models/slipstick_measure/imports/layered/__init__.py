@@ -48,8 +48,10 @@ def layered_spec(reading: Reading) -> ImportedSpec:
         )
     ranges = {name: values for name, values in variables.ranges.items() if len(values) > 1}
     if ranges:
-        first = ", ".join(f"{name} = {values[0]:g}" for name, values in ranges.items())
-        spec.say(f"the first values of ranges hold, {first}; --study FILE writes all as a study")
+        first_values = ", ".join(f"{name} = {values[0]:g}" for name, values in ranges.items())
+        spec.say(
+            f"the first values of ranges hold, {first_values}; --study FILE writes all as a study"
+        )
         spec.axes = _axes(reading, spec.document, ranges)
     return spec
 

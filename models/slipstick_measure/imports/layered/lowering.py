@@ -568,12 +568,12 @@ class Lowering:
         """Return the names of a counter and a group, numbered to differ from those of other
         contents.
         """
-        number = 1
+        suffix = 1
         chosen_name = name
         contents = self.__dict__.setdefault("_contents", {})
         while contents.setdefault(chosen_name, content) != content:
-            number += 1
-            chosen_name = f"{name} {number}"
+            suffix += 1
+            chosen_name = f"{name} {suffix}"
         return self._counter(chosen_name), self._plain_name(chosen_name)
 
     # Steps --------------------------------------------------------------------------------------
@@ -742,8 +742,8 @@ class Lowering:
         """Return the number of steps in items as written out; shared lists count at each use."""
         cached = self._cached_sizes.get(id(items))
         if cached is None:
-            inner = [body for item in items for body in _bodies(item)]
-            cached = (len(items) + sum(map(self._size, inner)), items)
+            inner_bodies = [body for item in items for body in _bodies(item)]
+            cached = (len(items) + sum(map(self._size, inner_bodies)), items)
             self._cached_sizes[id(items)] = cached
         return cached[0]
 
@@ -923,8 +923,8 @@ def _digit_formulas(mean: float, parameter_of_one_more: str) -> Iterator[str]:
 
 def _rotations(bodies: list[Items]) -> Iterator[list[Items]]:
     """Yield the rotations of a list of bodies."""
-    for first in range(len(bodies)):
-        yield bodies[first:] + bodies[:first]
+    for first_index in range(len(bodies)):
+        yield bodies[first_index:] + bodies[:first_index]
 
 
 def _without_replies(steps: Sequence) -> Sequence:
@@ -958,11 +958,14 @@ def _complement(chance: Any) -> Any:
 
 def _with_exact_remainder(options: Items) -> Items:
     """Return options whose last probability is 1 minus the others, exactly."""
-    *first, last = options
+    *first_options, last_option = options
     if all(isinstance(option["p"], float) for option in options):
-        return [*first, {**last, "p": 1 - sum(option["p"] for option in first)}]
-    other_probabilities = " - ".join(f"({option['p']})" for option in first)
-    return [*first, {**last, "p": f"1 - {other_probabilities}"}]
+        return [
+            *first_options,
+            {**last_option, "p": 1 - sum(option["p"] for option in first_options)},
+        ]
+    other_probabilities = " - ".join(f"({option['p']})" for option in first_options)
+    return [*first_options, {**last_option, "p": f"1 - {other_probabilities}"}]
 
 
 def _repeated(count: int, body: Items) -> dict[str, Any]:
@@ -989,8 +992,8 @@ def _components(tree: Any) -> set[str]:
 
 def _depth(tree: Any) -> int:
     """Return the nesting depth of plain data."""
-    inner = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return 1 + max(map(_depth, inner), default=0)
+    subtrees = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return 1 + max(map(_depth, subtrees), default=0)
 
 
 def _takes_time(items: Items) -> bool:

@@ -191,8 +191,10 @@ class LayeredNetwork:
         }
         table = tables[kind]
         if element.name in table:
-            first = getattr(table[element.name], "line", 0)
-            message = f"{short(element.name)} is defined twice, first at line {first}; rename one"
+            first_line = getattr(table[element.name], "line", 0)
+            message = (
+                f"{short(element.name)} is defined twice, first at line {first_line}; rename one"
+            )
             self.refuse(element.line, kind, message)
         table[element.name] = element
         if kind == "entry":

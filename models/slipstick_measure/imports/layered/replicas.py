@@ -132,7 +132,7 @@ class _ReplicaWriter:
             )
             self._network.refuse(line, "replication", message)
         copies = ((index * fan_out + offset) % server.replicas for offset in range(fan_out))
-        return [copy_name(entry, number, server.replicas) for number in copies]
+        return [copy_name(entry, copy_number, server.replicas) for copy_number in copies]
 
 
 def copy_name(name: str, index: int, copies: int) -> str:

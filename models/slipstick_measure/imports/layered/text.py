@@ -97,10 +97,10 @@ class _TextReader:
     def _tokens(self) -> list[TextToken]:
         tokens: list[TextToken] = []
         line = 1
-        last = 0
+        last_line = 0
         for match in _TOKEN.finditer(self.reading.text):
-            line += self.reading.text.count("\n", last, match.start())
-            last = match.start()
+            line += self.reading.text.count("\n", last_line, match.start())
+            last_line = match.start()
             kind = str(match.lastgroup)
             if kind != "space":
                 tokens.append(TextToken(kind, match[0], line, match.start()))
@@ -141,12 +141,12 @@ class _TextReader:
         """Read a number, a variable, or a formula in braces."""
         token = self.next
         if token.kind == "sign" and token.text == "{":
-            first = self.at + 1
+            first_token = self.at + 1
             while self.next.text != "}":
                 if self.next.kind == "eof":
                     self.refuse("}")
                 self.at += 1
-            text = self.reading.text[self.tokens[first].start : self.next.start]
+            text = self.reading.text[self.tokens[first_token].start : self.next.start]
             self.at += 1
         else:
             text = self.take(subject, "number", "variable", "infinity", "name").text
@@ -199,10 +199,10 @@ class _TextReader:
             variable = self.take("a variable", "variable")
             if not self.sign("="):
                 self.refuse("=")
-            first = self.at
+            first_token = self.at
             while self.next.kind != "eof" and not self._ends_assignment():
                 self.at += 1
-            text = self.reading.text[self.tokens[first].start : self.next.start]
+            text = self.reading.text[self.tokens[first_token].start : self.next.start]
             text = re.sub(r"#[^\n]*", "", text).strip().rstrip(";")
             if variable.text.startswith(("$solver", "$spex_", "$convergence", "$iteration")):
                 continue
@@ -481,19 +481,19 @@ class _TextReader:
         following_activities = list[tuple[str, ModelAmount]]()
         fork = ""
         while True:
-            number = ModelAmount(1.0)
+            fork_count = ModelAmount(1.0)
             if self.sign("("):
-                number = self.amount("a probability")
+                fork_count = self.amount("a probability")
                 fork = "or"
                 if not self.sign(")"):
                     self.refuse(")")
             elif self.next.kind in ("number", "variable") and self.tokens[self.at + 1].text == "*":
-                number = self.amount("a count")
+                fork_count = self.amount("a count")
                 self.at += 1
                 fork = "loop"
             elif fork == "loop":
                 return following_activities, fork, self._activity(task)
-            following_activities.append((self._activity(task), number))
+            following_activities.append((self._activity(task), fork_count))
             if self.sign("&"):
                 fork = "and"
             elif not self.sign("+", ","):

@@ -61,11 +61,12 @@ class Variables:
 
     def _parse_list(self, text: str, variable: str, line: int) -> list[float]:
         """Read a list of numbers, or first : last, step."""
-        first, colon, text_after_colon = text.partition(":")
+        first_text, colon, text_after_colon = text.partition(":")
         if colon:
-            last, _, step = text_after_colon.partition(",")
+            last_text, _, step = text_after_colon.partition(",")
             low, high, increment = (
-                self.amount(bound, line, variable).value for bound in (first, last, step or "1")
+                self.amount(bound, line, variable).value
+                for bound in (first_text, last_text, step or "1")
             )
             count = (
                 int((high - low) / increment + 1.5e-9) + 1 if increment > 0 and high >= low else 0
@@ -109,16 +110,16 @@ class Variables:
             expression = read_expression(formula, symbols)
             # As parameters are written in a spec, whole numbers and signs included.
             (value,) = Tape([expression]).run({})
-            number = float(value[0] if getattr(value, "ndim", 0) else value)
+            result = float(value[0] if getattr(value, "ndim", 0) else value)
         except (FormulaError, ModelError, ValueError, ArithmeticError) as error:
             if self.reading.problems:  # of variables without a value
                 raise SpecError(self.reading.problems) from None
             self.reading.refuse(line, subject, f"{short(text)} cannot be computed: {error}")
-        if not isfinite(number):
-            self.reading.refuse(line, subject, f"{short(text)} is {number}, no finite number")
+        if not isfinite(result):
+            self.reading.refuse(line, subject, f"{short(text)} is {result}, no finite number")
         is_plain = isinstance(expression, Number) or not parameters(expression)
         self.used |= {parameter.name for parameter in parameters(expression)}
-        return ModelAmount(number, "" if is_plain else formula)
+        return ModelAmount(result, "" if is_plain else formula)
 
     def _set_given_value(self, variable: str, line: int) -> None:
         """Set a variable without a value in the file to the one given beside the file; record a

@@ -98,12 +98,14 @@ def _is_solved_inside(text: str, begin: int) -> bool:
     return True
 
 
-def _loop_values(first: float, last: float, step: float, closed: bool) -> list[float]:
+def _loop_values(
+    first_value: float, last_value: float, step: float, includes_last: bool
+) -> list[float]:
     """List what a loop counts through; empty if it has no end or too many values."""
     values: list[float] = []
-    while step > 0 and (first < last or (closed and first == last)):
-        values.append(first)
-        first += step
+    while step > 0 and (first_value < last_value or (includes_last and first_value == last_value)):
+        values.append(first_value)
+        first_value += step
         if len(values) > MOST_VALUES:
             return []
     return values
@@ -182,8 +184,8 @@ class _XmlReader:
         else:
             self._read_straight_part(element, text, position, len(text))
             return
-        first = _FIRST_SOLUTION.match(bare, position)
-        if re.search(r"\bsolve\b", bare[first.end() if first else position :]):
+        first_solution = _FIRST_SOLUTION.match(bare, position)
+        if re.search(r"\bsolve\b", bare[first_solution.end() if first_solution else position :]):
             line = element.line + text.count("\n", 0, statement_match.start())
             message = (
                 "from here on the program is not run: the values before are taken, and --set"
@@ -219,8 +221,8 @@ class _XmlReader:
     def _is_computed(self, formula: str) -> bool:
         names = re.findall(r"\$\w+", formula)
         are_known = all(parameter_name(name) in self.variables.values for name in names)
-        numbers = re.search(r"[\d$]", formula) is not None
-        return are_known and numbers and _COMPUTED.fullmatch(formula) is not None
+        has_numbers = re.search(r"[\d$]", formula) is not None
+        return are_known and has_numbers and _COMPUTED.fullmatch(formula) is not None
 
     def _loop(self, element: XmlElement, text: str, keyword: re.Match[str]) -> int:
         """Read the head of a loop over numbers as the range of its variable; return where it ends,
@@ -230,20 +232,20 @@ class _XmlReader:
         if match := _FOREACH.match(text, keyword.start()):
             values = match[2]
             if not values.startswith("["):
-                numbers = self.variables.ranges.pop(parameter_name(match[2]), [])
+                loop_values = self.variables.ranges.pop(parameter_name(match[2]), [])
                 settings = self.reading.hints.settings
                 values = settings.get(parameter_name(match[1]), "")
-                values = f"[{', '.join(map(repr, numbers))}]" if numbers else str(values)
+                values = f"[{', '.join(map(repr, loop_values))}]" if loop_values else str(values)
         elif (match := _FOR.match(text, keyword.start())) and len(
             {match[1], match[3], match[6]}
         ) == 1:
             bounds = [_variables_in(match[group].strip()) for group in (2, 5, 7)]
             if all(map(self._is_computed, bounds)):
                 line = element.line + text.count("\n", 0, match.start())
-                first, last, step = (
+                first_text, last_text, step = (
                     self.variables.amount(bound, line, match[1]).value for bound in bounds
                 )
-                steps = _loop_values(first, last, step, match[4] == "<=")
+                steps = _loop_values(first_text, last_text, step, match[4] == "<=")
                 values = f"[{', '.join(map(repr, steps))}]" if steps else ""
         if match is None or not values or not _is_solved_inside(text, match.end()):
             return 0
