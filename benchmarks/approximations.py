@@ -30,13 +30,13 @@ Random = np.random.Generator
 Errors = tuple[list[float], list[float]]
 
 
-def drawn(random: Random, most: int, stations: int, **more: Any) -> NetworkArrays:
+def drawn(random: Random, largest_demand: int, stations: int, **more: Any) -> NetworkArrays:
     """Draw a closed network: demands over two orders of magnitude, with and without think time."""
     classes = int(random.integers(1, 4))
     demand = 10 ** random.uniform(-1, 1, (classes, stations))
     think = random.choice([0, 1, 10]) * demand.sum(axis=1)
     return network_arrays(
-        demand, population=random.integers(1, most + 1, classes), think=think, **more
+        demand, population=random.integers(1, largest_demand + 1, classes), think=think, **more
     )
 
 
@@ -49,9 +49,12 @@ def several(random: Random) -> NetworkArrays:
     """Draw a network of single servers and stations of 2 to 16 servers, about equally loaded."""
     count = int(random.integers(2, 5))
     servers = random.choice([1, 1, 2, 4, 16], count)
-    given = drawn(random, 20, count, servers=servers)
+    drawn_networks = drawn(random, 20, count, servers=servers)
     return network_arrays(
-        given.service * servers, population=given.population, think=given.think, servers=servers
+        drawn_networks.service * servers,
+        population=drawn_networks.population,
+        think=drawn_networks.think,
+        servers=servers,
     )
 
 
@@ -111,13 +114,16 @@ def errors(
     random = np.random.default_rng(1)
     flow, response = [], []
     for _ in range(count):
-        given = draw(random)
-        right, found = truth(given), method(given).throughput[0]
-        cycle, guess = (
-            given.population[0] / right - given.think[0],
-            given.population[0] / found - given.think[0],
+        drawn_network = draw(random)
+        exact_throughput, approximate_throughput = (
+            truth(drawn_network),
+            method(drawn_network).throughput[0],
         )
-        flow += list(np.abs(found / right - 1)[classes])
+        cycle, guess = (
+            drawn_network.population[0] / exact_throughput - drawn_network.think[0],
+            drawn_network.population[0] / approximate_throughput - drawn_network.think[0],
+        )
+        flow += list(np.abs(approximate_throughput / exact_throughput - 1)[classes])
         response += list(np.abs(guess / cycle - 1)[classes])
     return flow, response
 
@@ -158,12 +164,15 @@ def main() -> None:
                 if product_form
                 else (lambda given: reference_chain(given)[0])
             )
-            shown = [
-                f"{np.median(each) * 100:6.2f} /{np.percentile(each, 95) * 100:6.2f}"
-                f" /{np.max(each) * 100:6.2f}"
-                for each in errors(draw, count, truth, method)
+            printed_row = [
+                f"{np.median(error) * 100:6.2f} /{np.percentile(error, 95) * 100:6.2f}"
+                f" /{np.max(error) * 100:6.2f}"
+                for error in errors(draw, count, truth, method)
             ]
-            print(f"{name:30} {method.__name__:12} {shown[0]:>24} {shown[1]:>24}", flush=True)
+            print(
+                f"{name:30} {method.__name__:12} {printed_row[0]:>24} {printed_row[1]:>24}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -42,32 +42,32 @@ def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
             total[0] += 1
             kernels.release(words, kind, rank, 2, mine)
 
-    lost = {}
-    for number, name in enumerate(SPEC_LOCKS, 1):
+    time_lost = {}
+    for lock_number, name in enumerate(SPEC_LOCKS, 1):
         words[:], total = 0, np.zeros(1, dtype=np.int64)
-        done = [
-            each.submit(count, words, number, rank, turns, total)
-            for rank, each in enumerate(calibration.cores.threads)
+        timings = [
+            timing.submit(count, words, lock_number, rank, turns, total)
+            for rank, timing in enumerate(calibration.cores.threads)
         ]
-        for each in done[:2]:
-            each.result()
-        lost[name] = 2 * turns - int(total[0])
-    return lost
+        for timing in timings[:2]:
+            timing.result()
+        time_lost[name] = 2 * turns - int(total[0])
+    return time_lost
 
 
 def grains(
-    timings: list[Timing], found: dict[str, HostValue], measured: list[Timing], cores: int
+    timings: list[Timing], values: dict[str, HostValue], measured_timings: list[Timing], cores: int
 ) -> list[float]:
     """Return the relative errors of the grains predicted on the machine that was found."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "host.yaml"
-        path.write_text(machine_spec(found, timings, clock(), cores, path.name).text())
+        path.write_text(machine_spec(values, timings, clock(), cores, path.name).text())
         errors = []
-        for each in measured:
-            time = solve("grain/unit", dict(each.given), machine=path).values["time"].value
-            seconds = float(np.quantile(each.seconds, QUARTER))
+        for timing in measured_timings:
+            time = solve("grain/unit", dict(timing.given), machine=path).values["time"].value
+            seconds = float(np.quantile(timing.seconds, QUARTER))
             errors.append(float(time) / seconds - 1)
-            words = ", ".join(f"{key} {value}" for key, value in each.given.items())
+            words = ", ".join(f"{key} {value}" for key, value in timing.given.items())
             print(
                 f"  {words}: {seconds * 1e9:.1f} ns measured, {float(time) * 1e9:.1f} ns predicted,"
                 f" {errors[-1]:+.1%}"
@@ -96,30 +96,35 @@ def main() -> None:
     )
     try:
         runs = [calibration.timings() for _ in range(1 if arguments.short else 2)]
-        first, *again = [estimates(each, clock()) for each in runs]
+        first_run, *later_runs = [estimates(host_value, clock()) for host_value in runs]
     except NoAnswerError as error:
         print(f"refused: {error}")
         return
     if len(cores) > 1 and not arguments.short:
         print(f"increments lost under each lock: {exclusion(calibration, 200_000)}")
-    sizes = sorted(each.value for path, each in first.items() if path.endswith("size"))
-    for found, known in zip(sizes, reported_cache_sizes(), strict=False):
+    sizes = sorted(
+        host_value.value for path, host_value in first_run.items() if path.endswith("size")
+    )
+    for fitted_size, reported_size in zip(sizes, reported_cache_sizes(), strict=False):
         print(
-            f"cache: found {found / 1024:.0f} KiB, told {known / 1024:.0f} KiB, ratio"
-            f" {found / known:.2f}"
+            f"cache: found {fitted_size / 1024:.0f} KiB, told {reported_size / 1024:.0f} KiB, ratio"
+            f" {fitted_size / reported_size:.2f}"
         )
-    for path, each in first.items():
+    for path, host_value in first_run.items():
         change = (
-            f", again {again[0][path].value / each.value - 1:+.1%}"
-            if again and path in again[0] and each.value
+            f", again {later_runs[0][path].value / host_value.value - 1:+.1%}"
+            if later_runs and path in later_runs[0] and host_value.value
             else ""
         )
-        print(f"{path}: {each.value:.4g} ({each.low:.4g} to {each.high:.4g}){change}")
-    disturbed = [sum(each.disturbed for each in run) for run in runs]
+        print(
+            f"{path}: {host_value.value:.4g} ({host_value.low:.4g} to"
+            f" {host_value.high:.4g}){change}"
+        )
+    disturbed = [sum(host_value.disturbed for host_value in run) for run in runs]
     print(f"disturbed repetitions {disturbed}, load {os.getloadavg()[0]:.1f}")
     if arguments.short:
         return
-    errors = grains(runs[0], first, calibration.grains(), len(cores))
+    errors = grains(runs[0], first_run, calibration.grains(), len(cores))
     print(
         f"{len(errors)} grains not used: median error {statistics.median(map(abs, errors)):.0%},"
         " goal 25 %"

@@ -123,7 +123,7 @@ def main() -> None:
     options = arguments.parse_args()
     if options.short:
         options.points, options.rounds = 100, 1
-    form, points = ClosedForm(diff_request()), _points(options.points)
+    closed_form, points = ClosedForm(diff_request()), _points(options.points)
     print(
         f"{options.points:,} points; one thread; medians of {options.rounds} rounds; ratios"
         " are rival /"
@@ -144,16 +144,20 @@ def main() -> None:
             zip(("parts", "reply", "speed", "wire"), values.values(), strict=True)
         )
         calls = [
-            partial(form.times, values),
+            partial(closed_form.times, values),
             partial(one_expression, **hand),
             partial(named_parts, **hand),
         ]
-        worst = max(float(np.max(np.abs(calls[0]() / rival() - 1))) for rival in calls[1:])
-        (ours, one, named), (_, ratio_one, ratio_named) = ratios(list(calls), options.rounds)
+        largest_difference = max(
+            float(np.max(np.abs(calls[0]() / rival() - 1))) for rival in calls[1:]
+        )
+        (ours, one_time, named_time), (_, ratio_one, ratio_named) = ratios(
+            list(calls), options.rounds
+        )
         names = ", ".join(name.rpartition(".")[2] for name in varied)
         print(
-            f"{names:32} {ours * 1e3:7.1f} ms {one * 1e3:8.1f} ms {ratio_one:5.2f} x"
-            f" {named * 1e3:8.1f} ms {ratio_named:5.2f} x  {worst:.1e}"
+            f"{names:32} {ours * 1e3:7.1f} ms {one_time * 1e3:8.1f} ms {ratio_one:5.2f} x"
+            f" {named_time * 1e3:8.1f} ms {ratio_named:5.2f} x  {largest_difference:.1e}"
         )
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 

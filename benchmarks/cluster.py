@@ -43,14 +43,14 @@ def main() -> None:
     )
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="a few points, to see that it runs")
-    given = parser.parse_args()
-    points = 6 if given.short else given.points
+    options = parser.parse_args()
+    points = 6 if options.short else options.points
     simulated, closed = (
         blocks(points, "simulation"),
-        blocks(10 if given.short else 10_000, "closed-form"),
+        blocks(10 if options.short else 10_000, "closed-form"),
     )
     wrong = scaling(simulated) + overhead("processes", closed, lambda: Engine("processes", 2))
-    if not given.short and importlib.util.find_spec("distributed"):
+    if not options.short and importlib.util.find_spec("distributed"):
         wrong += on_a_cluster(simulated, closed)
     sys.exit(1 if wrong else 0)
 
@@ -80,58 +80,58 @@ def blocks(count: int, method: str) -> list[PointBlock]:
     ]
 
 
-def timed(engine: Engine, given: Sequence[PointBlock]) -> tuple[list[SolvedBlock], float]:
+def timed(engine: Engine, blocks: Sequence[PointBlock]) -> tuple[list[SolvedBlock], float]:
     """Solve by an engine that is already started."""
     with engine:
-        engine.solve([*given[:2], *given[-2:]])
+        engine.solve([*blocks[:2], *blocks[-2:]])
         start = time.perf_counter()
-        return engine.solve(given), time.perf_counter() - start
+        return engine.solve(blocks), time.perf_counter() - start
 
 
-def differing(one: Sequence[SolvedBlock], other: Sequence[SolvedBlock]) -> int:
+def differing(solved: Sequence[SolvedBlock], expected: Sequence[SolvedBlock]) -> int:
     """Count the points that differ in any byte of any column."""
-    same = [
+    is_same = [
         a.columns.keys() == b.columns.keys()
         and all(a.columns[name].tobytes() == b.columns[name].tobytes() for name in a.columns)
-        for a, b in zip(one, other, strict=True)
+        for a, b in zip(solved, expected, strict=True)
     ]
-    return same.count(False)
+    return is_same.count(False)
 
 
-def scaling(given: Sequence[PointBlock]) -> int:
+def scaling(blocks: Sequence[PointBlock]) -> int:
     """Solve by one process, two threads and two processes."""
-    alone, seconds = timed(Engine("processes", 1), given)
+    solved_alone, seconds = timed(Engine("processes", 1), blocks)
     wrong = 0
     for on in ("threads", "processes"):
-        two, shorter = timed(Engine(on, 2), given)
-        wrong += differing(alone, two)
+        two, shorter = timed(Engine(on, 2), blocks)
+        wrong += differing(solved_alone, two)
         print(
-            f"{len(given)} simulated points, 2 {on}: {seconds / shorter:.2f} times 1 process"
+            f"{len(blocks)} simulated points, 2 {on}: {seconds / shorter:.2f} times 1 process"
             f" ({seconds:.1f} s); {wrong} points differ"
         )
     return wrong
 
 
-def overhead(name: str, given: Sequence[PointBlock], engine: Callable[[], Engine]) -> int:
+def overhead(name: str, blocks: Sequence[PointBlock], engine: Callable[[], Engine]) -> int:
     """Print the time of a point of the closed form in this process and in another one."""
-    here, seconds = timed(Engine(), given)
-    there, longer = timed(engine(), given)
-    wrong = differing(here, there)
+    solved_here, seconds = timed(Engine(), blocks)
+    solved_there, seconds_there = timed(engine(), blocks)
+    wrong = differing(solved_here, solved_there)
     print(
-        f"{len(given)} closed-form points of a block each: {1e6 * seconds / len(given):.0f} us a"
-        f" point here, {1e6 * longer / len(given):.0f} us by {name}; {wrong} differ"
+        f"{len(blocks)} closed-form points of a block each: {1e6 * seconds / len(blocks):.0f} us a"
+        f" point here, {1e6 * seconds_there / len(blocks):.0f} us by {name}; {wrong} differ"
     )
     return wrong
 
 
-def on_a_cluster(given: Sequence[PointBlock], closed: Sequence[PointBlock]) -> int:
+def on_a_cluster(blocks: Sequence[PointBlock], closed: Sequence[PointBlock]) -> int:
     """Solve on a cluster while two of four workers are killed, with one point that kills each
     process that takes it.
     """
     import distributed  # type: ignore[import-not-found,unused-ignore]
 
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    whole = Engine().solve(given)
+    solved_here = Engine().solve(blocks)
     with distributed.LocalCluster(
         n_workers=4, threads_per_worker=1, dashboard_address=None
     ) as cluster:
@@ -142,18 +142,21 @@ def on_a_cluster(given: Sequence[PointBlock], closed: Sequence[PointBlock]) -> i
         with Engine(address) as engine:
             killer.start()
             start = time.perf_counter()
-            found = engine.solve([*given[: len(given) // 2], poison, *given[len(given) // 2 :]])
+            solved_blocks = engine.solve(
+                [*blocks[: len(blocks) // 2], poison, *blocks[len(blocks) // 2 :]]
+            )
             seconds = time.perf_counter() - start
         killer.join()
-    failed = found.pop(len(given) // 2).failed
-    lost = [each for each in found if each.failed]
-    wrong += differing(whole, found)
+    failure = solved_blocks.pop(len(blocks) // 2).failed
+    failed_blocks = [block for block in solved_blocks if block.failed]
+    wrong += differing(solved_here, solved_blocks)
     print(
-        f"4 Dask workers, 2 killed and 1 poisoned point: {len(lost)} of {len(given)} other points"
+        f"4 Dask workers, 2 killed and 1 poisoned point: {len(failed_blocks)} of {len(blocks)}"
+        " other points"
         f" lost, {wrong} differ, {seconds:.0f} s"
     )
-    print(f"the poisoned point: {failed}")
-    return wrong + len(lost) + (not failed)
+    print(f"the poisoned point: {failure}")
+    return wrong + len(failed_blocks) + (not failure)
 
 
 def _kill(cluster: Any, count: int) -> None:

@@ -68,9 +68,13 @@ def fitted_steps(error: Callable[[int], float], start: int) -> Iterator[tuple[in
             if count not in error_by_count:
                 error_by_count[count] = error(count)
                 yield count, error_by_count[count]
-        best, second = sorted(error_by_count, key=lambda count: abs(error_by_count[count]))[:2]
-        slope = (error_by_count[second] - error_by_count[best]) / (second - best)
-        counts = [max(1, round(best - error_by_count[best] / slope))]
+        best_count, second_count = sorted(
+            error_by_count, key=lambda count: abs(error_by_count[count])
+        )[:2]
+        slope = (error_by_count[second_count] - error_by_count[best_count]) / (
+            second_count - best_count
+        )
+        counts = [max(1, round(best_count - error_by_count[best_count] / slope))]
 
 
 def main() -> None:
@@ -92,28 +96,36 @@ def main() -> None:
             counts = counted_program(program).count(**size, steps=steps)
             return predicted(rows[name], counts) / float(rows[name]["fast-ethernet"]) - 1
 
-        found = dict(fitted_steps(error, 4))
+        error_by_step = dict(fitted_steps(error, 4))
         with_inputs = "".join(f", {key} {value:g}" for key, value in changed.items())
         print(
             f"{name}{with_inputs}: "
-            + ", ".join(f"{steps} steps {each:+.1%}" for steps, each in sorted(found.items()))
+            + ", ".join(
+                f"{steps} steps {batch:+.1%}" for steps, batch in sorted(error_by_step.items())
+            )
         )
-        steps = min(found, key=lambda each: abs(found[each]))
-        other = name.replace("(1)", "(2)")
-        if other != name and not short:
-            counts = counted_program(program).count(**SIZES[other], **changed, steps=steps)
+        steps = min(error_by_step, key=lambda batch: abs(error_by_step[batch]))
+        other_name = name.replace("(1)", "(2)")
+        if other_name != name and not short:
+            counts = counted_program(program).count(**SIZES[other_name], **changed, steps=steps)
             for network in ("fast-ethernet", "atm"):
-                miss = predicted(rows[other], counts, network) / float(rows[other][network]) - 1
-                print(f"  {other} with {steps} steps, not used, {network}: {miss:+.1%}")
+                miss = (
+                    predicted(rows[other_name], counts, network) / float(rows[other_name][network])
+                    - 1
+                )
+                print(f"  {other_name} with {steps} steps, not used, {network}: {miss:+.1%}")
     if not short:
-        made = {each: counted_program("raytrace").count(numbered_at_once=each) for each in BATCHES}
+        counts_by_batch = {
+            batch: counted_program("raytrace").count(numbered_at_once=batch) for batch in BATCHES
+        }
         row = rows["Raytrace"]
         missed = {
-            each: predicted(row, counts) / float(row["fast-ethernet"]) - 1
-            for each, counts in made.items()
+            batch: predicted(row, counts) / float(row["fast-ethernet"]) - 1
+            for batch, counts in counts_by_batch.items()
         }
         print(
-            "Raytrace: " + ", ".join(f"{each} at once {miss:+.1%}" for each, miss in missed.items())
+            "Raytrace: "
+            + ", ".join(f"{batch} at once {miss:+.1%}" for batch, miss in missed.items())
         )
 
 

@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="every fiftieth model")
     options = parser.parse_args()
     settings = Simulation(seed=options.seed, events=options.events)
-    models = refused = answered = contradicted = 0
+    models = refused_count = answered = contradicted = 0
     for title, build in islice(every_model(), 0, None, 50 if options.short else 1):
         models += 1
         try:
@@ -38,14 +38,14 @@ def main() -> None:
             answered += bool(exact)
             problems = contradictions(model, settings)
         except SlipstickError as error:
-            refused += 1
+            refused_count += 1
             print(f"refused: {title}: {error}")
             continue
         contradicted += bool(problems)
         for problem in problems:
             print(f"CONTRADICTED: {title}: {problem}")
     print(
-        f"{models} models, {refused} refused, {answered} with answers called exact,"
+        f"{models} models, {refused_count} refused, {answered} with answers called exact,"
         f" {contradicted} contradicted"
     )
 

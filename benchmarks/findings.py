@@ -235,10 +235,10 @@ def _number(answer: Answer, name: str) -> tuple[float, float, float]:
         value = values[name]
         ends = (value[key] if value.get(key) is not None else value["value"] for key in ENDS)
         return (value["value"], *ends)
-    parts = [key for key in values if key.startswith(f"{name}[")]
-    labels = [re.split(r"[\[,]", key)[1] for key in parts]
+    part_names = [key for key in values if key.startswith(f"{name}[")]
+    labels = [re.split(r"[\[,]", key)[1] for key in part_names]
     rates = [values[f"throughput[{label}]"]["value"] for label in labels]
-    known = [_number(answer, key) for key in parts]
+    known = [_number(answer, key) for key in part_names]
     value, low, high = (
         sum(rate * ends[i] for rate, ends in zip(rates, known, strict=True)) / sum(rates)
         for i in range(3)
@@ -253,26 +253,30 @@ def judged(data: Path, case: str) -> list[list[object]]:
     text = " ".join(text.split())
     if "Traceback" in text:
         return [[case, "", "", "", "traceback", MISSED]]
-    return [[case, *_judged(wanted, text, answers, data)] for wanted in CASES[case]]
+    return [[case, *_judged(expectation, text, answers, data)] for expectation in CASES[case]]
 
 
-def _judged(wanted: Wanted, text: str, answers: Sequence[Answer], data: Path) -> list[object]:
-    if isinstance(wanted, Refused):
-        verdict = REFUSED if wanted.words in text and not answers else MISSED
-        return ["", "", "", wanted.words, verdict]
-    if isinstance(wanted, Sentence):
-        truth = RIGHT if re.search(wanted.pattern, text) else MISSED
-        verdict = REFUSED if truth == RIGHT and wanted.pattern.startswith("no ") else truth
-        return [wanted.pattern, "", "", wanted.source, verdict]
+def _judged(expectation: Wanted, text: str, answers: Sequence[Answer], data: Path) -> list[object]:
+    if isinstance(expectation, Refused):
+        verdict = REFUSED if expectation.words in text and not answers else MISSED
+        return ["", "", "", expectation.words, verdict]
+    if isinstance(expectation, Sentence):
+        truth = RIGHT if re.search(expectation.pattern, text) else MISSED
+        verdict = REFUSED if truth == RIGHT and expectation.pattern.startswith("no ") else truth
+        return [expectation.pattern, "", "", expectation.source, verdict]
     if not answers:
-        return [wanted.name, "", "", text[-80:], MISSED]
+        return [expectation.name, "", "", text[-80:], MISSED]
     answer = answers[0]
-    value, low, high = _number(answer, wanted.name)
-    reference, half_width, source = wanted.reference, wanted.half_width, wanted.source
+    value, low, high = _number(answer, expectation.name)
+    reference, half_width, source = (
+        expectation.reference,
+        expectation.half_width,
+        expectation.source,
+    )
     if reference is None:
         words = ("solve", str(data / source), "--with", "simulation", "--seed", "29", "--json")
-        reference, least, most = _number(_answers(command(*words))[0], wanted.name)
-        half_width, source = (most - least) / 2, "simulated with another seed"
+        reference, lowest, highest = _number(_answers(command(*words))[0], expectation.name)
+        half_width, source = (highest - lowest) / 2, "simulated with another seed"
     # Of 50 intervals of 95 % two or three miss; none is so far off.
     allowed = (high - low) / 4 + half_width + reference * (answer.get("promise") or EXACT)
     verdict = RIGHT if low - allowed <= reference <= high + allowed else MISSED
@@ -281,7 +285,7 @@ def _judged(wanted: Wanted, text: str, answers: Sequence[Answer], data: Path) ->
     error = f"{100 * (value / reference - 1):+.2f} %"
     if low < high:
         error += f" ({low:.4g} to {high:.4g})"
-    return [wanted.name, f"{value:.5g}", f"{reference:.5g}", f"{error}, {source}", verdict]
+    return [expectation.name, f"{value:.5g}", f"{reference:.5g}", f"{error}, {source}", verdict]
 
 
 def run() -> int:

@@ -75,39 +75,46 @@ def covered(truth: Truth, sets: int, sure: Sure) -> tuple[float, float]:
     """Return the share of intervals that contain the true parameters, and that of intervals that
     contain the true time on 64 processors, if the family is known.
     """
-    inside = [name for name, value in truth.parameters.items() if not at_bound(name, value)]
+    inner_names = [name for name, value in truth.parameters.items() if not at_bound(name, value)]
     parameters = ahead = 0
     for seed in range(sets):
-        fitted = fit(FAMILIES[truth.family], noisy(truth, seed))
-        found = sure(fitted, seed)
-        between = found.parameters(LEVEL)
-        parameters += sum(holds(between[name], truth.parameters[name]) for name in inside)
+        fitted_formula = fit(FAMILIES[truth.family], noisy(truth, seed))
+        intervals = sure(fitted_formula, seed)
+        between = intervals.parameters(LEVEL)
+        parameters += sum(holds(between[name], truth.parameters[name]) for name in inner_names)
         ahead += holds(
-            found.interval_of_positive(fitted.time_at(NEAR[0]), LEVEL), float(truth.time(NEAR)[0])
+            intervals.interval_of_positive(fitted_formula.time_at(NEAR[0]), LEVEL),
+            float(truth.time(NEAR)[0]),
         )
-    return parameters / sets / len(inside), ahead / sets
+    return parameters / sets / len(inner_names), ahead / sets
 
 
 def compared(truth: Truth, sets: int) -> tuple[float, float, list[float]]:
     """Return how often the truth's family is left in, the largest relative error at 128
     processors, and how often intervals hold.
     """
-    left, worst, held = 0, 0.0, [0, 0]
+    excluded_count, largest_lead, held_counts = 0, 0.0, [0, 0]
     for seed in range(sets):
-        found = compare(noisy(truth, seed))
-        left += truth.family in [each.name for each in found.rivals]
-        own = next(each for each in found.candidates if each.name == truth.family)
-        worst = max(worst, abs(float(own.fitted.predict(FAR)[0] / truth.time(FAR)[0]) - 1))
+        comparison = compare(noisy(truth, seed))
+        excluded_count += truth.family in [held_count.name for held_count in comparison.rivals]
+        own = next(
+            held_count for held_count in comparison.candidates if held_count.name == truth.family
+        )
+        largest_lead = max(
+            largest_lead, abs(float(own.fitted.predict(FAR)[0] / truth.time(FAR)[0]) - 1)
+        )
         for at, p in enumerate((NEAR, FAR)):
-            low, high = found.predict(float(p[0]), LEVEL)
-            held[at] += low <= truth.time(p)[0] <= high
-    return left / sets, worst, [each / sets for each in held]
+            low, high = comparison.predict(float(p[0]), LEVEL)
+            held_counts[at] += low <= truth.time(p)[0] <= high
+    return excluded_count / sets, largest_lead, [held_count / sets for held_count in held_counts]
 
 
 def single_station(demand: float, p: Array, servers: int = 1) -> Array:
     """Return the time of a shared work of 1 s outside a station, and some inside."""
-    built = network_arrays([demand], population=p.astype(int)[:, None], think=1.0, servers=servers)
-    return np.asarray(1 / exact(built).throughput[:, 0])
+    network = network_arrays(
+        [demand], population=p.astype(int)[:, None], think=1.0, servers=servers
+    )
+    return np.asarray(1 / exact(network).throughput[:, 0])
 
 
 def outside(seed: int) -> tuple[str, Callable[[Array], Array]]:
@@ -118,28 +125,30 @@ def outside(seed: int) -> tuple[str, Callable[[Array], Array]]:
         return float(np.exp(random.uniform(np.log(low), np.log(high))))
 
     def harmonic(p: Array) -> Array:
-        return np.array([np.sum(1 / np.arange(1, each + 1)) for each in p])
+        return np.array([np.sum(1 / np.arange(1, processors + 1)) for processors in p])
 
-    serial, part, slow = drawn(0.003, 0.05), drawn(0.05, 0.5), drawn(0.0005, 0.01)
+    serial_time, divided_time, slow = drawn(0.003, 0.05), drawn(0.05, 0.5), drawn(0.0005, 0.01)
     few, tasks, end = int(random.integers(2, 5)), int(random.integers(40, 400)), drawn(2, 8)
     three = [drawn(0.01, 0.06) for _ in range(3)]
     kinds: dict[str, Callable[[Array], Array]] = {
-        "serial part and reduction": lambda p: serial + (1 - serial) / p + slow * np.log2(p),
-        "three stations": lambda p: cycle_times(1.0, np.array(three), p) / p,
-        "several servers": lambda p: single_station(part / 2, p, few),
-        "harmonic": lambda p: (1 - part + part * harmonic(p)) / p,
-        "bandwidth": lambda p: serial / 4 + (p**-end + three[0] ** end) ** (1 / end),
-        "surface of a volume": lambda p: (
-            1 / p + part / 2 * p ** (-2 / 3) * (p > 1) + slow / 2 * np.log2(p)
+        "serial part and reduction": lambda p: (
+            serial_time + (1 - serial_time) / p + slow * np.log2(p)
         ),
-        "whole tasks": lambda p: serial / 2 + np.ceil(tasks / p) / tasks,
+        "three stations": lambda p: cycle_times(1.0, np.array(three), p) / p,
+        "several servers": lambda p: single_station(divided_time / 2, p, few),
+        "harmonic": lambda p: (1 - divided_time + divided_time * harmonic(p)) / p,
+        "bandwidth": lambda p: serial_time / 4 + (p**-end + three[0] ** end) ** (1 / end),
+        "surface of a volume": lambda p: (
+            1 / p + divided_time / 2 * p ** (-2 / 3) * (p > 1) + slow / 2 * np.log2(p)
+        ),
+        "whole tasks": lambda p: serial_time / 2 + np.ceil(tasks / p) / tasks,
         "nodes of 4 or 8": lambda p: (
-            serial + 1 / p + slow * np.sqrt(np.ceil(p / (4 + 4 * (few > 3))) - 1)
+            serial_time + 1 / p + slow * np.sqrt(np.ceil(p / (4 + 4 * (few > 3))) - 1)
         ),
         "lock and coherency": lambda p: single_station(three[1], p) * (1 + slow / 10 * p * (p - 1)),
-        "cache": lambda p: serial + (1 + part / (1 + p / end)) / p,
+        "cache": lambda p: serial_time + (1 + divided_time / (1 + p / end)) / p,
         "second half slower": lambda p: (
-            (1 + part * (p > 8 * (1 + (few > 3)))) / p + slow / 2 * np.log2(p)
+            (1 + divided_time * (p > 8 * (1 + (few > 3)))) / p + slow / 2 * np.log2(p)
         ),
     }
     return list(kinds.items())[seed % len(kinds)]
@@ -154,7 +163,7 @@ def turning(seed: int) -> tuple[str, Callable[[Array], Array]]:
     def drawn(low: float, high: float) -> float:
         return float(np.exp(random.uniform(np.log(low), np.log(high))))
 
-    serial, pairs, part, step = (
+    serial, pairs, divided_time, step = (
         drawn(0.001, 0.08),
         drawn(1e-5, 5e-4),
         drawn(0.05, 0.5),
@@ -167,14 +176,16 @@ def turning(seed: int) -> tuple[str, Callable[[Array], Array]]:
         lambda p: 1 / p + serial / 20 * np.log2(p),
     ]
     law = laws[int(random.integers(len(laws)))]
-    most = float(largest_number(seed))
+    largest = float(largest_number(seed))
     kinds: dict[str, Callable[[Array], Array]] = {
-        "saturates beyond": lambda p: law(np.minimum(p, most)),
+        "saturates beyond": lambda p: law(np.minimum(p, largest)),
         "falls beyond": lambda p: (
-            law(np.minimum(p, most)) * (1 + part * np.maximum(0, (p / most) ** 2 - 1))
+            law(np.minimum(p, largest)) * (1 + divided_time * np.maximum(0, (p / largest) ** 2 - 1))
         ),
-        "slower beyond": lambda p: law(p) * (1 + step * (p > most)),
-        "pairs cost beyond": lambda p: law(p) * (1 + part * np.maximum(0, (p / most) ** 2 - 1)),
+        "slower beyond": lambda p: law(p) * (1 + step * (p > largest)),
+        "pairs cost beyond": lambda p: (
+            law(p) * (1 + divided_time * np.maximum(0, (p / largest) ** 2 - 1))
+        ),
     }
     return list(kinds.items())[seed % len(kinds)]
 
@@ -191,13 +202,13 @@ def foretold(seeds: range, draw: Callable[[int], tuple[str, Callable[[Array], Ar
     rows: dict[tuple[str, float], list[tuple[float, float] | None]] = {}
     for seed in seeds:
         name, time_of = draw(seed)
-        most, noise = largest_number(seed), (0.01, 0.03)[seed // 20 % 2]
-        found = compare(
-            noisy(Truth("none", False, time_of, {}), seed, noise, MEASURED[most >= MEASURED])
+        largest, noise = largest_number(seed), (0.01, 0.03)[seed // 20 % 2]
+        comparison = compare(
+            noisy(Truth("none", False, time_of, {}), seed, noise, MEASURED[largest >= MEASURED])
         )
         for step in (2.0, 4.0):
-            p = step * most
-            between = found.predictions([p], LEVEL).get(p)
+            p = step * largest
+            between = comparison.predictions([p], LEVEL).get(p)
             row = None
             if between:
                 low, high = between
@@ -207,12 +218,12 @@ def foretold(seeds: range, draw: Callable[[int], tuple[str, Callable[[Array], Ar
             rows.setdefault(("together", step), []).append(row)
     print(f"\n{(draw.__doc__ or '').splitlines()[0]} Seeds {seeds.start} to {seeds.stop - 1}")
     for (name, step), kind_rows in sorted(rows.items(), key=lambda entry: entry[0][1]):
-        given = np.array([row for row in kind_rows if row]).reshape(-1, 2)
-        words = f"{name:<26} at {step:g} times: {len(given):3} of {len(kind_rows):3} predicted"
-        if len(given):
-            missed = given[given[:, 1] > 0, 1]
+        ratios = np.array([row for row in kind_rows if row]).reshape(-1, 2)
+        words = f"{name:<26} at {step:g} times: {len(ratios):3} of {len(kind_rows):3} predicted"
+        if len(ratios):
+            missed = ratios[ratios[:, 1] > 0, 1]
             words += (
-                f", {len(given) - len(missed):3} held, high / low {np.median(given[:, 0]):4.2f}"
+                f", {len(ratios) - len(missed):3} held, high / low {np.median(ratios[:, 0]):4.2f}"
             )
             words += f", the worst {missed.max():.0%} beyond" if len(missed) else ""
         print(words)
@@ -265,18 +276,18 @@ def under_load(seeds: range) -> None:
         p: Array = 2.0 ** np.arange((4, 5)[seed // 6 % 2] + 1.0)
         noise = (0.01, 0.03)[seed // 12 % 2]
         times = time_of(p) * np.exp(noise * random.standard_normal(len(p)))
-        found = compare(Timings(p, np.ones(len(p)), times, True, servers=threads))
+        comparison = compare(Timings(p, np.ones(len(p)), times, True, servers=threads))
         for step in (2.0, 4.0):
             at = step * float(p[-1])
-            bounds = found.intervals_by_bounds([at], LEVEL)
-            given = found.predictions([at], LEVEL) | bounds
-            way, width, beyond = "refused", np.nan, 0.0
-            if given:
-                low, high = given[at]
+            bounds = comparison.intervals_by_bounds([at], LEVEL)
+            predictions = comparison.predictions([at], LEVEL) | bounds
+            way, width, excess = "refused", np.nan, 0.0
+            if predictions:
+                low, high = predictions[at]
                 way = "bounds" if bounds else "laws"
                 time = float(time_of(np.array([at]))[0])
-                width, beyond = high / low, max(0.0, time / high - 1, low / time - 1)
-            rows.setdefault((name, step), []).append((way, width, beyond))
+                width, excess = high / low, max(0.0, time / high - 1, low / time - 1)
+            rows.setdefault((name, step), []).append((way, width, excess))
     print(f"\nthroughput of one machine by customers, seeds {seeds.start} to {seeds.stop - 1}")
     for step in (2.0, 4.0):
         every = [row for (_, at), found_rows in rows.items() if at == step for row in found_rows]
@@ -286,11 +297,11 @@ def under_load(seeds: range) -> None:
             for way in ("laws", "bounds"):
                 answered = [row for row in found_rows if row[0] == way]
                 held_count = sum(row[2] == 0 for row in answered)
-                worst = max((row[2] for row in answered), default=0.0)
+                largest_error = max((row[2] for row in answered), default=0.0)
                 width = np.median([row[1] for row in answered]) if answered else np.nan
                 words.append(
                     f"{way} {len(answered):3}, held {held_count:3}, high / low {width:4.2f}, the"
-                    f" worst {worst:.0%} beyond"
+                    f" worst {largest_error:.0%} beyond"
                 )
             print(f"{name:<26} at {step:g} times, of {len(found_rows):3}: {'; '.join(words)}")
 
@@ -365,15 +376,20 @@ def machines_left_out(seeds: range) -> None:
     print(f"\nmachines left out, with what the model does not have; seeds {seeds}")
     for (owners, kind), members in sorted(rows.items()):
         halves = np.concatenate([group.halves for group in members])
-        alone = np.concatenate([np.array(group.halves) / group.widened for group in members])
+        relative_errors = np.concatenate(
+            [np.array(group.halves) / group.widened for group in members]
+        )
         residuals = np.abs(np.concatenate([group.residuals for group in members]))
-        parts = [group.coverage for group in members]
+        coverages = [group.coverage for group in members]
         print(
             f"constants {owners:<21} {kind:<15} {len(members):4} machines: held"
-            f" {np.mean(residuals <= halves):4.0%} of {len(halves)} rows, {np.mean(parts):4.0%} in"
-            f" the mean of machines, {np.mean(np.array(parts) < 0.6):3.0%} under 60 %, high / low"
+            f" {np.mean(residuals <= halves):4.0%} of {len(halves)} rows,"
+            f" {np.mean(coverages):4.0%} in"
+            f" the mean of machines, {np.mean(np.array(coverages) < 0.6):3.0%} under 60 %, high /"
+            " low"
             f" {np.exp(2 * np.median(halves)):.2f}; by the fit alone"
-            f" {np.mean(residuals <= alone):4.0%}, {np.exp(2 * np.median(alone)):.2f}"
+            f" {np.mean(residuals <= relative_errors):4.0%},"
+            f" {np.exp(2 * np.median(relative_errors)):.2f}"
         )
 
 
@@ -409,11 +425,13 @@ def main() -> None:
         if options.only not in (None, name):
             continue
         begin = time.perf_counter()
-        left, worst, ahead_of_all = compared(truth, max(1, options.sets // 5))
+        excluded_count, largest_lead, ahead_of_all = compared(truth, max(1, options.sets // 5))
         words = [
             (
-                f"{name:<22} {truth.family:<14} left in {left:4.0%}, off at 128 by at most"
-                f" {worst:5.1%}, 64 and 128 held {ahead_of_all[0]:4.0%} {ahead_of_all[1]:4.0%}"
+                f"{name:<22} {truth.family:<14} left in {excluded_count:4.0%}, off at 128 by at"
+                " most"
+                f" {largest_lead:5.1%}, 64 and 128 held {ahead_of_all[0]:4.0%}"
+                f" {ahead_of_all[1]:4.0%}"
             )
         ]
         for method, sure in methods.items():

@@ -90,7 +90,9 @@ def main() -> int:
         print(f"{microseconds(reader_of(seed), seed, 1 if options.short else 500):8.1f} us  {seed}")
     return int(
         any(
-            count[bad] for count in counts.values() for bad in ("traceback", "over time", "differs")
+            count[failure]
+            for count in counts.values()
+            for failure in ("traceback", "over time", "differs")
         )
     )
 
@@ -120,9 +122,9 @@ def report(kind: str, texts: Iterator[str]) -> Counter[str]:
     count: Counter[str] = Counter()
     slowest, start = 0.0, perf_counter()
     for text in texts:
-        before = perf_counter()
+        start_of_text = perf_counter()
         count[outcome(text)] += 1
-        slowest = max(slowest, perf_counter() - before)
+        slowest = max(slowest, perf_counter() - start_of_text)
     print(
         f"{kind}: {sum(count.values())} texts in {perf_counter() - start:.1f} s, slowest"
         f" {1000 * slowest:.1f} ms"
@@ -159,14 +161,16 @@ def tried(text: str, reader: Callable[[str, dict[str, Expr]], object]) -> str:
     return "differs" if result is None else "accepted"
 
 
-def read_back(text: str, known: dict[str, Expr]) -> Expr | None:
+def read_back(text: str, expressions: dict[str, Expr]) -> Expr | None:
     """Read an expression that was written; None if its text reads as a different one."""
-    tree = read_expression(text, known)
-    written = repr(tree)
-    if len(written) > 4096 or any(isinstance(each, Number) and loses(each) for each in walk(tree)):
+    tree = read_expression(text, expressions)
+    written_text = repr(tree)
+    if len(written_text) > 4096 or any(
+        isinstance(node, Number) and loses(node) for node in walk(tree)
+    ):
         return tree
-    again = read_expression(written, known)
-    return tree if evaluated(again) == evaluated(tree) and repr(again) == written else None
+    again = read_expression(written_text, expressions)
+    return tree if evaluated(again) == evaluated(tree) and repr(again) == written_text else None
 
 
 def evaluated(tree: Expr) -> bytes:
@@ -190,12 +194,12 @@ def mutated(chance: random.Random) -> Iterator[str]:
         text = bytearray(chance.choice(SEEDS).encode())
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(text) + 1)
-            other = chance.randrange(len(text) + 1)
+            other_place = chance.randrange(len(text) + 1)
             text[at : at + chance.randint(0, 2)] = chance.choice(
                 [
                     bytes([chance.randrange(256)]),
                     b"",
-                    text[other : other + chance.randint(1, 8)],
+                    text[other_place : other_place + chance.randint(1, 8)],
                     b"*",
                     b"(",
                     b")",
@@ -243,8 +247,10 @@ def expression(chance: random.Random, depth: int) -> str:
             f"({inner()}) ** {chance.choice(['2', '-3', '64', '2 ** 3', '9 ** 9', f'({inner()})'])}"
         )
     name = chance.choice(["max", "min", "ceil", "floor", "log2", "sqrt", "ceil_log", "select"])
-    wanted = {"max": chance.randint(1, 6), "min": 2, "ceil_log": 2, "select": 4}.get(name, 1)
-    return f"{name}({', '.join(inner() for _ in range(wanted))})"
+    argument_count = {"max": chance.randint(1, 6), "min": 2, "ceil_log": 2, "select": 4}.get(
+        name, 1
+    )
+    return f"{name}({', '.join(inner() for _ in range(argument_count))})"
 
 
 def reader_of(text: str) -> Callable[[str, dict[str, Expr]], object]:

@@ -254,11 +254,11 @@ def changed(tree: Any, chance: random.Random, other: Any, gentle: bool) -> Any:
             holder[key] = value
         case 10:
             # What stands under the same key in another file of the kind, or anything in it.
-            found = list(_places(other))
-            same = [(h, k) for h, k in found if k == key] or found
-            if same:
-                there, place = chance.choice(same)
-                holder[key] = there[place]
+            all_places = list(_places(other))
+            places_of_key = [(h, k) for h, k in all_places if k == key] or all_places
+            if places_of_key:
+                table, place = chance.choice(places_of_key)
+                holder[key] = table[place]
         case _:
             holder[key] = chance.choice((*TOKENS, *PAYLOADS))
     return tree
@@ -384,11 +384,11 @@ def _solved(
         )
         content = _spec(chance, kind)
         if kind in ("activities", "queueing"):
-            told = ["spec.yaml"]
+            arguments = ["spec.yaml"]
         elif kind == "machines":
-            told = [chance.choice(("dvsm/lock", WORKLOAD)), "--machine", "spec.yaml"]
+            arguments = [chance.choice(("dvsm/lock", WORKLOAD)), "--machine", "spec.yaml"]
         else:
-            told = [
+            arguments = [
                 "--machine",
                 MACHINE,
                 f"--{'workload' if kind == 'workloads' else 'technology'}",
@@ -396,10 +396,10 @@ def _solved(
                 WORKLOAD,
             ]
             if kind == "workloads" and (
-                found := re.search(rb"^model: *(\S+)", content, re.MULTILINE)
+                model_name := re.search(rb"^model: *(\S+)", content, re.MULTILINE)
             ):
-                told[-1] = found[1].decode("utf-8", "replace")
-        return Input(kind, (command, *told, *options(chance)), "spec.yaml", content)
+                arguments[-1] = model_name[1].decode("utf-8", "replace")
+        return Input(kind, (command, *arguments, *options(chance)), "spec.yaml", content)
 
     return made
 
@@ -429,16 +429,16 @@ CHANGED_PATHS = (
 
 
 def _solve_options(chance: random.Random) -> list[str]:
-    told = [] if chance.random() < 0.5 else ["--with", chance.choice(METHODS)]
+    arguments = [] if chance.random() < 0.5 else ["--with", chance.choice(METHODS)]
     if chance.random() < 0.1:
         value = chance.choice((0, 1, 3, 1000, "1e6", "1e9", -1, "nan", "x", "1 s", "[1, 2]"))
-        told += [
+        arguments += [
             "--set",
             f"{chance.choice(CHANGED_PATHS)}={value}",
         ]
     if chance.random() < 0.05:
-        told += ["--timeline", chance.choice(("t.json", "t.svg"))]
-    return told + ["--json"] * (chance.random() < 0.2)
+        arguments += ["--timeline", chance.choice(("t.json", "t.svg"))]
+    return arguments + ["--json"] * (chance.random() < 0.2)
 
 
 def _run(chance: random.Random) -> Input:
@@ -464,14 +464,16 @@ def _sample(chance: random.Random, command: str) -> tuple[Path, bytes]:
 
 def _measured(chance: random.Random) -> Input:
     path, content = _sample(chance, "measured")
-    told = ["--unit", "s"] * (chance.random() < 0.7)
-    told += ["--processors", chance.choice(("4", "1", "0", "1e9", "x"))] * (chance.random() < 0.4)
-    told += ["--time", "3 s"] * (chance.random() < 0.3)
-    told += [
+    arguments = ["--unit", "s"] * (chance.random() < 0.7)
+    arguments += ["--processors", chance.choice(("4", "1", "0", "1e9", "x"))] * (
+        chance.random() < 0.4
+    )
+    arguments += ["--time", "3 s"] * (chance.random() < 0.3)
+    arguments += [
         "--format",
         chance.choice(("csv", "extra-p", "perf-stat", "pop", "osu", "profile")),
     ] * (chance.random() < 0.1)
-    return Input(path.parent.name, ("measured", path.name, *told), path.name, content)
+    return Input(path.parent.name, ("measured", path.name, *arguments), path.name, content)
 
 
 def _fit(chance: random.Random) -> Input:
@@ -483,24 +485,26 @@ def _fit(chance: random.Random) -> Input:
     text = "p,time [s]\n" + "".join(
         f"{p},{(1 / p + 0.02 + 0.001 * p) * chance.uniform(0.97, 1.03):.5g}\n" for p in runs
     )
-    told = ["--at", chance.choice(("64", "64,128", "0", "1e9", "1e300", "x"))] * (
+    arguments = ["--at", chance.choice(("64", "64,128", "0", "1e9", "1e300", "x"))] * (
         chance.random() < 0.5
     )
-    return Input("timings", ("fit", "t.csv", *told), "t.csv", damaged(text, chance)[1])
+    return Input("timings", ("fit", "t.csv", *arguments), "t.csv", damaged(text, chance)[1])
 
 
 def _trace(chance: random.Random) -> Input:
     path, content = _sample(chance, "trace")
-    told = ["--window", chance.choice(("5 ms", "1 ns", "0 s", "1e9 s", "x"))] * (
+    arguments = ["--window", chance.choice(("5 ms", "1 ns", "0 s", "1e9 s", "x"))] * (
         chance.random() < 0.3
     )
-    told += [
+    arguments += [
         "--view",
         chance.choice(("matrix", "concurrency", "utilization", "work")),
         "--picture",
         "p.svg",
     ] * (chance.random() < 0.1)
-    return Input(path.suffix[1:], ("trace", path.name, "--unit", "us", *told), path.name, content)
+    return Input(
+        path.suffix[1:], ("trace", path.name, "--unit", "us", *arguments), path.name, content
+    )
 
 
 def _import(chance: random.Random) -> Input:
@@ -534,7 +538,7 @@ def _counts(chance: random.Random) -> Input:
 
 def _new(chance: random.Random) -> Input:
     kind, content = _any_spec(chance)
-    known = (
+    known_names = (
         "machine",
         "network",
         "workload",
@@ -546,9 +550,12 @@ def _new(chance: random.Random) -> Input:
         "profile",
         "x",
     )
-    told = ["--from", "spec.yaml"] if chance.random() < 0.7 else []
+    arguments = ["--from", "spec.yaml"] if chance.random() < 0.7 else []
     return Input(
-        kind, ("new", chance.choice(known), *told, "-o", "made.yaml"), "spec.yaml", content
+        kind,
+        ("new", chance.choice(known_names), *arguments, "-o", "made.yaml"),
+        "spec.yaml",
+        content,
     )
 
 
@@ -574,8 +581,10 @@ milliseconds is drawn more often.
 def drawn(seed: int, index: int, only: Sequence[str]) -> Input:
     """Draw an input; the same seed and index give the same one."""
     chance = random.Random(f"{seed} {index}")
-    wanted = only or tuple(COMMANDS)
-    command = chance.choices(wanted, [COMMANDS[each][0] for each in wanted])[0]
+    command_names = only or tuple(COMMANDS)
+    command = chance.choices(
+        command_names, [COMMANDS[command_name][0] for command_name in command_names]
+    )[0]
     while True:
         try:
             return COMMANDS[command][1](chance)
@@ -606,9 +615,9 @@ def answered(inputs: Sequence[Input], folder: Path) -> list[Outcome]:
     return found
 
 
-def _late(said: str) -> str:
+def _late(output: str) -> str:
     """Return the verdict on a slow command: told, if its output estimates the time."""
-    return "told" if TOLD.search(said) else f"over {SECONDS:g} s"
+    return "told" if TOLD.search(output) else f"over {SECONDS:g} s"
 
 
 def _child(inputs: Sequence[Input], folder: Path) -> None:
@@ -722,7 +731,7 @@ class Found:
 
 def block(seed: int, start: int, count: int, only: Sequence[str]) -> Found:
     """Answer some inputs."""
-    found = Found()
+    result = Found()
     with tempfile.TemporaryDirectory() as folder:
         inputs = [drawn(seed, index, only) for index in range(start, start + count)]
         at = 0
@@ -730,9 +739,9 @@ def block(seed: int, start: int, count: int, only: Sequence[str]) -> Found:
             for outcome in answered(inputs[at:], Path(folder) / "case"):
                 if not outcome.kept:  # perhaps because of what ran before it
                     outcome = answered([inputs[at]], Path(folder) / "case")[0]
-                found.add(start + at, inputs[at], outcome)
+                result.add(start + at, inputs[at], outcome)
                 at += 1
-    return found
+    return result
 
 
 def warm() -> None:
@@ -761,14 +770,14 @@ def warm() -> None:
             ),
         ):
             with open(os.devnull, "w") as nowhere:
-                old, here = (sys.stdout, sys.stderr), os.getcwd()
+                streams, start_folder = (sys.stdout, sys.stderr), os.getcwd()
                 sys.stdout = sys.stderr = nowhere
                 os.chdir(folder)
                 try:
                     slipstick(line.split())
                 finally:
-                    os.chdir(here)
-                    sys.stdout, sys.stderr = old
+                    os.chdir(start_folder)
+                    sys.stdout, sys.stderr = streams
     gc.freeze()  # what children share stays shared
 
 
@@ -780,64 +789,67 @@ def main() -> int:
     )
     if options.case is not None:
         return one(options)
-    start, whole = perf_counter(), Found()
-    known = recorded(options)
+    start, total = perf_counter(), Found()
+    recorded_blocks = recorded(options)
     pieces = []
     for at in range(0, options.inputs, BLOCK):
         count = min(BLOCK, options.inputs - at)
-        if (at, count) in known:
-            whole.join(known[at, count])
+        if (at, count) in recorded_blocks:
+            total.join(recorded_blocks[at, count])
         else:
             pieces.append((at, count))
     if options.jobs:
         with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
-            asked = [
+            blocks = [
                 pool.submit(block, options.seed, at, count, options.only) for at, count in pieces
             ]
-            for (at, count), future in zip(pieces, asked, strict=True):
-                found = future.result()
-                whole.join(found)
-                record(options, at, count, found)
-                for index, verdict in found.broken:
+            for (at, count), future in zip(pieces, blocks, strict=True):
+                block_result = future.result()
+                total.join(block_result)
+                record(options, at, count, block_result)
+                for index, verdict in block_result.broken:
                     print(f"{verdict}: --seed {options.seed} --case {index}", flush=True)
     else:
         for at, count in pieces:
-            whole.join(block(options.seed, at, count, options.only))
-    for command, counts in sorted(whole.verdicts.items()):
-        told = ", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))
-        seconds, slow, memory, large = whole.worst[command]
+            total.join(block(options.seed, at, count, options.only))
+    for command, counts in sorted(total.verdicts.items()):
+        counts_in_words = ", ".join(
+            f"{number:,} {verdict}" for verdict, number in sorted(counts.items())
+        )
+        seconds, slow, memory, large = total.worst[command]
         print(
-            f"{command:8} {counts.total():7,}: {told}; longest {seconds:.2f} s (case {slow}),"
+            f"{command:8} {counts.total():7,}: {counts_in_words}; longest {seconds:.2f} s (case"
+            f" {slow}),"
             f" largest {memory / 1e6:.0f} MB (case {large})"
         )
-    print("kinds:", ", ".join(f"{kind} {number:,}" for kind, number in sorted(whole.kinds.items())))
+    print("kinds:", ", ".join(f"{kind} {number:,}" for kind, number in sorted(total.kinds.items())))
     print(
-        f"{options.inputs:,} inputs of seed {options.seed}: {len(whole.broken)} broke a promise;"
+        f"{options.inputs:,} inputs of seed {options.seed}: {len(total.broken)} broke a promise;"
         f" {perf_counter() - start:.0f} s"
     )
-    first = {verdict: index for index, verdict in reversed(whole.broken)}
+    first = {verdict: index for index, verdict in reversed(total.broken)}
     for verdict, index in list(first.items())[: options.shown]:
         show(options, index, verdict)
-    return 1 if whole.broken else 0
+    return 1 if total.broken else 0
 
 
 def recorded(options: argparse.Namespace) -> dict[tuple[int, int], Found]:
     """Read what an earlier run found of the same seed and commands, by the first index and the
     number of inputs.
     """
-    found: dict[tuple[int, int], Found] = {}
+    results: dict[tuple[int, int], Found] = {}
     if options.record and options.record.exists():
         for line in map(json.loads, options.record.read_text().splitlines()):
             if (line["seed"], tuple(line["only"])) == (options.seed, options.only):
                 verdicts = {
                     command: Counter(counts) for command, counts in line["verdicts"].items()
                 }
-                worst = {command: tuple(costs) for command, costs in line["worst"].items()}
+                worst_costs = {command: tuple(costs) for command, costs in line["worst"].items()}
                 broken = [(index, verdict) for index, verdict in line["broken"]]
-                found[line["first"], line["count"]] = Found(
-                    verdicts, Counter(line["kinds"]), worst, broken
+                results[line["first"], line["count"]] = Found(
+                    verdicts, Counter(line["kinds"]), worst_costs, broken
                 )
-    return found
+    return results
 
 
 def record(options: argparse.Namespace, first: int, count: int, found: Found) -> None:
@@ -857,18 +869,18 @@ def record(options: argparse.Namespace, first: int, count: int, found: Found) ->
 def show(options: argparse.Namespace, index: int, verdict: str) -> None:
     """Print an input with the fewest lines."""
     with tempfile.TemporaryDirectory() as folder:
-        made = smallest(
+        smallest_input = smallest(
             drawn(options.seed, index, options.only),
             verdict,
             Path(folder) / "case",
             6 if "over" in verdict else 200,
         )
-        outcome = answered([made], Path(folder) / "case")[0]
+        outcome = answered([smallest_input], Path(folder) / "case")[0]
     print(
         f"\n--seed {options.seed} --case {index}: {outcome.verdict}; slipstick"
-        f" {' '.join(made.arguments)}"
+        f" {' '.join(smallest_input.arguments)}"
     )
-    print(made.content[:3000].decode("utf-8", "replace"))
+    print(smallest_input.content[:3000].decode("utf-8", "replace"))
     print("|", outcome.words.strip().replace("\n", "\n| "))
 
 
@@ -876,17 +888,18 @@ def one(options: argparse.Namespace) -> int:
     """Run one input, and print it whole if it keeps the promise."""
     warm()
     with tempfile.TemporaryDirectory() as folder:
-        made = drawn(options.seed, options.case, options.only)
+        drawn_input = drawn(options.seed, options.case, options.only)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
-            (options.keep / (made.name or "none")).write_bytes(made.content)
-        outcome = answered([made], Path(folder) / "case")[0]
+            (options.keep / (drawn_input.name or "none")).write_bytes(drawn_input.content)
+        outcome = answered([drawn_input], Path(folder) / "case")[0]
     if not outcome.kept:
         show(options, options.case, outcome.verdict)
         return 1
     print(
         "slipstick"
-        f" {' '.join(made.arguments)}\n{made.content.decode('utf-8', 'replace')}\n{outcome}"
+        f" {' '.join(drawn_input.arguments)}\n"
+        f"{drawn_input.content.decode('utf-8', 'replace')}\n{outcome}"
     )
     return 0
 

@@ -43,7 +43,7 @@ def cost(lock: AbstractContextManager[Any], times: int) -> float:
 
 
 def alternate(
-    rank: int, lock: TimedLock, turns: list[threading.Event], holds: int, known: list[float]
+    rank: int, lock: TimedLock, turns: list[threading.Event], holds: int, hold_times: list[float]
 ) -> None:
     """Hold the lock in turn, and ask for it as soon as the other holds it; a known wait is from
     there to its release.
@@ -54,10 +54,10 @@ def alternate(
                 turns[turn].set()
                 end = time.perf_counter() + HOLD
                 time.sleep(max(0.0, end - time.perf_counter()))
-                known[turn] += time.perf_counter()
+                hold_times[turn] += time.perf_counter()
         else:
             turns[turn].wait()
-            known[turn] -= time.perf_counter()
+            hold_times[turn] -= time.perf_counter()
             with lock:
                 pass
 
@@ -85,10 +85,10 @@ def elapsed(lock: Any, barrier: Any, turns: int, number: int) -> float:
         for rank in range(2)
     ]
     start = time.perf_counter()
-    for each in processes:
-        each.start()
-    for each in processes:
-        each.join()
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
     return time.perf_counter() - start
 
 
@@ -101,7 +101,7 @@ def main() -> None:
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
     short = parser.parse_args().short
-    times, holds, number = (1000, 4, 2) if short else (300_000, 100, 60)
+    times, holds, rounds_per_pair = (1000, 4, 2) if short else (300_000, 100, 60)
     repetitions = 1 if short else 7
     context = multiprocessing.get_context("fork")
 
@@ -109,28 +109,33 @@ def main() -> None:
         pairs = [
             (cost(plain, times), cost(TimedLock("free", plain), times)) for _ in range(repetitions)
         ]
-        bare, timed = (min(each) for each in zip(*pairs, strict=True))
+        bare, timed = (min(times_of_kind) for times_of_kind in zip(*pairs, strict=True))
         print(f"a free lock of {kind}: {bare * 1e6:.3f} us plain, {timed * 1e6:.3f} us timed")
 
     with WaitRecorder(processors=2) as recorder:
-        known = [0.0] * holds
+        hold_times = [0.0] * holds
         recorder.run(
-            alternate, TimedLock("held"), [threading.Event() for _ in range(holds)], holds, known
+            alternate,
+            TimedLock("held"),
+            [threading.Event() for _ in range(holds)],
+            holds,
+            hold_times,
         )
-    found, whole = waits(recorder.profile, "held"), sum(known)
+    waited, total_hold = waits(recorder.profile, "held"), sum(hold_times)
     print(
-        f"{holds} waits of about {HOLD * 1e3:g} ms: {whole:.4f} s to the release, {found:.4f} s"
-        f" booked, {found / whole - 1:+.1%}"
+        f"{holds} waits of about {HOLD * 1e3:g} ms: {total_hold:.4f} s to the release,"
+        f" {waited:.4f} s"
+        f" booked, {waited / total_hold - 1:+.1%}"
     )
 
     turns = 20_000
     ratios = []
     for _ in range(repetitions):
-        bare = elapsed(context.Lock(), context.Barrier(2), turns, number)
+        bare = elapsed(context.Lock(), context.Barrier(2), turns, rounds_per_pair)
         with WaitRecorder(processors=2, context=context) as recorder:
             start = time.perf_counter()
             lock, barrier = TimedLock("sum", context.Lock()), TimedBarrier(2, "round", context)
-            recorder.run(rounds, lock, barrier, turns, number)
+            recorder.run(rounds, lock, barrier, turns, rounds_per_pair)
             ratios.append((time.perf_counter() - start) / bare)
     print(
         f"a program of two processes, timed over plain: {statistics.median(ratios):.3f} (median of"

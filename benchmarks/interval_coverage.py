@@ -55,7 +55,7 @@ def closed_network(jobs: int = 10, think: float = 5.0) -> tuple[Plan, float]:
     for n in range(1, jobs + 1):
         residence = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]
         time_ = think + sum(residence)
-        queues = [n / time_ * each for each in residence]
+        queues = [n / time_ * residence_time for residence_time in residence]
     return builder.plan(), time_
 
 
@@ -110,27 +110,32 @@ def over_a_day(pieces: Profile) -> tuple[Plan, float]:
     builder.serve("cpu", ServiceTime("exponential", 1.0))
     times = ProfiledTimes(pieces, period / customers)
     builder.add_open_group("jobs", times, first_instruction=0)
-    most = int(customers + 12 * math.sqrt(customers)) + 60
-    number = np.arange(most + 1.0)
+    most_present = int(customers + 12 * math.sqrt(customers)) + 60
+    customer_counts = np.arange(most_present + 1.0)
     steps = []
     for lasts, rate in pieces:
-        flows = np.diag(np.full(most, rate), -1) + np.diag(np.ones(most), 1)
+        flows = np.diag(np.full(most_present, rate), -1) + np.diag(np.ones(most_present), 1)
         flows -= np.diag(flows.sum(axis=0))
         count = max(1, round(lasts / STEP))
         half = lasts / count / 2 * flows
-        steps.append((np.linalg.solve(np.eye(most + 1) - half, np.eye(most + 1) + half), count))
-    whole = np.eye(most + 1)
+        steps.append(
+            (
+                np.linalg.solve(np.eye(most_present + 1) - half, np.eye(most_present + 1) + half),
+                count,
+            )
+        )
+    identity = np.eye(most_present + 1)
     for step, count in steps:
-        whole = np.linalg.matrix_power(step, count) @ whole
-    equations = whole - np.eye(most + 1)
+        identity = np.linalg.matrix_power(step, count) @ identity
+    equations = identity - np.eye(most_present + 1)
     equations[0] = 1.0
-    chances = np.linalg.solve(equations, np.eye(most + 1)[0])
+    chances = np.linalg.solve(equations, np.eye(most_present + 1)[0])
     present_time = 0.0
     for (step, count), (lasts, _) in zip(steps, pieces, strict=True):
         for _ in range(count):
-            later = step @ chances
-            present_time += lasts / count * float(number @ (chances + later)) / 2
-            chances = later
+            probabilities = step @ chances
+            present_time += lasts / count * float(customer_counts @ (chances + probabilities)) / 2
+            chances = probabilities
     return builder.plan(), present_time / customers
 
 
@@ -161,29 +166,29 @@ def coverage(
     title: str, make: Callable[[], tuple[Plan, float]], seeds: range, settings: Simulation
 ) -> None:
     plan, truth = make()
-    held = cycles = unsure = without_interval = 0
+    covered_count = cycles = unsure = without_interval = 0
     half_widths = []
     begin = time.perf_counter()
-    for done, seed in enumerate(seeds):
-        if done and done % 50 == 0:
-            print(f"  {held} of {done} cover", flush=True)
-        found = simulate(plan, replace(settings, seed=seed))
-        estimate = found.mean_time()
-        unsure += not found.converged
-        cycles += found.cycles
+    for run_index, seed in enumerate(seeds):
+        if run_index and run_index % 50 == 0:
+            print(f"  {covered_count} of {run_index} cover", flush=True)
+        result = simulate(plan, replace(settings, seed=seed))
+        estimate = result.mean_time()
+        unsure += not result.converged
+        cycles += result.cycles
         without_interval += estimate.low is None
         half_widths.append(estimate.half_width / estimate.mean)
-        held += (
+        covered_count += (
             estimate.low is not None
             and estimate.high is not None
             and estimate.low <= truth <= estimate.high
         )
     replications = len(seeds)
     intervals = max(replications - without_interval, 1)
-    share = held / intervals
+    share = covered_count / intervals
     error = math.sqrt(share * (1 - share) / intervals)
     print(
-        f"{title:<29} covers {held:4d} of {intervals:4d} = {100 * share:5.1f} % +-"
+        f"{title:<29} covers {covered_count:4d} of {intervals:4d} = {100 * share:5.1f} % +-"
         f" {100 * error:.1f}, half-width {100 * float(np.median(half_widths)):.3g} %, mean run"
         f" {cycles / replications:12,.0f} cycles, not converged"
         f" {unsure}, without an interval {without_interval}, {time.perf_counter() - begin:.0f} s",

@@ -67,17 +67,21 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="a few kills, to see that it runs")
     parser.add_argument("--only", choices=["folders", "steps", "studies", "ends"])
-    given = parser.parse_args()
-    kills, moments = 3 if given.short else given.kills, random.Random(20261122)
-    parts: dict[str, Callable[[], int]] = {
+    options = parser.parse_args()
+    kills, moments = 3 if options.short else options.kills, random.Random(20261122)
+    check_by_name: dict[str, Callable[[], int]] = {
         "folders": lambda: killed_folders(kills, moments),
         "steps": killed_at_each_step,
         "studies": lambda: killed_studies(
-            1 if given.short else kills, moments, 4 if given.short else 8
+            1 if options.short else kills, moments, 4 if options.short else 8
         ),
-        "ends": lambda: 0 if given.short else other_ends(),
+        "ends": lambda: 0 if options.short else other_ends(),
     }
-    sys.exit(1 if sum(each() for name, each in parts.items() if given.only in (None, name)) else 0)
+    sys.exit(
+        1
+        if sum(check() for name, check in check_by_name.items() if options.only in (None, name))
+        else 0
+    )
 
 
 def killed_folders(kills: int, moments: random.Random) -> int:
@@ -96,8 +100,8 @@ def killed_folders(kills: int, moments: random.Random) -> int:
             recognized += stale == [INTERRUPTED]
             wrong += stale not in ([], [INTERRUPTED])
         start = time.perf_counter()
-        for word in range(20):
-            write_report(target, str(word))
+        for turn in range(20):
+            write_report(target, str(turn))
         cost = (time.perf_counter() - start) / 20
         stays = sorted(os.listdir(target)) != sorted([*OLD, INPUTS])
     print(

@@ -32,18 +32,18 @@ Array = NDArray[np.float64]
 
 def erlang_b(load: Any, servers: float) -> Any:
     """Run the textbook's recursion."""
-    lost = 1.0
+    blocking = 1.0
     for k in range(1, int(servers) + 1):
-        lost = load * lost / (k + load * lost)
-    return lost
+        blocking = load * blocking / (k + load * blocking)
+    return blocking
 
 
 def engset(load: Any, servers: float, sources: float) -> Any:
     """Run the textbook's recursion."""
-    lost = 1.0
+    blocking = 1.0
     for k in range(1, int(servers) + 1):
-        lost = load * (sources - k + 1) * lost / (k + load * (sources - k + 1) * lost)
-    return lost
+        blocking = load * (sources - k + 1) * blocking / (k + load * (sources - k + 1) * blocking)
+    return blocking
 
 
 def geometric_mean(ratio: Any, most: float) -> Any:
@@ -131,14 +131,14 @@ BY_HAND: dict[str, Any] = {
 
 def by_hand(law: Law) -> Callable[..., Any]:
     """Compile the law's own text, as it would stand in a program."""
-    names = ", ".join(each.name for each in law.symbols)
-    made: Callable[..., Any] = eval(f"lambda {names}: {law.text.partition(' = ')[2]}", BY_HAND)
-    return made
+    names = ", ".join(symbol.name for symbol in law.symbols)
+    function: Callable[..., Any] = eval(f"lambda {names}: {law.text.partition(' = ')[2]}", BY_HAND)
+    return function
 
 
 def with_checks(law: Law) -> Callable[..., Any]:
     """Check the conditions before it, as a careful program would."""
-    names = ", ".join(each.name for each in law.symbols)
+    names = ", ".join(symbol.name for symbol in law.symbols)
     checks = [eval(f"lambda {names}: {condition}", BY_HAND) for condition in law.conditions]
     value = by_hand(law)
 
@@ -153,30 +153,35 @@ def with_checks(law: Law) -> Callable[..., Any]:
 
 def points(law: Law, count: int) -> dict[str, Any]:
     """Vary every symbol that may vary by up to a tenth, within the law's conditions."""
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         name: float(value) for name, value in law.given(law.checks[-1]).items()
     }
     random = np.random.default_rng(1)
-    for each in law.symbols:
+    for symbol in law.symbols:
         for low, high in ((1.0, 1.1), (0.9, 1.0)):
-            trial = {**given, each.name: given[each.name] * random.uniform(low, high, 1000)}
-            fits = {
+            trial = {
+                **arguments,
+                symbol.name: arguments[symbol.name] * random.uniform(low, high, 1000),
+            }
+            valid_ranges = {
                 name: value[:1000] if np.ndim(value) else value for name, value in trial.items()
             }
-            if given[each.name] and all(
-                condition.holds(fits).all() for condition in law.conditions
+            if arguments[symbol.name] and all(
+                condition.holds(valid_ranges).all() for condition in law.conditions
             ):
-                given[each.name] = given[each.name] * random.uniform(low, high, count)
+                arguments[symbol.name] = arguments[symbol.name] * random.uniform(low, high, count)
                 break
     # Bounds that touch, such as work >= span, may be crossed by one point in a million.
-    good = np.logical_and.reduce(
-        [np.broadcast_to(each.holds(given), count) for each in law.conditions]
+    is_valid = np.logical_and.reduce(
+        [np.broadcast_to(symbol.holds(arguments), count) for symbol in law.conditions]
         or [np.ones(1, dtype=bool)]
     )
-    if not np.all(good):
-        keep = np.resize(np.flatnonzero(good), count)
-        given = {name: value[keep] if np.ndim(value) else value for name, value in given.items()}
-    return given
+    if not np.all(is_valid):
+        keep = np.resize(np.flatnonzero(is_valid), count)
+        arguments = {
+            name: value[keep] if np.ndim(value) else value for name, value in arguments.items()
+        }
+    return arguments
 
 
 def timed(calls: Sequence[Callable[[], object]], rounds: int) -> tuple[list[float], list[float]]:
@@ -192,9 +197,13 @@ def timed(calls: Sequence[Callable[[], object]], rounds: int) -> tuple[list[floa
         table.append(row)
     columns = list(zip(*table, strict=True))
     # Some clocks of processors do not move within a short call.
-    firsts = [max(first, time.get_clock_info("process_time").resolution) for first in columns[0]]
+    reference_times = [
+        max(reference_time, time.get_clock_info("process_time").resolution)
+        for reference_time in columns[0]
+    ]
     ratios = [
-        statistics.median(b / a for a, b in zip(firsts, each, strict=True)) for each in columns
+        statistics.median(b / a for a, b in zip(reference_times, column, strict=True))
+        for column in columns
     ]
     return [statistics.median(column) for column in columns], ratios
 

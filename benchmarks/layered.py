@@ -63,7 +63,7 @@ class Row:
         """How near the answer is, in words."""
         if self.answered is None:
             return "refused"
-        near = next((each for each in WITHIN if abs(self.error) <= each), None)
+        near = next((limit for limit in WITHIN if abs(self.error) <= limit), None)
         return f"within {near:.0%}" if near else "beyond, loss named" if self.left_out else "beyond"
 
 
@@ -83,18 +83,18 @@ def solved(path: Path, out: Path) -> tuple[dict[str, object] | None, str, str]:
     the answer, or None; the losses left out; why it has no answer
     """
     losses: Sequence[str] = ()
-    status, _, said = command("import", str(path), "-o", str(out))
+    status, _, error_text = command("import", str(path), "-o", str(out))
     if status:
-        losses = sorted(set(re.findall(r"--leave-out ([a-z-]+)", said)))
+        losses = sorted(set(re.findall(r"--leave-out ([a-z-]+)", error_text)))
         if not losses:
-            return None, "", said.strip().splitlines()[0][-200:]
-        leave = [word for loss in losses for word in ("--leave-out", loss)]
-        status, _, said = command("import", str(path), "-o", str(out), *leave)
+            return None, "", error_text.strip().splitlines()[0][-200:]
+        leave = [argument for loss in losses for argument in ("--leave-out", loss)]
+        status, _, error_text = command("import", str(path), "-o", str(out), *leave)
         if status:
-            return None, "", said.strip().splitlines()[0][-200:]
-    status, printed, said = command("solve", str(out), "--json")
+            return None, "", error_text.strip().splitlines()[0][-200:]
+    status, printed, error_text = command("solve", str(out), "--json")
     if status:
-        return None, ", ".join(losses), (said or printed).strip()[-200:]
+        return None, ", ".join(losses), (error_text or printed).strip()[-200:]
     return json.loads(printed)["answers"][0], ", ".join(losses), ""
 
 
@@ -104,9 +104,9 @@ def rows(folder: Path, printed: Sequence[Row]) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as work:
         for model in models:
             out = Path(work) / f"{model}.yaml"
-            answer, _, refused = solved(folder / f"{model}.lqnx", out)
-            for row in (each for each in printed if each.model == model):
-                row.refused = refused
+            answer, _, refusal = solved(folder / f"{model}.lqnx", out)
+            for row in (printed_row for printed_row in printed if printed_row.model == model):
+                row.refused = refusal
                 if answer is not None:
                     _take(row, answer)
                 print(row.model, row.task, row.band, file=sys.stderr, flush=True)
@@ -119,15 +119,15 @@ def _take(row: Row, answer: dict[str, object]) -> None:
     assert isinstance(values, dict)
     name = row.task.replace("-", "_")
     names = (f"throughput[{name}]", f"throughput[{name}_1]", "throughput")
-    found = next((values[each]["value"] for each in names if each in values), None)
-    row.answered = found
+    value = next((values[name]["value"] for name in names if name in values), None)
+    row.answered = value
     row.method, row.exact = str(answer["method"]), bool(answer["exact"])
     losses = answer["left_out"]
     assert isinstance(losses, dict)
     row.left_out = ", ".join(losses)
 
 
-def table(found: Sequence[Row]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Write a line for each reference task."""
     lines = [
         [
@@ -140,7 +140,7 @@ def table(found: Sequence[Row]) -> str:
             "yes" if row.exact else "no",
             row.left_out or row.refused[:90],
         ]
-        for row in found
+        for row in rows
     ]
     head = [
         "model",
@@ -155,14 +155,19 @@ def table(found: Sequence[Row]) -> str:
     return tabulate(lines, headers=head)
 
 
-def verdicts(found: Sequence[Row]) -> Counter[str]:
+def verdicts(rows: Sequence[Row]) -> Counter[str]:
     """Count the models by the worst band of their reference tasks."""
-    order = [*(f"within {each:.0%}" for each in WITHIN), "beyond, loss named", "beyond", "refused"]
-    worst: dict[str, str] = {}
-    for row in found:
-        known = worst.setdefault(row.model, row.band)
-        worst[row.model] = max(known, row.band, key=order.index)
-    return Counter({band: list(worst.values()).count(band) for band in order})
+    order = [
+        *(f"within {limit:.0%}" for limit in WITHIN),
+        "beyond, loss named",
+        "beyond",
+        "refused",
+    ]
+    worst_by_model: dict[str, str] = {}
+    for row in rows:
+        worst_band = worst_by_model.setdefault(row.model, row.band)
+        worst_by_model[row.model] = max(worst_band, row.band, key=order.index)
+    return Counter({band: list(worst_by_model.values()).count(band) for band in order})
 
 
 def run() -> int:
@@ -177,7 +182,7 @@ def run() -> int:
         with tempfile.TemporaryDirectory() as work:
             (Path(work) / "short.lqnx").write_text(SHORT)
             printed = [Row("short", "user", 1.0, 0.0)]
-            found = list(rows(Path(work), printed))
+            solved_rows = list(rows(Path(work), printed))
     else:
         if options.folder is None:
             parser.error("name the folder of layeredqueuing/V5")
@@ -192,15 +197,15 @@ def run() -> int:
                 for line in csv.DictReader(file)
                 if options.only in line["model"]
             ]
-        found = list(rows(options.folder / "models" / "regression", printed))
-    print(table(found))
-    counts = verdicts(found)
+        solved_rows = list(rows(options.folder / "models" / "regression", printed))
+    print(table(solved_rows))
+    counts = verdicts(solved_rows)
     print(f"\nmodels: {', '.join(f'{band}: {count}' for band, count in counts.items())}")
     false = [
-        row for row in found
+        row for row in solved_rows
         if row.exact and abs(row.error) > max(EXACT, 2 * row.half_width / row.printed)
     ]  # fmt: skip
-    silent = [row for row in found if row.band == "beyond"]
+    silent = [row for row in solved_rows if row.band == "beyond"]
     print(f"called exact and off: {len(false)}; beyond 10 % without a loss: {len(silent)}")
     return 1 if false or silent else 0
 

@@ -66,18 +66,18 @@ def main() -> None:
         f"{'chain':28}{'states':>10}{'rates':>10}"
         f"{'explored/s':>12}{'solved/s':>12}{'pi Q':>10}{'MiB':>8}"
     )
-    for name, (given, cut) in cases.items():
+    for name, (network, truncation) in cases.items():
         start = perf_counter()
-        _, chain = markov_chain(given, truncation=cut)
+        _, chain = markov_chain(network, truncation=truncation)
         explored = perf_counter()
         pi = stationary(chain)
         solved = perf_counter()
-        rest = np.abs(pi @ chain.generator()).max()
+        residual = np.abs(pi @ chain.generator()).max()
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
             f"{name:28}{chain.size:>10,}{len(chain.rates):>10,}"
             f"{chain.size / (explored - start):>12,.0f}{chain.size / (solved - explored):>12,.0f}"
-            f"{rest:>10.0e}{memory:>8.0f}"
+            f"{residual:>10.0e}{memory:>8.0f}"
         )
     by_state(4 if options.short else 40)
 

@@ -74,60 +74,60 @@ def plain(total: Any, lock: Lock, meet: Barrier, rounds: int) -> float:
     begin = thread_time()
     for turn in range(rounds):
         for turns in blocks(0, 1, turn):
-            found = work(turns)
+            result = work(turns)
             with lock:
-                total.value += found + work(INSIDE)
+                total.value += result + work(INSIDE)
         meet.wait()
     return thread_time() - begin
 
 
 def timed(rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: int) -> Spent:
     """Run the part of one process, every wait timed."""
-    spent = Spent()
+    profile = Spent()
     meet.wait()
-    spent.begin = perf_counter()
+    profile.begin = perf_counter()
     for turn in range(rounds):
         for turns in blocks(rank, size, turn):
             start, ran = perf_counter(), thread_time()
-            found = work(turns)
+            result = work(turns)
             ran, stop = thread_time() - ran, perf_counter()
-            spent.wait("not-running", max(0.0, stop - start - ran))
+            profile.wait("not-running", max(0.0, stop - start - ran))
             lock.acquire()
             got, ran = perf_counter(), thread_time()
-            spent.wait("lock", got - stop)
-            total.value += found + work(INSIDE)
+            profile.wait("lock", got - stop)
+            total.value += result + work(INSIDE)
             ran, stop = thread_time() - ran, perf_counter()
             lock.release()
-            spent.wait("not-running", max(0.0, stop - got - ran))
+            profile.wait("not-running", max(0.0, stop - got - ran))
         start = perf_counter()
         meet.wait()
-        spent.wait("barrier", perf_counter() - start)
-    spent.end = perf_counter()
-    return spent
+        profile.wait("barrier", perf_counter() - start)
+    profile.end = perf_counter()
+    return profile
 
 
 def _process(
-    rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: int, told: Any
+    rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: int, queue: Any
 ) -> None:
-    told.put((rank, timed(rank, size, total, lock, meet, rounds)))
+    queue.put((rank, timed(rank, size, total, lock, meet, rounds)))
 
 
 def run(size: int, rounds: int) -> list[Spent]:
     """Run on some processes, each tied to a processor of its own; give what each spent."""
     context = multiprocessing.get_context("fork")
     shared = (context.Value("q", 0, lock=False), context.Lock(), context.Barrier(size), rounds)
-    told = context.SimpleQueue()
+    queue = context.SimpleQueue()
     processes = [
-        context.Process(target=_process, args=(rank, size, *shared, told)) for rank in range(size)
+        context.Process(target=_process, args=(rank, size, *shared, queue)) for rank in range(size)
     ]
     cores = sorted(os.sched_getaffinity(0))
     for rank, process in enumerate(processes):
         process.start()
         os.sched_setaffinity(process.pid or 0, {cores[rank % len(cores)]})
-    found = dict(told.get() for _ in processes)
+    profile_by_process = dict(queue.get() for _ in processes)
     for process in processes:
         process.join()
-    return [found[rank] for rank in range(size)]
+    return [profile_by_process[rank] for rank in range(size)]
 
 
 def untimed(rounds: int) -> float:
@@ -185,17 +185,17 @@ def main() -> None:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    given = parser.parse_args()
-    rounds = 1 if given.short else ROUNDS
-    given.repetitions = 1 if given.short else given.repetitions
-    one, runs = [], []
-    for repetition in range(given.repetitions):
-        one.append(untimed(rounds))
+    options = parser.parse_args()
+    rounds = 1 if options.short else ROUNDS
+    options.repetitions = 1 if options.short else options.repetitions
+    single_times, runs = [], []
+    for repetition in range(options.repetitions):
+        single_times.append(untimed(rounds))
         runs += [(size, repetition, run(size, rounds)) for size in PROCESSORS]
-    text = written(statistics.median(one), sorted(runs, key=lambda each: each[:2]))
-    if given.out:
-        given.out.write_text(text)
-        print(f"{given.out}: {len(runs)} runs")
+    text = written(statistics.median(single_times), sorted(runs, key=lambda each: each[:2]))
+    if options.out:
+        options.out.write_text(text)
+        print(f"{options.out}: {len(runs)} runs")
     else:
         print(text, end="")
 

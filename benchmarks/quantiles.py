@@ -23,7 +23,11 @@ from slipstick.sim.settings import Simulation
 
 def drawn(random: np.random.Generator) -> QueueingNetwork:
     """Draw a network of one class and one to four stations."""
-    stations, most, mean = {}, 0.0, 10 ** random.uniform(-0.5, 0.5, int(random.integers(1, 5)))
+    stations, largest_demand, mean = (
+        {},
+        0.0,
+        10 ** random.uniform(-0.5, 0.5, int(random.integers(1, 5))),
+    )
     for k, service in enumerate(mean.tolist()):
         kind = str(random.choice(["fcfs", "ps", "is"], p=[0.6, 0.3, 0.1]))
         servers = 1 if kind == "is" else int(random.choice([1, 1, 2, 4]))
@@ -36,8 +40,8 @@ def drawn(random: np.random.Generator) -> QueueingNetwork:
             discipline=kind,
             servers=servers,
         )
-        most = max(most, 0.0 if kind == "is" else service * visits / servers)
-    rate = float(random.uniform(0.3, 0.9)) / (most or float(mean.sum()))
+        largest_demand = max(largest_demand, 0.0 if kind == "is" else service * visits / servers)
+    rate = float(random.uniform(0.3, 0.9)) / (largest_demand or float(mean.sum()))
     return network({"c": open_class(rate)}, stations)
 
 
@@ -55,8 +59,12 @@ def errors(seed: int, cycles: int) -> dict[float, float]:
         method="simulation",
         simulation=Simulation(cycles=cycles, seed=seed, kernel="compiled"),
     )
-    found = {q: (answer[name], simulated[name]) for q, name in names.items()}
-    return {q: mine / truth - 1 for q, (mine, truth) in found.items() if mine is not None and truth}
+    value_pairs = {q: (answer[name], simulated[name]) for q, name in names.items()}
+    return {
+        q: mine / truth - 1
+        for q, (mine, truth) in value_pairs.items()
+        if mine is not None and truth
+    }
 
 
 def main() -> None:
@@ -66,24 +74,29 @@ def main() -> None:
     arguments.add_argument("--first", type=int, default=40000)
     arguments.add_argument("--cycles", type=int, default=100_000)
     arguments.add_argument("--short", action="store_true")
-    given = arguments.parse_args()
-    models, cycles = (4, 5000) if given.short else (given.models, given.cycles)
-    found = defaultdict(list)
-    for seed in range(given.first, given.first + models):
+    options = arguments.parse_args()
+    models, cycles = (4, 5000) if options.short else (options.models, options.cycles)
+    errors_by_level = defaultdict(list)
+    for seed in range(options.first, options.first + models):
         for q, error in errors(seed, cycles).items():
-            found[q].append(error)
+            errors_by_level[q].append(error)
     print("quantile  models  median  95 of 100  most   mean   stated  within")
-    for (q, each), stated in zip(sorted(found.items()), QUANTILE_ERRORS, strict=True):
-        size = np.abs(each)
-        shown = (
+    for (q, errors_of_level), stated_error in zip(
+        sorted(errors_by_level.items()), QUANTILE_ERRORS, strict=True
+    ):
+        size = np.abs(errors_of_level)
+        shown_errors = (
             np.median(size),
             np.percentile(size, 95),
             size.max(),
-            np.mean(each),
-            stated,
-            np.mean(size <= stated),
+            np.mean(errors_of_level),
+            stated_error,
+            np.mean(size <= stated_error),
         )
-        print(f"{q:8g}  {len(each):6}  " + "  ".join(f"{100 * number:6.1f} %" for number in shown))
+        print(
+            f"{q:8g}  {len(errors_of_level):6}  "
+            + "  ".join(f"{100 * shown_error:6.1f} %" for shown_error in shown_errors)
+        )
 
 
 if __name__ == "__main__":

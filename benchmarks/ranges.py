@@ -69,14 +69,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=5, help="of the drawn models")
     parser.add_argument("--models", type=int, default=120, help="of each row")
     parser.add_argument("--short", action="store_true", help="two of each row")
-    given = parser.parse_args()
-    chance = random.Random(given.seed)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
     with TemporaryDirectory() as folder:
         for is_open in (False, True):
             for factor in FACTORS:
                 errors = [
                     moved(drawn(chance, factor, is_open, Path(folder)))
-                    for _ in range(2 if given.short else given.models)
+                    for _ in range(2 if options.short else options.models)
                 ]
                 print(
                     f"{'open' if is_open else 'closed'}, ranges of a factor of {factor:g}: ends"

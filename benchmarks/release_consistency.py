@@ -67,15 +67,15 @@ class Measured(NamedTuple):
     counts: Counts
 
 
-def counted(program: SharedProgram, seen: list[int]) -> SharedProgram:
+def counted(program: SharedProgram, operation_count: list[int]) -> SharedProgram:
     """Count a program's accesses as it makes them."""
 
     def body(me: int) -> Iterator[Access]:
         for access in program.body(me):
             if isinstance(access, Read | Write):
-                seen[0] += len(access.pages)
+                operation_count[0] += len(access.pages)
             elif isinstance(access, Acquire | Release):
-                seen[0] += 1
+                operation_count[0] += 1
             yield access
 
     return SharedProgram(
@@ -84,13 +84,15 @@ def counted(program: SharedProgram, seen: list[int]) -> SharedProgram:
 
 
 def measured(make: Callable[[], SharedProgram], protocol: Protocol) -> Measured:
-    begin, seen = time.perf_counter(), [0]
+    begin, operation_count = time.perf_counter(), [0]
     program = make()
-    built = time.perf_counter()
-    counts = run(counted(program, seen), protocol)
-    ended = time.perf_counter()
+    built_at = time.perf_counter()
+    counts = run(counted(program, operation_count), protocol)
+    ended_at = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return Measured(seen[0], built - begin, ended - built, peak, counts.without(START))
+    return Measured(
+        operation_count[0], built_at - begin, ended_at - built_at, peak, counts.without(START)
+    )
 
 
 def table_1(name: str, protocol: Protocol) -> Measured:
@@ -113,12 +115,12 @@ def alone(function: Callable[..., Measured], *arguments: object) -> Measured:
         return pool.submit(function, *arguments).result()
 
 
-def show_speed(name: str, each: Measured) -> None:
-    total = each.building + each.running
+def show_speed(name: str, measured: Measured) -> None:
+    total = measured.building + measured.running
     print(
-        f"  {name:<12} {each.accesses:12,} accesses {each.building:6.1f} s laid out"
-        f" {each.running:6.1f} s run {each.accesses / total:12,.0f} accesses/s"
-        f" {each.mebibytes:7.0f} MiB"
+        f"  {name:<12} {measured.accesses:12,} accesses {measured.building:6.1f} s laid out"
+        f" {measured.running:6.1f} s run {measured.accesses / total:12,.0f} accesses/s"
+        f" {measured.mebibytes:7.0f} MiB"
     )
 
 
@@ -192,21 +194,23 @@ def main() -> None:
     print("counts that ship, derived again")
     show_shipped()
     print("\nTable 1's runs, eight processors, lazy release, several writers a page")
-    found = {name: alone(table_1, name, Protocol()) for name in names}
-    for name, each in found.items():
-        show_speed(name, each)
+    measured_by_name = {name: alone(table_1, name, Protocol()) for name in names}
+    for name, program_run in measured_by_name.items():
+        show_speed(name, program_run)
     print("\ntheir counts, start-up left out")
-    for name, each in found.items():
-        show_counts(name, each.counts)
+    for name, program_run in measured_by_name.items():
+        show_counts(name, program_run.counts)
     if options.small:
         return
     print("\ngrowth: time for an access as a program goes on, beside its first size")
     for name in ("SOR", "Barnes", "Water"):
-        first, *later = (alone(grown, name, factor) for factor in (2, 4, 8))
+        first_growth, *later_growths = (alone(grown, name, factor) for factor in (2, 4, 8))
         ratios = [
-            (each.running / each.accesses) / (first.running / first.accesses) for each in later
+            (program_run.running / program_run.accesses)
+            / (first_growth.running / first_growth.accesses)
+            for program_run in later_growths
         ]
-        accesses = [f"{each.accesses:,}" for each in (first, *later)]
+        accesses = [f"{program_run.accesses:,}" for program_run in (first_growth, *later_growths)]
         print(
             f"  {name:<8} accesses {', '.join(accesses)}:"
             f" {', '.join(f'{ratio:.2f}' for ratio in ratios)}"

@@ -73,15 +73,15 @@ def errors(
     """Solve a model by the formula and by simulation, and write the errors of the formula."""
     formula = solve(model, values, method="formula")
     run = solve(model, values, method="simulation", simulation=settings)
-    parts = []
+    error_texts = []
     for name in NAMES:
-        expected, got = run.find(name), formula.find(name)
-        if expected is None or got is None:
-            parts.append(f"{'-':>11}")
+        simulated, computed = run.find(name), formula.find(name)
+        if simulated is None or computed is None:
+            error_texts.append(f"{'-':>11}")
         else:
-            parts.append(f"{100 * (got / expected - 1):+9.1f} %")
+            error_texts.append(f"{100 * (computed / simulated - 1):+9.1f} %")
     settled = "" if run.converged else "  (run less precise than 2 %)"
-    return "".join(parts) + settled
+    return "".join(error_texts) + settled
 
 
 def drawn(count: int, seed: int, brief: bool) -> list[tuple[tuple[int, int, int], str]]:
@@ -140,25 +140,25 @@ def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replica
     difference of two of these runs in brackets; then how many answers are beyond the promises.
     """
     errors_of: list[list[float]] = []
-    refused = 0
+    refused_count = 0
     for values in cases:
-        most = capacity(values)
-        for part in PARTS:
-            here = {**values, "parameters.rate": f"{part * most!r} /s"}
+        largest_rate = capacity(values)
+        for load_part in PARTS:
+            inputs = {**values, "parameters.rate": f"{load_part * largest_rate!r} /s"}
             words = "/".join(
                 f"{value:g}" if isinstance(value, float) else value.removeprefix("gpu-node-")
                 for value in values.values()
             )
             try:
-                formula = solve("llm-serving", here, method="formula")
+                formula = solve("llm-serving", inputs, method="formula")
             except NoAnswerError as refusal:
-                refused += 1
-                print(f"{words:26}{part:>6}  refused: {refusal}", flush=True)
+                refused_count += 1
+                print(f"{words:26}{load_part:>6}  refused: {refusal}", flush=True)
                 continue
             runs = [
                 solve(
                     "llm-serving",
-                    here,
+                    inputs,
                     method="simulation",
                     simulation=Simulation(seed=seed + index, cycles=visits),
                 )
@@ -167,20 +167,20 @@ def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replica
             cells = []
             row = []
             for name in NAMES:
-                found = [run.find(name) or math.nan for run in runs]
+                times_of_runs = [run.find(name) or math.nan for run in runs]
                 got = formula.find(name)
-                error = math.nan if got is None else 100 * (got / float(np.mean(found)) - 1)
-                spread = 100 * (max(found) / min(found) - 1)
+                error = math.nan if got is None else 100 * (got / float(np.mean(times_of_runs)) - 1)
+                spread_percent = 100 * (max(times_of_runs) / min(times_of_runs) - 1)
                 row.append(error)
-                cells.append(f"{error:+9.1f} % ({spread:.0f})")
+                cells.append(f"{error:+9.1f} % ({spread_percent:.0f})")
             errors_of.append(row)
-            print(f"{words:26}{part:>6}{''.join(cells)}", flush=True)
+            print(f"{words:26}{load_part:>6}{''.join(cells)}", flush=True)
     beyond = (abs(np.array(errors_of)) > np.array(PROMISED)).sum(axis=0)
     parts = ", ".join(
-        f"{name} {count} beyond {most} %"
-        for name, count, most in zip(NAMES, beyond, PROMISED, strict=True)
+        f"{name} {count} beyond {promised} %"
+        for name, count, promised in zip(NAMES, beyond, PROMISED, strict=True)
     )
-    print(f"{len(errors_of)} answered, {refused} refused: {parts}")
+    print(f"{len(errors_of)} answered, {refused_count} refused: {parts}")
 
 
 def drawn_closed(count: int, seed: int) -> list[tuple[dict[str, float | str], int, float]]:
@@ -275,10 +275,13 @@ def listed(
     print(f"{'lengths, budget':22}{'load':>12}" + "".join(f"{head:>11}" for head in heads))
     for case in lengths:
         values, words = parameters(*case), "{}/{}, {}".format(*case)
-        most = capacity(values)
-        for part in loads:
-            here: dict[str, float | str] = {**values, "parameters.rate": f"{part * most!r} /s"}
-            print(f"{words:22}{part:>12}{errors('llm-serving', settings, here)}", flush=True)
+        largest_rate = capacity(values)
+        for load_part in loads:
+            inputs: dict[str, float | str] = {
+                **values,
+                "parameters.rate": f"{load_part * largest_rate!r} /s",
+            }
+            print(f"{words:22}{load_part:>12}{errors('llm-serving', settings, inputs)}", flush=True)
         model_of_many = load("llm-serving", set={**values, "parameters.shortest": 0.8})
         for count in clients:
             model = with_clients(model_of_many, count)

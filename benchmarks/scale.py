@@ -26,10 +26,10 @@ def machine(nodes: int) -> tuple[float, float]:
     from slipstick import solve
 
     def answer(count: int) -> tuple[float, float]:
-        found = solve(
+        step = solve(
             "halo-exchange", {"population.processors": count, "machine.processors.count": count}
         )
-        return float(found["time"] or 0), found.account["sum"]
+        return float(step["time"] or 0), step.account["sum"]
 
     (time_, _), (of_two, sum_) = answer(nodes), answer(2)
     return time_, of_two + (nodes.bit_length() - 2) * sum_
@@ -42,14 +42,14 @@ def recursion(customers: int) -> tuple[float, float]:
     from slipstick.queueing.network import network_arrays
 
     demands, think = (5e-3, 30e-3, 20e-3), 1.0
-    built = network_arrays(service=[demands], population=customers, think=think)
-    found = float(checked_solution(built, exact(built)).throughput[0, 0])
+    network = network_arrays(service=[demands], population=customers, think=think)
+    throughput = float(checked_solution(network, exact(network)).throughput[0, 0])
     queues, flow = [0.0, 0.0, 0.0], 0.0
     for n in range(1, customers + 1):
         times = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]
         flow = n / (think + sum(times))
-        queues = [flow * each for each in times]
-    return found, flow
+        queues = [flow * time_at_station for time_at_station in times]
+    return throughput, flow
 
 
 def mean_value(processors: int) -> tuple[float, float]:
@@ -61,11 +61,11 @@ def mean_value(processors: int) -> tuple[float, float]:
     from slipstick.queueing.network import network_arrays
 
     cycle = delay(9.0, name="think", scv=1) >> service("bus", 1e-3, name="use", scv=1)
-    found = float(
+    cycle_time = float(
         solve(closed_model(cycle, processors=processors), method="mean-value")["time"] or 0
     )
-    built = network_arrays(service=[[1e-3]], population=processors, think=9.0)
-    return found, processors / float(exact(built).throughput[0, 0])
+    network = network_arrays(service=[[1e-3]], population=processors, think=9.0)
+    return cycle_time, processors / float(exact(network).throughput[0, 0])
 
 
 def measured(
@@ -74,12 +74,12 @@ def measured(
     """Return both results, processor time [s] and peak memory [MB]; the second road is part of
     both.
     """
-    begun = time.process_time()
-    found, second = call(size)
+    start = time.process_time()
+    result, second = call(size)
     return (
-        found,
+        result,
         second,
-        time.process_time() - begun,
+        time.process_time() - start,
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
     )
 
@@ -97,10 +97,11 @@ def main() -> None:
         ("customers of exact MVA", recursion, 1000 if short else 1_000_000),
         ("processors of mean value", mean_value, 1000 if short else 1_000_000),
     ):
-        with ProcessPoolExecutor(1, mp_context=fresh) as alone:
-            found, second, seconds, memory = alone.submit(measured, call, size).result()
+        with ProcessPoolExecutor(1, mp_context=fresh) as executor:
+            result, second, seconds, memory = executor.submit(measured, call, size).result()
         print(
-            f"{size:9,} {title:26} {seconds:6.2f} s {memory:6.0f} MB, {abs(found / second - 1):.0e}"
+            f"{size:9,} {title:26} {seconds:6.2f} s {memory:6.0f} MB,"
+            f" {abs(result / second - 1):.0e}"
             " off the second road"
         )
 

@@ -133,7 +133,9 @@ class Draw(RandomActivity):
         name = f"step{self.steps}"
         if self.random.random() < 0.25:
             return delay(self.time(), name=name, scv=self.scv())
-        stations = [key for key, each in self.resources.items() if isinstance(each, Station)]
+        stations = [
+            key for key, resource in self.resources.items() if isinstance(resource, Station)
+        ]
         return service(self.random.choice(stations), self.time(), name=name, scv=self.scv())
 
     def hold(self, depth: int) -> Activity:
@@ -145,8 +147,10 @@ class Draw(RandomActivity):
         if kind == "rw":
             order = self.random.choice(["fair", "reader-first", "writer-first"])
             self.resources[name] = ReaderWriterLock(order, self.random.choice([2, 1000]))
-            read, write = self.body(depth + 1), self.body(depth + 1)
-            return choose((0.7, hold(name, read, "read")), (0.3, hold(name, write, "write")))
+            read_body, write_body = self.body(depth + 1), self.body(depth + 1)
+            return choose(
+                (0.7, hold(name, read_body, "read")), (0.3, hold(name, write_body, "write"))
+            )
         self.resources[name] = (
             Lock("fifo") if kind == "lock" else Permits(self.random.choice([2, 4]))
         )
@@ -184,9 +188,9 @@ def activity(seed: int) -> Model:
     size = draw.random.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 50])
     kind = draw.random.random()
     if kind < 0.15:
-        used = {key for key in draw.resources if key in str(cycle)}
+        used_names = {key for key in draw.resources if key in str(cycle)}
         groups = {"a": (size, cycle), "b": (draw.random.choice([1, 3, 8]), then(draw.step()))}
-        return grouped_model(groups, resources={**draw.resources} if used else None)
+        return grouped_model(groups, resources={**draw.resources} if used_names else None)
     if kind < 0.3:
         rounds = draw.random.choice([1, 3, 10])
         phases = [(rounds, size, draw.body()), (1, max(1, size // 2), draw.body())]
@@ -228,7 +232,7 @@ def waiting_network(seed: int) -> QueueingNetwork:
     """Draw a network of several classes without product form."""
     draw = random.Random(f"networks of the second road {seed}")
     names = [f"c{index}" for index in range(draw.randint(1, 3))]
-    opened = draw.random() < 0.3
+    is_open = draw.random() < 0.3
     stations = {}
     load: dict[str, float] = dict.fromkeys(names, 0.0)
     for index in range(draw.randint(1, 4)):
@@ -239,14 +243,16 @@ def waiting_network(seed: int) -> QueueingNetwork:
         scv = {name: draw.choice([0.25, 1.0, 2.0, 4.0]) for name in names}
         for name in names:
             load[name] = max(load[name], service_times[name] / servers)
-        more: dict[str, Any] = {"priority": ranks} if discipline.startswith("priority") else {}
-        stations[f"k{index}"] = station(
-            servers=servers, discipline=discipline, service=service_times, scv=scv, **more
+        further_keys: dict[str, Any] = (
+            {"priority": ranks} if discipline.startswith("priority") else {}
         )
-    part = draw.choice([0.4, 0.7, 0.85]) / len(names)
+        stations[f"k{index}"] = station(
+            servers=servers, discipline=discipline, service=service_times, scv=scv, **further_keys
+        )
+    load_of_class = draw.choice([0.4, 0.7, 0.85]) / len(names)
     classes: dict[str, Any] = {
-        name: open_class(part / load[name])
-        if opened
+        name: open_class(load_of_class / load[name])
+        if is_open
         else closed_class(draw.choice([2, 5, 10, 25]), think_time=draw.choice([0.0, 1.0, 5.0]))
         for name in names
     }
@@ -279,16 +285,16 @@ def time_names(answer: Answer) -> list[str]:
     ]
 
 
-def part_errors(answer: Answer, known: Answer) -> dict[str, float]:
+def part_errors(answer: Answer, reference: Answer) -> dict[str, float]:
     """Return the errors of waits and residence times, as parts of the time, and of utilizations, of
     which both answers have a value.
     """
     errors = {}
     for key, value in answer.values.items():
-        truth = known.values[key].value if key in known.values else None
+        truth = reference.values[key].value if key in reference.values else None
         kind, _, place = key.partition("[")
         times = ("time", f"response_time[{place.partition(',')[0]}]")
-        time = next((known[name] for name in times if name in known.values), None)
+        time = next((reference[name] for name in times if name in reference.values), None)
         if value.value is None or truth is None:
             continue
         if kind == "utilization":
@@ -301,18 +307,18 @@ def part_errors(answer: Answer, known: Answer) -> dict[str, float]:
 def outcome(name: str, model: Model | QueueingNetwork, events: int = EVENTS) -> Outcome | str:
     """Answer by default, and simulate at most so many events for the reference."""
     try:
-        begun = process_time()
+        start = process_time()
         without = solve(model, simulation=Simulation(check="off"))
-        middle = process_time()
+        end_unchecked = process_time()
         answer = solve(model)
-        ended = process_time()
+        end_checked = process_time()
         settings = Simulation(seed=REFERENCE_SEED, precision=PRECISION, events=events)
-        known = solve(model, method="simulation", simulation=settings)
+        reference = solve(model, method="simulation", simulation=settings)
     except SlipstickError as error:
         return f"{name}: {error}"
     errors, halves = [], []
     for key in time_names(answer):
-        value, truth = answer[key], known.values.get(key)
+        value, truth = answer[key], reference.values.get(key)
         if value is None or truth is None or not truth.value or truth.high is None:
             continue
         errors.append(abs(value / truth.value - 1))
@@ -321,7 +327,7 @@ def outcome(name: str, model: Model | QueueingNetwork, events: int = EVENTS) -> 
         return f"{name}: the reference knows no time"
     rejected = None
     if answer.check and answer.check.rejected:
-        truth = known.values[answer.check.rejected.name]
+        truth = reference.values[answer.check.rejected.name]
         rejected = abs(answer.check.rejected.value / (truth.value or 1.0) - 1)
     del without
     worst = max(range(len(errors)), key=errors.__getitem__)
@@ -334,65 +340,84 @@ def outcome(name: str, model: Model | QueueingNetwork, events: int = EVENTS) -> 
         errors[worst],
         max(halves),
         rejected,
-        ended - middle,
-        middle - begun,
-        part_errors(answer, known),
+        end_checked - end_unchecked,
+        end_unchecked - start,
+        part_errors(answer, reference),
     )
 
 
-def quantile(values: list[float], part: float) -> float:
+def quantile(values: list[float], probability: float) -> float:
     """Return the smallest value that so large a part does not exceed."""
-    ordered = sorted(values)
-    return ordered[min(int(part * len(ordered)), len(ordered) - 1)]
+    sorted_values = sorted(values)
+    return sorted_values[min(int(probability * len(sorted_values)), len(sorted_values) - 1)]
 
 
 def row(title: str, outcomes: list[Outcome]) -> str:
     """Write the errors of some models in percent."""
-    errors = [100 * each.error for each in outcomes]
-    marks = [quantile(errors, part) for part in (0.5, 0.95, 0.99)]
-    worst = max(outcomes, key=lambda each: each.error)
-    numbers = " / ".join(f"{mark:.1f}" for mark in [*marks, max(errors)])
-    return f"| {title} | {len(outcomes)} | {numbers} | {worst.name} |"
+    errors = [100 * outcome.error for outcome in outcomes]
+    error_quantiles = [quantile(errors, probability) for probability in (0.5, 0.95, 0.99)]
+    worst_outcome = max(outcomes, key=lambda outcome: outcome.error)
+    errors_in_words = " / ".join(f"{error:.1f}" for error in [*error_quantiles, max(errors)])
+    return f"| {title} | {len(outcomes)} | {errors_in_words} | {worst_outcome.name} |"
 
 
 def report(outcomes: list[Outcome]) -> None:
     """Print the tables."""
-    known = [each for each in outcomes if each.half <= 2 * PRECISION]
-    print(f"{len(outcomes)} models, {len(known)} with a reference within {200 * PRECISION:g} %")
-    if not known:
+    referenced = [outcome for outcome in outcomes if outcome.half <= 2 * PRECISION]
+    print(
+        f"{len(outcomes)} models, {len(referenced)} with a reference within {200 * PRECISION:g} %"
+    )
+    if not referenced:
         return
     print("| | models | error of the time: median / 95 / 99 of 100 / worst [%] | worst |")
     print("| --- | --- | --- | --- |")
-    print(row("all", known))
+    print(row("all", referenced))
     for attribute in ("method", "verdict"):
         groups: dict[str, list[Outcome]] = defaultdict(list)
-        for each in known:
-            groups[getattr(each, attribute)].append(each)
+        for outcome in referenced:
+            groups[getattr(outcome, attribute)].append(outcome)
         for name, members in groups.items():
             print(row(f"{attribute} {name}", members))
-    exact = [each for each in known if each.exact and each.error > max(3 * each.half, 1e-6)]
-    print(f"called exact and contradicted: {[each.name for each in exact]}")
-    replaced = [each for each in known if each.verdict == "replaced"]
-    errors = {each.name: each.rejected for each in replaced if each.rejected is not None}
-    false = {name: error for name, error in errors.items() if error <= TOLERANCE}
-    within = [name for name, error in errors.items() if error <= PROMISED]
-    looked = [each for each in known if each.verdict != "-"]
-    shares = [f"{len(false) / max(len(models), 1):.2%}" for models in (known, looked)]
-    alarms = ", ".join(f"{name} {error:.1%}" for name, error in false.items())
-    print(f"replaced {len(replaced)}: {len(within)} of them within the promise of 10 %")
+    contradicted = [
+        outcome
+        for outcome in referenced
+        if outcome.exact and outcome.error > max(3 * outcome.half, 1e-6)
+    ]
+    print(f"called exact and contradicted: {[outcome.name for outcome in contradicted]}")
+    replaced = [outcome for outcome in referenced if outcome.verdict == "replaced"]
+    errors = {
+        outcome.name: outcome.rejected for outcome in replaced if outcome.rejected is not None
+    }
+    false_alarms = {name: error for name, error in errors.items() if error <= TOLERANCE}
+    names_within_promise = [name for name, error in errors.items() if error <= PROMISED]
+    checked = [outcome for outcome in referenced if outcome.verdict != "-"]
+    shares = [f"{len(false_alarms) / max(len(models), 1):.2%}" for models in (referenced, checked)]
+    alarms = ", ".join(f"{name} {error:.1%}" for name, error in false_alarms.items())
     print(
-        f"false alarms, rejected though within {TOLERANCE:.0%}: {len(false)} of {len(known)} models"
-        f" ({shares[0]}), of which {len(looked)} were looked at ({shares[1]}): {alarms or 'none'}"
+        f"replaced {len(replaced)}: {len(names_within_promise)} of them within the promise of 10 %"
     )
-    open_ended = [each for each in outcomes if each.verdict in ("undecided", "not checked")]
+    print(
+        f"false alarms, rejected though within {TOLERANCE:.0%}: {len(false_alarms)} of"
+        f" {len(referenced)} models"
+        f" ({shares[0]}), of which {len(checked)} were looked at ({shares[1]}): {alarms or 'none'}"
+    )
+    open_ended = [
+        outcome for outcome in outcomes if outcome.verdict in ("undecided", "not checked")
+    ]
     print(f"undecided or not checked: {len(open_ended)} of {len(outcomes)}")
-    kept = [each for each in outcomes if each.verdict in ("agreed", "undecided", "not checked")]
-    if kept:
-        spent = sorted(each.seconds - each.without for each in kept)
-        mean, most = sum(spent) / len(spent), spent[min(int(0.95 * len(spent)), len(spent) - 1)]
+    unreplaced = [
+        outcome for outcome in outcomes if outcome.verdict in ("agreed", "undecided", "not checked")
+    ]
+    if unreplaced:
+        look_times = sorted(outcome.seconds - outcome.without for outcome in unreplaced)
+        mean, longest = (
+            sum(look_times) / len(look_times),
+            look_times[min(int(0.95 * len(look_times)), len(look_times) - 1)],
+        )
         print(
-            f"a look, without a simulation behind it: median {spent[len(spent) // 2]:.3f} s, mean"
-            f" {mean:.3f} s, 95 of 100 within {most:.3f} s"
+            "a look, without a simulation behind it: median"
+            f" {look_times[len(look_times) // 2]:.3f} s, mean"
+            f" {mean:.3f} s, 95 of 100 within {longest:.3f} s"
         )
 
 
@@ -400,11 +425,16 @@ def spent(*arguments: str) -> float:
     """Return the processor time of a command, the smaller of two runs [s]."""
     times = []
     for _ in range(2):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        usage_before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [sys.executable, "-m", "slipstick", *arguments]
         subprocess.run(command, check=False, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        usage_after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(
+            usage_after.ru_utime
+            + usage_after.ru_stime
+            - usage_before.ru_utime
+            - usage_before.ru_stime
+        )
     return min(times)
 
 
@@ -469,28 +499,30 @@ def main() -> None:
     if options.streams:
         verdicts_on_streams(options.first, options.streams)
         return
-    first, rows = options.first, options.file
+    first_seed, row_file = options.first, options.file
     activities, networks = (1, 1) if options.short else (options.activities, options.networks)
     events = 10_000 if options.short else EVENTS
-    found: dict[str, list[Outcome]] = {"activities": [], "networks": []}
-    earlier = known_outcomes(rows)
-    drawn: list[tuple[str, int, Callable[[int], Model | QueueingNetwork]]]
-    drawn = [("activities", seed, activity) for seed in range(first, first + activities)]
-    drawn += [("networks", seed, waiting_network) for seed in range(first, first + networks)]
+    outcomes_by_kind: dict[str, list[Outcome]] = {"activities": [], "networks": []}
+    known_by_name = known_outcomes(row_file)
+    tasks: list[tuple[str, int, Callable[[int], Model | QueueingNetwork]]]
+    tasks = [("activities", seed, activity) for seed in range(first_seed, first_seed + activities)]
+    tasks += [
+        ("networks", seed, waiting_network) for seed in range(first_seed, first_seed + networks)
+    ]
     solve("lock-and-bus")
-    for kind, seed, make in drawn:
+    for kind, seed, make in tasks:
         name = f"{kind} {seed}"
-        compared = earlier.get(name) or compare(name, make, seed, events)
-        if rows is not None and name not in earlier:
-            with rows.open("a") as file:
+        compared = known_by_name.get(name) or compare(name, make, seed, events)
+        if row_file is not None and name not in known_by_name:
+            with row_file.open("a") as file:
                 file.write(f"{json.dumps([name, line_of(compared)])}\n")
         if isinstance(compared, str):
             print(f"no comparison: {compared[:160]}", file=sys.stderr)
         else:
-            found[kind].append(compared)
-    for kind, outcomes in found.items():
+            outcomes_by_kind[kind].append(compared)
+    for kind, outcomes in outcomes_by_kind.items():
         if outcomes:
-            print(f"\n{kind}, seeds from {first}")
+            print(f"\n{kind}, seeds from {first_seed}")
             report(outcomes)
 
 

@@ -84,9 +84,9 @@ def drawn(chance: random.Random) -> Tandem:
     """Draw a tandem whose busiest queue is 80 to 99.9 % busy."""
     count = chance.choice([1, 2, 3])
     servers = [chance.choice([1, 1, 2, 4, 7]) for _ in range(count)]
-    found = Tandem(1.0, servers, [math.exp(chance.uniform(-6, 0)) for _ in range(count)])
+    tandem = Tandem(1.0, servers, [math.exp(chance.uniform(-6, 0)) for _ in range(count)])
     busy = 1 - math.exp(chance.uniform(math.log(1e-3), math.log(0.2)))
-    return Tandem(found.capacity * busy, servers, found.services)
+    return Tandem(tandem.capacity * busy, servers, tandem.services)
 
 
 def question(tandem: Tandem, lines: str, folder: Path) -> list[str]:
@@ -95,8 +95,8 @@ def question(tandem: Tandem, lines: str, folder: Path) -> list[str]:
     (folder / "study.yaml").write_text(
         f'study: 1\nbase: {{model: model.yaml}}\nanswer: ["{TIME}"]\n{lines}\n'
     )
-    (found,) = run(prepare(str(folder / "study.yaml"))).questions.values()
-    return list(found.sentences())
+    (result,) = run(prepare(str(folder / "study.yaml"))).questions.values()
+    return list(result.sentences())
 
 
 NUMBER = r"([-+0-9.e]+(?: ?[a-z/]+)?)"
@@ -110,12 +110,12 @@ CLAIMS = {
 
 def claims(sentence: str) -> list[tuple[float, str]]:
     """Read the places that a sentence names, rising; of equal ones as they are written."""
-    found = [
+    claims_found = [
         (parse(hit[1])[0], hit.start(), kind)
-        for kind, each in CLAIMS.items()
-        for hit in each.finditer(sentence)
+        for kind, pattern in CLAIMS.items()
+        for hit in pattern.finditer(sentence)
     ]
-    return [(place, kind) for place, _, kind in sorted(found)]
+    return [(place, kind) for place, _, kind in sorted(claims_found)]
 
 
 def said(sentence: str, named: list[tuple[float, str]], place: float) -> bool:
@@ -132,32 +132,41 @@ def said(sentence: str, named: list[tuple[float, str]], place: float) -> bool:
 def false_seek(tandem: Tandem, chance: random.Random, folder: Path) -> str:
     """Ask for a limit, and return the false statements of the sentence; empty if there are none."""
     of = chance.choice(["arrivals", "service0", "servers0"])
-    whole = of == "servers0"
+    is_count = of == "servers0"
     own = getattr(tandem, of, None) or (
         tandem.services[0] if of == "service0" else float(tandem.servers[0])
     )
-    first = 1.0 if whole else own * chance.uniform(0.05, 0.9)
-    last = float(chance.randint(8, 60)) if whole else own * math.exp(chance.uniform(0.02, 4))
+    first_value = 1.0 if is_count else own * chance.uniform(0.05, 0.9)
+    last_value = (
+        float(chance.randint(8, 60)) if is_count else own * math.exp(chance.uniform(0.02, 4))
+    )
     service = sum(tandem.services)
     limit = service * math.exp(chance.uniform(0.01, 12))
     relation = chance.choice(["<=", "<=", ">="])
     unit = {"arrivals": " /s", "service0": " s", "servers0": ""}[of]
-    ends = (f"{first:g}", f"{last:g}") if whole else (repr(first), repr(last))
+    ends = (
+        (f"{first_value:g}", f"{last_value:g}")
+        if is_count
+        else (repr(first_value), repr(last_value))
+    )
     (sentence,) = question(
         tandem,
         f"seek: {{q: {{of: {PATHS[of]}, from: {ends[0]}{unit}, to: {ends[1]}{unit},"
         f" where: '{TIME} {relation} {limit!r} s'}}}}",
         folder,
     )
-    named = claims(sentence)
-    places = [chance.uniform(first, last) for _ in range(PLACES)] + [first, last]
-    if whole:
-        places = [float(each) for each in range(int(first), int(last) + 1)]
+    claims_named = claims(sentence)
+    places = [chance.uniform(first_value, last_value) for _ in range(PLACES)] + [
+        first_value,
+        last_value,
+    ]
+    if is_count:
+        places = [float(value_text) for value_text in range(int(first_value), int(last_value) + 1)]
     else:
-        places += [at * (1 + side * BESIDE) for at, _ in named for side in (-2, 2)]
+        places += [at * (1 + side * BESIDE) for at, _ in claims_named for side in (-2, 2)]
     for place in places:
-        if not first <= place <= last or any(
-            abs(place / at - 1) < BESIDE for at, _ in named if not whole
+        if not first_value <= place <= last_value or any(
+            abs(place / at - 1) < BESIDE for at, _ in claims_named if not is_count
         ):
             continue
         time = tandem.time(**{of: place})
@@ -166,12 +175,16 @@ def false_seek(tandem: Tandem, chance: random.Random, folder: Path) -> str:
                 return f"{sentence}\n  {place!r} has no answer"
             continue
         holds = time <= limit if relation == "<=" else time >= limit
-        if abs(time / limit - 1) > 1e-9 and holds != said(sentence, named, place):
+        if abs(time / limit - 1) > 1e-9 and holds != said(sentence, claims_named, place):
             return f"{sentence}\n  at {place!r} it {'holds' if holds else 'does not hold'}: {time}"
-    for at, kind in named:
-        beyond = at * (1 + 3 * BESIDE) if kind == "last answer" else at * (1 - 3 * BESIDE)
-        if not whole and kind.endswith("answer") and tandem.time(**{of: beyond}) is not None:
-            return f"{sentence}\n  {beyond!r} has an answer"
+    for at, kind in claims_named:
+        point_beyond = at * (1 + 3 * BESIDE) if kind == "last answer" else at * (1 - 3 * BESIDE)
+        if (
+            not is_count
+            and kind.endswith("answer")
+            and tandem.time(**{of: point_beyond}) is not None
+        ):
+            return f"{sentence}\n  {point_beyond!r} has an answer"
     return ""
 
 
@@ -182,35 +195,39 @@ def false_rank(tandem: Tandem, chance: random.Random, folder: Path) -> str:
     """Ask which change helps most, and return the false statements of the sentence."""
     change = chance.choice([0.01, 0.05, 0.1, 0.5, 1.0])
     (sentence,) = question(tandem, f"rank: {{change: {change!r}}}", folder)
-    before = tandem.time()
-    assert before is not None
+    time_before = tandem.time()
+    assert time_before is not None
     effects: list[tuple[float, str, str]] = []
     for name in ["arrivals", *(f"service{k}" for k in range(len(tandem.services)))]:
         now = tandem.arrivals if name == "arrivals" else tandem.services[int(name[-1])]
-        effects += _effects(tandem, name, now, change, before)
+        effects += _effects(tandem, name, now, change, time_before)
     for k, count in enumerate(tandem.servers):
-        effects += _effects(tandem, f"servers{k}", float(count), change, before)
-    most, word, name = max(effects, default=(0.0, "", ""))
+        effects += _effects(tandem, f"servers{k}", float(count), change, time_before)
+    largest_effect, direction, name = max(effects, default=(0.0, "", ""))
     hit = BEST.search(sentence)
     if hit is None:
-        return "" if most <= 1e-9 else f"{sentence}\n  {word} of {name} saves {most:.3%}"
-    solved = {(NAMES[PATHS[each]], how): saved for saved, how, each in effects}
+        return (
+            ""
+            if largest_effect <= 1e-9
+            else f"{sentence}\n  {direction} of {name} saves {largest_effect:.3%}"
+        )
+    solved = {(NAMES[PATHS[parameter]], how): time_saved for time_saved, how, parameter in effects}
     claimed = solved.get((NAMES.get(hit[3], ""), hit[2]))
-    if claimed is None or claimed < most * (1 - 1e-9):
-        return f"{sentence}\n  {word} of {name} saves {most:.3%}, that {claimed}"
+    if claimed is None or claimed < largest_effect * (1 - 1e-9):
+        return f"{sentence}\n  {direction} of {name} saves {largest_effect:.3%}, that {claimed}"
     if abs(100 * claimed - float(hit[4])) > 0.006 * abs(100 * claimed):
         return f"{sentence}\n  it saves {claimed:.4%}"
     return ""
 
 
 def _effects(
-    tandem: Tandem, name: str, now: float, change: float, before: float
+    tandem: Tandem, name: str, now: float, change: float, time_before: float
 ) -> Iterator[tuple[float, str, str]]:
-    for word, factor in (("less", 1 - change), ("more", 1 + change)):
+    for direction, factor in (("less", 1 - change), ("more", 1 + change)):
         value = now * factor
-        after = tandem.time(**{name: value})
-        if after is not None and (not name.startswith("servers") or value >= 1):
-            yield 1 - after / before, word, name
+        time_after = tandem.time(**{name: value})
+        if time_after is not None and (not name.startswith("servers") or value >= 1):
+            yield 1 - time_after / time_before, direction, name
 
 
 LEAST = re.compile(r"the least \S+, ([\d.]+), is at (.+?);")
@@ -241,10 +258,10 @@ def false_choose(tandem: Tandem, chance: random.Random, folder: Path) -> str:
     hit = LEAST.search(sentences[0])
     if hit is None:
         return f"{sentences[0]}\n  {min(meet, key=lambda p: meet[p])} meets it" if meet else ""
-    point = tuple(int(each) for each in re.findall(r"servers = (\d+)", hit[2]))
-    least = min(meet.values(), default=math.inf)
-    if point not in meet or meet[point] != least or float(hit[1]) != least:
-        return f"{sentences[0]}\n  the least is {least}"
+    point = tuple(int(count_text) for count_text in re.findall(r"servers = (\d+)", hit[2]))
+    least_cost = min(meet.values(), default=math.inf)
+    if point not in meet or meet[point] != least_cost or float(hit[1]) != least_cost:
+        return f"{sentences[0]}\n  the least is {least_cost}"
     return ""
 
 
@@ -255,22 +272,22 @@ def main() -> int:
     parser.add_argument("--questions", type=int, default=100, help="of each kind")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, help="all by default")
     parser.add_argument("--short", action="store_true", help="three of each kind")
-    given = parser.parse_args()
-    count = 3 if given.short else given.questions
-    drawn_seed = 1 if given.short else int(clock.time())
-    seed = drawn_seed if given.seed is None else given.seed
+    options = parser.parse_args()
+    count = 3 if options.short else options.questions
+    drawn_seed = 1 if options.short else int(clock.time())
+    seed = drawn_seed if options.seed is None else options.seed
     print(f"seed {seed}")
     wrong: list[str] = []
     with TemporaryDirectory() as folder:
         for kind, check in KINDS.items():
-            if kind not in (given.kinds or KINDS):
+            if kind not in (options.kinds or KINDS):
                 continue
-            found: list[str] = []
-            for number in range(count):
-                chance = random.Random(f"{kind} {seed} {number}")
-                found += filter(None, [check(chance, Path(folder))])
-            print(f"{kind}: {len(found)} of {count} sentences are false")
-            wrong += found
+            contradictions: list[str] = []
+            for draw_number in range(count):
+                chance = random.Random(f"{kind} {seed} {draw_number}")
+                contradictions += filter(None, [check(chance, Path(folder))])
+            print(f"{kind}: {len(contradictions)} of {count} sentences are false")
+            wrong += contradictions
     for sentence in wrong:
         print(f"- {sentence}")
     return 1 if wrong else 0

@@ -132,7 +132,7 @@ def rows_of(path: Path) -> list[Row]:
         ]
 
 
-def server(row: Row, constants: Mapping[str, float], apart: bool = False) -> BatchServer:
+def server(row: Row, constants: Mapping[str, float], has_own_prefill: bool = False) -> BatchServer:
     """Build the server of a row, with its load.
 
     Parameters
@@ -148,11 +148,11 @@ def server(row: Row, constants: Mapping[str, float], apart: bool = False) -> Bat
         "machine": MACHINES[row.gpu],
         "admission": "reserve" if row.framework == "trtllm" else "grow",
     }
-    numbers: dict[str, float] = dict(zip(SHAPE_NAMES, SHAPES[row.model], strict=True))
-    numbers |= {
+    shape_values: dict[str, float] = dict(zip(SHAPE_NAMES, SHAPES[row.model], strict=True))
+    shape_values |= {
         "prompt": row.prompt,
         "output": row.output,
-        "shortest": 0.8 if inference_max else 0.95 if apart else 1.0,
+        "shortest": 0.8 if inference_max else 0.95 if has_own_prefill else 1.0,
         "tensor": row.tensor,
         "weight": 1 if small else 2,
         "cached": 1 if small and row.framework == "trtllm" else 2,
@@ -160,8 +160,8 @@ def server(row: Row, constants: Mapping[str, float], apart: bool = False) -> Bat
         "tokens": 8192 if inference_max else row.clients + row.prompt + 500,
         "slots": row.clients,
     }
-    for name, number in {**numbers, **constants}.items():
-        values[f"parameters.{name}"] = float(number)
+    for name, value in {**shape_values, **constants}.items():
+        values[f"parameters.{name}"] = float(value)
     model = load("llm-serving", set=values)
     assert isinstance(model, BatchServer)
     customers = ClosedCustomers(
@@ -175,10 +175,10 @@ def server(row: Row, constants: Mapping[str, float], apart: bool = False) -> Bat
 
 def times(answer: Answer) -> tuple[float, float]:
     """Return the times to first token and between tokens [s]."""
-    found = answer.find(FIRST), answer.find(GAP)
-    assert found[0] is not None
-    assert found[1] is not None
-    return found[0], found[1]
+    time_values = answer.find(FIRST), answer.find(GAP)
+    assert time_values[0] is not None
+    assert time_values[1] is not None
+    return time_values[0], time_values[1]
 
 
 def simulated(rows: Sequence[Row], constants: Mapping[str, float]) -> np.ndarray:
@@ -194,7 +194,7 @@ def simulated(rows: Sequence[Row], constants: Mapping[str, float]) -> np.ndarray
 
 def by_formula(models: Sequence[BatchServer], constants: Mapping[str, float]) -> np.ndarray:
     """Compute both times of each row by the formula [rows, 2; s]."""
-    values = {f"parameters.{name}": number for name, number in constants.items()}
+    values = {f"parameters.{name}": value for name, value in constants.items()}
     return np.array([times(solve(model, values, method="formula")) for model in models])
 
 
@@ -202,37 +202,38 @@ def fitted(
     rows: Sequence[Row], priors: Mapping[str, tuple[float, float]]
 ) -> tuple[dict[str, float], np.ndarray]:
     """Fit the constants to rows, and return their simulations as well."""
-    measured = np.log([(row.first, row.gap) for row in rows])
-    middle = np.array([math.log(centre) for centre, _ in priors.values()])
-    spread = np.array([deviation for _, deviation in priors.values()])
-    logs, ratio = middle, np.zeros_like(measured)
+    log_times = np.log([(row.first, row.gap) for row in rows])
+    prior_means = np.array([math.log(centre) for centre, _ in priors.values()])
+    prior_deviations = np.array([deviation for _, deviation in priors.values()])
+    logs, ratio = prior_means, np.zeros_like(log_times)
 
     def constants_of(place: np.ndarray) -> dict[str, float]:
         return dict(zip(priors, np.exp(place).tolist(), strict=True))
 
     def residuals(place: np.ndarray) -> np.ndarray:
-        off = np.log(by_formula(models, constants_of(place))) + ratio - measured
+        off = np.log(by_formula(models, constants_of(place))) + ratio - log_times
         # 0.1: about what rows of one run differ by; the loss bends beyond it, so that odd rows
         # weigh less.
-        return np.append((off / 0.1).ravel(), (place - middle) / spread)
+        return np.append((off / 0.1).ravel(), (place - prior_means) / prior_deviations)
 
-    models = [server(row, constants_of(middle), apart=True) for row in rows]
+    models = [server(row, constants_of(prior_means), has_own_prefill=True) for row in rows]
     for _ in range(STEPS):
         logs = least_squares(residuals, logs, loss="soft_l1", diff_step=1e-3, max_nfev=12).x
-        found = simulated(rows, constants_of(logs))
-        ratio = np.log(found) - np.log(by_formula(models, constants_of(logs)))
-    return constants_of(logs), found
+        times_found = simulated(rows, constants_of(logs))
+        ratio = np.log(times_found) - np.log(by_formula(models, constants_of(logs)))
+    return constants_of(logs), times_found
 
 
-def report(title: str, rows: Sequence[Row], found: np.ndarray, gate: str) -> list[str]:
+def report(title: str, rows: Sequence[Row], times_found: np.ndarray, gate: str) -> list[str]:
     """Print the errors of a set and return its rows as cells."""
-    measured = np.array([(row.first, row.gap) for row in rows])
-    off = found / measured - 1
+    measured_times = np.array([(row.first, row.gap) for row in rows])
+    off = times_found / measured_times - 1
     words = []
     for index, name in enumerate(("to first token", "between tokens")):
-        middle, late = np.quantile(abs(off[:, index]), (0.5, 0.9))
+        median_errors, late = np.quantile(abs(off[:, index]), (0.5, 0.9))
         words.append(
-            f"{name} {middle:.1%}, p90 {late:.1%}, bias {float(np.median(off[:, index])):+.1%}"
+            f"{name} {median_errors:.1%}, p90 {late:.1%}, bias"
+            f" {float(np.median(off[:, index])):+.1%}"
         )
     print(f"{title} ({len(rows)} rows): {'; '.join(words)}{gate}", flush=True)
     return [
@@ -242,11 +243,14 @@ def report(title: str, rows: Sequence[Row], found: np.ndarray, gate: str) -> lis
                 (
                     *(row.model, row.gpu, row.framework, row.precision, row.tensor, row.prompt),
                     *(row.output, row.clients, title.replace(",", ";")),
-                    *(f"{1e3 * number:.2f}" for number in (row.first, first, row.gap, gap)),
+                    *(
+                        f"{1e3 * milliseconds:.2f}"
+                        for milliseconds in (row.first, first_time, row.gap, gap)
+                    ),
                 ),
             )
         )
-        for row, (first, gap) in zip(rows, found.tolist(), strict=True)
+        for row, (first_time, gap) in zip(rows, times_found.tolist(), strict=True)
     ]
 
 
@@ -269,13 +273,13 @@ def main() -> None:
 
     table: list[str] = []
     own = of("Llama-3.1-70B", "vllm", "h100_sxm")
-    constants, found = fitted(own, PRIORS)
-    print("fitted:", ", ".join(f"{name} {number:.4g}" for name, number in constants.items()))
-    table += report("fitted: Llama-70B, vLLM, H100", own, found, "")
-    held = of("Llama-3.1-70B", "vllm", "h200_sxm")
+    constants, times_found = fitted(own, PRIORS)
+    print("fitted:", ", ".join(f"{name} {constant:.4g}" for name, constant in constants.items()))
+    table += report("fitted: Llama-70B, vLLM, H100", own, times_found, "")
+    rows_held_out = of("Llama-3.1-70B", "vllm", "h200_sxm")
     gate = "; aims for the first token 8 %, p90 20 %"
     title = "predicted: Llama-70B, vLLM, H200"
-    table += report(title, held, simulated(held, constants), gate)
+    table += report(title, rows_held_out, simulated(rows_held_out, constants), gate)
     few, many = parted(of("Qwen3-32B", "vllm", "h100_sxm"))
     title = "predicted: Qwen, vLLM, H100, to 64 clients"
     table += report(title, few, simulated(few, constants), "; aim for the first token 15 %")
@@ -283,15 +287,17 @@ def main() -> None:
         title = "not counted: Qwen, vLLM, H100, 128 clients"
         table += report(title, many, simulated(many, constants), "")
     few, many = parted(of("Qwen3-32B", "trtllm", "h100_sxm"))
-    chosen = np.random.default_rng(12).permutation(len(few))[:OWN_ROWS]
-    rest = [row for index, row in enumerate(few) if index not in chosen]
+    chosen_rows = np.random.default_rng(12).permutation(len(few))[:OWN_ROWS]
+    other_rows = [row for index, row in enumerate(few) if index not in chosen_rows]
     title = "no gate: Qwen, TensorRT-LLM, H100, to 64 clients, no row of its own"
-    table += report(title, rest, simulated(rest, constants), "")
+    table += report(title, other_rows, simulated(other_rows, constants), "")
     priors = {name: (constants[name], deviation) for name, (_, deviation) in PRIORS.items()}
-    own_constants, _ = fitted([few[index] for index in chosen], priors)
-    print("fitted:", ", ".join(f"{name} {number:.4g}" for name, number in own_constants.items()))
+    own_constants, _ = fitted([few[index] for index in chosen_rows], priors)
+    print(
+        "fitted:", ", ".join(f"{name} {constant:.4g}" for name, constant in own_constants.items())
+    )
     title = "no gate: Qwen, TensorRT-LLM, H100, to 64 clients, after 12 own rows"
-    table += report(title, rest, simulated(rest, own_constants), "")
+    table += report(title, other_rows, simulated(other_rows, own_constants), "")
     title = "not counted: Qwen, TensorRT-LLM, H100, 128 clients"
     if many and options.all:
         table += report(title, many, simulated(many, own_constants), "")
@@ -299,10 +305,10 @@ def main() -> None:
         ("Llama-3.1-70B", "trtllm", "h200_sxm"),
         ("Llama-3.1-8B-Instruct", "trtllm", "h100_sxm"),
     ):
-        others = of(*group)
-        if others and options.all:
+        other_group = of(*group)
+        if other_group and options.all:
             title = f"not counted: {', '.join(group)}, constants of Qwen on TensorRT-LLM"
-            table += report(title, others, simulated(others, own_constants), "")
+            table += report(title, other_group, simulated(other_group, own_constants), "")
     if options.table:
         head = "model,gpu,framework,precision,tensor,prompt,output,clients,set"
         head += ",first_ms,first_predicted_ms,gap_ms,gap_predicted_ms"

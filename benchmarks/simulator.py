@@ -74,15 +74,15 @@ def ours(plan: Plan, make: Callable[..., Any], cycles: int) -> tuple[float, floa
     kernel.run(1000)
     kernel.take_responses(0)
     kernel.take_rows()
-    done, total = 0, 0.0
+    completed, total = 0, 0.0
     begin = time.process_time()
-    while done < cycles:
+    while completed < cycles:
         kernel.run(16_384)
         kernel.take_rows()
         responses = kernel.take_responses(0)
-        done += len(responses)
+        completed += len(responses)
         total += float(responses.sum())
-    return done / (time.process_time() - begin), total / done
+    return completed / (time.process_time() - begin), total / completed
 
 
 def simpy_single(cycles: int) -> tuple[float, float]:
@@ -302,7 +302,7 @@ def compare(
         {name: run() for name, run in contenders.items()}
         for _ in range(3 if customers == CUSTOMERS else 1)
     ]
-    rows = {name: max(each[name] for each in rounds) for name in contenders}
+    rows = {name: max(round_times[name] for round_times in rounds) for name in contenders}
     unit = rows.get("simpy", rows["plain"])[0]
     for name, (rate, mean) in rows.items():
         times = f"{rate / unit:7.1f} x {'simpy' if 'simpy' in rows else 'plain'}"
@@ -310,9 +310,14 @@ def compare(
             f"  {name:<12} {rate:12,.0f} cycles/s  {rate * visits:12,.0f} visits/s  {times}   mean"
             f" {mean:.3f}"
         )
-    for name, other, least in TARGETS:
-        if name in rows and other in rows:
-            told(f"{name} / {other}", rows[name][0] / rows[other][0], f"at least {least:g}", least)
+    for name, contender, least_ratio in TARGETS:
+        if name in rows and contender in rows:
+            told(
+                f"{name} / {contender}",
+                rows[name][0] / rows[contender][0],
+                f"at least {least_ratio:g}",
+                least_ratio,
+            )
 
 
 def told(
@@ -329,11 +334,11 @@ def memory() -> None:
     print("\nmemory, M/M/1")
     peaks = []
     for events in (1_000_000, 4_000_000, 16_000_000, 64_000_000):
-        found = simulate(
+        result = simulate(
             single_server(), Simulation(1, precision=1e-9, events=events, kernel="compiled")
         )
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-        print(f"  {found.events:12,} events  {peaks[-1]:8.1f} MiB at the peak")
+        print(f"  {result.events:12,} events  {peaks[-1]:8.1f} MiB at the peak")
     told(
         "peak at 64 million / at 4 million events",
         peaks[-1] / peaks[1],
@@ -349,29 +354,29 @@ def main() -> None:
     )
     customers = SHORT if parser.parse_args().short else CUSTOMERS
     cycles, few = customers // 10, customers // 50
-    single: dict[str, Contender] = {}
+    single_contenders: dict[str, Contender] = {}
     central: dict[str, Contender] = {}
     lock: dict[str, Contender] = {}
     if find_spec("simpy"):
-        single["simpy"] = lambda: simpy_single(cycles)
+        single_contenders["simpy"] = lambda: simpy_single(cycles)
         central["simpy"] = lambda: simpy_central(cycles)
         lock["simpy"] = lambda: simpy_lock(cycles)
     if find_spec("ciw"):
-        single["ciw"] = lambda: ciw_single(few)
+        single_contenders["ciw"] = lambda: ciw_single(few)
         central["ciw"] = lambda: ciw_central(few)
         lock["ciw"] = lambda: ciw_lock(few)
     if find_spec("line_solver"):
-        single["line-solver"] = lambda: line_single(4 * customers)
+        single_contenders["line-solver"] = lambda: line_single(4 * customers)
         central["line-solver"] = lambda: line_central(4 * customers)
         lock["line-solver"] = lambda: line_lock(4 * customers)
     if find_spec("numba"):
-        single["bare"] = lambda: bare_single(4 * customers)
+        single_contenders["bare"] = lambda: bare_single(4 * customers)
         central["bare"] = lambda: bare_closed(2 * customers, 20, 0.0, [1.0, 1.8, 1.6])
         lock["bare"] = lambda: bare_closed(4 * customers, 16, 9.0, [1.0])
     for name in ("simpy", "ciw", "line_solver", "numba"):
         if not find_spec(name):
             print(f"{name} is not installed and is left out")
-    compare("M/M/1 at utilization 0.8 (mean 4)", single_server(), 1, single, customers)
+    compare("M/M/1 at utilization 0.8 (mean 4)", single_server(), 1, single_contenders, customers)
     compare("closed central server, 3 stations, N = 20", central_server(), 2, central, customers)
     compare("16 processors on one lock, work 9, critical section 1", one_lock(), 1, lock, customers)
     if find_spec("numba") and customers == CUSTOMERS:

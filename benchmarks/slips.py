@@ -405,8 +405,10 @@ def noticed(slip: Slip, sources: Path) -> str:
         shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
     if run.returncode not in (0, 1):
         return f"pytest ended with {run.returncode}: {run.stdout[-300:]}"
-    failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0].split(" - ")[0] if failed else ""
+    failed_lines = [
+        line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))
+    ]
+    return failed_lines[0].split(" - ")[0] if failed_lines else ""
 
 
 def main() -> int:
@@ -424,11 +426,13 @@ def main() -> int:
         shutil.copytree(
             ROOT / "models", sources, ignore=shutil.ignore_patterns("__pycache__", "pictures")
         )
-        for number, slip in enumerate(slips, options.first):
+        for slip_number, slip in enumerate(slips, options.first):
             by = noticed(slip, sources)
             survivors += [] if by else [slip]
             words = f"by {by}" if by else "SURVIVES"
-            print(f"{number} {slip.module}: {slip.before} -> {slip.after}: {words}", flush=True)
+            print(
+                f"{slip_number} {slip.module}: {slip.before} -> {slip.after}: {words}", flush=True
+            )
     print(f"{len(slips) - len(survivors)} of {len(slips)} slips noticed")
     return bool(survivors)
 

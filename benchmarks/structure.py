@@ -180,7 +180,7 @@ def main() -> int:
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
     options = parser.parse_args()
-    checkouts = [each.resolve() for each in options.checkouts] or [
+    checkouts = [checkout.resolve() for checkout in options.checkouts] or [
         Path(__file__).resolve().parents[1]
     ]
     rows: dict[str, list[object]] = defaultdict(list)
@@ -194,13 +194,13 @@ def main() -> int:
     print(
         tabulate(
             [[name, *values] for name, values in rows.items()],
-            ["", *(each.name for each in checkouts)],
+            ["", *(checkout.name for checkout in checkouts)],
         )
     )
-    counted = {name: rows[f"files passed by {name}"] for name in QUESTIONS}
+    passed_by_question = {name: rows[f"files passed by {name}"] for name in QUESTIONS}
     over = [
         f"{name} passes through {counts[0]} files; at most {QUESTIONS[name][1]} are allowed"
-        for name, counts in counted.items()
+        for name, counts in passed_by_question.items()
         if counts and not (isinstance(counts[0], int) and counts[0] <= QUESTIONS[name][1])
     ]
     print(*over, sep="\n")
@@ -266,12 +266,12 @@ def tokens(text: str) -> int:
     """
     documented = set(docstring_positions(ast.parse(text)))
     starts, ends = (getattr(tokenize, f"FSTRING_{end}", None) for end in ("START", "END"))
-    counted = depth = 0
+    token_count = depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         is_docstring = token.type == tokenize.STRING and token.start in documented
-        counted += token.type not in LAYOUT and not is_docstring and depth == 0
+        token_count += token.type not in LAYOUT and not is_docstring and depth == 0
         depth += (token.type == starts) - (token.type == ends)
-    return counted
+    return token_count
 
 
 def docstring_positions(tree: ast.Module) -> Iterator[tuple[int, int]]:
@@ -312,9 +312,9 @@ def kind_tests(tree: ast.Module, names: frozenset[str]) -> int:
             classes.append(node.cls)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
             classes += [
-                part
-                for part in ast.walk(node.args[1])
-                if isinstance(part, ast.Name | ast.Attribute)
+                name_node
+                for name_node in ast.walk(node.args[1])
+                if isinstance(name_node, ast.Name | ast.Attribute)
             ]
     return sum(class_name(expression) in names for expression in classes)
 
@@ -325,7 +325,7 @@ def class_name(expression: ast.AST) -> str:
 
 def silent_matches(tree: ast.Module) -> int:
     """Count the match statements over kinds of nodes whose last case does not raise."""
-    counted = 0
+    silent_count = 0
     for match in ast.walk(tree):
         if isinstance(match, ast.Match):
             patterns = [case.pattern for case in match.cases]
@@ -334,11 +334,13 @@ def silent_matches(tree: ast.Module) -> int:
                 for pattern in patterns
                 if isinstance(pattern, ast.MatchClass)
             }
-            last = match.cases[-1]
-            catches = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
-            raises = catches and any(isinstance(step, ast.Raise) for step in last.body)
-            counted += bool(kinds & KINDS["step"]) and not raises
-    return counted
+            last_case = match.cases[-1]
+            catches = (
+                isinstance(last_case.pattern, ast.MatchAs) and last_case.pattern.pattern is None
+            )
+            raises = catches and any(isinstance(step, ast.Raise) for step in last_case.body)
+            silent_count += bool(kinds & KINDS["step"]) and not raises
+    return silent_count
 
 
 def circles(checkout: Path, trees: dict[Path, ast.Module]) -> set[frozenset[Path]]:
@@ -390,28 +392,30 @@ def passed(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
         question = question.replace(
             "os.devnull + 'x'", repr(str(scratch() / name.replace(" ", "-")))
         )
-        done = run(checkout, "-c", PASSED, str(checkout), question)
+        process = run(checkout, "-c", PASSED, str(checkout), question)
         yield (
             f"files passed by {name}",
-            int(done.stdout) if done.returncode == 0 else done.stderr.splitlines()[-1],
+            int(process.stdout) if process.returncode == 0 else process.stderr.splitlines()[-1],
         )
 
 
 def start_up(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
     runs = 1 if short else RUNS
-    least = min(seconds(checkout, "-c", "import numpy") for _ in range(runs))
-    yield "import numpy [s]", round(least, 3)
+    numpy_seconds = min(seconds(checkout, "-c", "import numpy") for _ in range(runs))
+    yield "import numpy [s]", round(numpy_seconds, 3)
     for name, words in list(COMMANDS.items())[: 1 if short else None]:
         took = min(seconds(checkout, "-m", "slipstick", *words) for _ in range(runs))
-        yield f"{name} / import numpy", round(took / least, 2)
+        yield f"{name} / import numpy", round(took / numpy_seconds, 2)
 
 
 def seconds(checkout: Path, *words: str) -> float:
     """Measure the processor time of one process [s]."""
-    before = getrusage(RUSAGE_CHILDREN)
+    usage_before = getrusage(RUSAGE_CHILDREN)
     run(checkout, *words)
-    after = getrusage(RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    usage_after = getrusage(RUSAGE_CHILDREN)
+    return (
+        usage_after.ru_utime - usage_before.ru_utime + usage_after.ru_stime - usage_before.ru_stime
+    )
 
 
 def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:

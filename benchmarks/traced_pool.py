@@ -36,21 +36,21 @@ def match(words: frozenset[str], sequence: str) -> int:
 
 
 def work(
-    start: Any, counter: Any, found: Any, group: int, sequences: list[str], words: frozenset[str]
+    start: Any, counter: Any, result: Any, group: int, sequences: list[str], words: frozenset[str]
 ) -> None:
     """Match groups until none is left, from when all processes are there."""
     start.wait()
-    while (first := take(counter, group)) < SEQUENCES:
+    while (first_index := take(counter, group)) < SEQUENCES:
         hits = 0
-        for each in sequences[first : first + group]:
-            hits += match(words, each)
-        report(found, hits)
+        for sequence in sequences[first_index : first_index + group]:
+            hits += match(words, sequence)
+        report(result, hits)
 
 
-def report(found: Any, hits: int) -> None:
+def report(result: Any, hits: int) -> None:
     """Add the hits of a group to those of all."""
-    with found.get_lock():
-        found.value += hits
+    with result.get_lock():
+        result.value += hits
 
 
 def main(group: int = 12, processes: int = 2) -> None:
@@ -59,12 +59,12 @@ def main(group: int = 12, processes: int = 2) -> None:
     sequences = ["".join(chance.choices("ACGT", k=LETTERS)) for _ in range(SEQUENCES)]
     words = frozenset(sequences[0][at : at + WORD] for at in range(LETTERS - WORD))
     counter, found = multiprocessing.Value("i", 0), multiprocessing.Value("i", 0)
-    given = multiprocessing.Barrier(processes), counter, found, group, sequences, words
-    workers = [multiprocessing.Process(target=work, args=given) for _ in range(processes)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
+    arguments = multiprocessing.Barrier(processes), counter, found, group, sequences, words
+    workers = [multiprocessing.Process(target=work, args=arguments) for _ in range(processes)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     print(f"{found.value} words found in {SEQUENCES} sequences")
 
 

@@ -87,7 +87,7 @@ def pool(groups: list[Group]) -> None:
     scores: list[Array] = []
     for of in dict.fromkeys(group.of for group in groups):
         members = [group for group in groups if group.of == of]
-        inside = np.concatenate([group.is_inside for group in members])
+        is_inside = np.concatenate([group.is_inside for group in members])
         count = len(members)
         band = "{:.0%} to {:.0%}".format(*(binom.ppf([0.025, 0.975], count, LEVEL) / count))
         words = "not with fewer than three groups"
@@ -95,16 +95,20 @@ def pool(groups: list[Group]) -> None:
             pair = interval_scores([(group.residuals, group.halves) for group in members])
             scores.append(np.array(pair))
             words = f"{pair[0].mean():6.3f} {pair[1].mean():7.3f}"
-        print(f"  {of:<30} {len(inside):>6} {count:>6} {inside.mean():>5.0%} {band:>16} {words}")
-    inside = np.concatenate([group.is_inside for group in groups])
+        print(
+            f"  {of:<30} {len(is_inside):>6} {count:>6} {is_inside.mean():>5.0%} {band:>16} {words}"
+        )
+    is_inside = np.concatenate([group.is_inside for group in groups])
     by_group = [float(group.is_inside.mean()) for group in groups]
     print(
-        f"  all: {inside.mean():.1%} of {len(inside)} values, {np.mean(by_group):.1%} in the mean"
-        f" of {len(groups)} groups, {sum(part < 0.6 for part in by_group)} of them under 60 %"
+        f"  all: {is_inside.mean():.1%} of {len(is_inside)} values, {np.mean(by_group):.1%} in the"
+        " mean"
+        f" of {len(groups)} groups, {sum(coverage < 0.6 for coverage in by_group)} of them under"
+        " 60 %"
     )
     useful = np.concatenate([group.halves for group in groups]) <= np.log(WIDEST) / 2
     print(
-        f"  {inside[useful].mean():.1%} of the {useful.sum()} with ends within a factor of"
+        f"  {is_inside[useful].mean():.1%} of the {useful.sum()} with ends within a factor of"
         f" {WIDEST:g}; the others are of no use"
     )
     for words, low, high in (("within twice", 0, 2), ("from twice to four times", 2, 4)):
@@ -291,14 +295,16 @@ def _joined(table: Path, new: Path, every_row: dict[str, Any]) -> str:
 
 def database(table: Path) -> list[Group]:
     """Predict each curve by its siblings, and by laws alone."""
-    read = read_columns(table)
-    names, series = read.column("curve"), read.column("series")
+    table_columns = read_columns(table)
+    names, series = table_columns.column("curve"), table_columns.column("series")
     # A missing measurement is no row: the other points of its curve count.
     rows = [
-        row for row, cell in enumerate(read.column("transactions_per_s")) if not is_missing(cell)
+        row
+        for row, cell in enumerate(table_columns.column("transactions_per_s"))
+        if not is_missing(cell)
     ]
     threads, rates, hardware_threads = (
-        read.positive_numbers(heading, rows)
+        table_columns.positive_numbers(heading, rows)
         for heading in ("threads", "transactions_per_s", "hardware_threads")
     )
     curve_names = [names[row] for row in rows]
@@ -307,18 +313,20 @@ def database(table: Path) -> list[Group]:
     hardware = dict(zip(curve_names, map(int, hardware_threads), strict=True))
     print(f"\n{len(curves)} curves of {len({*alike.values()})} series")
     groups: list[Group] = []
-    for last in STARTS:
+    for last_year in STARTS:
         for step in STEPS:
-            siblings = predict_held_out(curves, alike, step, last)
-            _print(f"siblings, to {last:g}, at {step:g} times", siblings)
-            groups += _curves(f"siblings, {last:g} to {step * last:g}", siblings, step)
-            alone = [
+            siblings = predict_held_out(curves, alike, step, last_year)
+            _print(f"siblings, to {last_year:g}, at {step:g} times", siblings)
+            groups += _curves(f"siblings, {last_year:g} to {step * last_year:g}", siblings, step)
+            fits_alone = [
                 prediction
                 for name in curves
-                if (prediction := _alone(curves[name], name, hardware[name], last, step))
+                if (prediction := _alone(curves[name], name, hardware[name], last_year, step))
             ]
-            _print(f"laws alone, to {last:g}, at {step:g} times", alone, len(curves))
-            groups += _curves(f"laws alone, {last:g} to {step * last:g}", alone, step)
+            _print(f"laws alone, to {last_year:g}, at {step:g} times", fits_alone, len(curves))
+            groups += _curves(
+                f"laws alone, {last_year:g} to {step * last_year:g}", fits_alone, step
+            )
     return groups
 
 
