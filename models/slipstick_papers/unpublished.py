@@ -26,6 +26,7 @@ from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.schema.inputs import Settings, resolve_once
+from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.text import Node, Scalar, canonical, node_at, plain_data, split_path
 from slipstick.study.cases import StudyContext, quantity_node
 from slipstick.study.evaluator import Evaluator, evaluator
@@ -254,13 +255,21 @@ class _DrawnInput:
     @cached_property
     def cases(self) -> list[str]:
         """List the cases that have the input."""
-        if self.spec.change is not None:
+        if self.spec.change is not None or self.question:
             return []
         return [
             case
             for case in self.spec.cases or self.study.cases
             if self._node_at_level(case, 0.0 if self.spec.values else None) is not None
         ]
+
+    @cached_property
+    def question(self) -> str:
+        """The question whose own quantity the input is, such as scale of ``scale.memory.most``;
+        empty for an input of cases.
+        """
+        first_key = split_path(self.spec.path)[0]
+        return first_key if first_key in self.study.spec.questions else ""
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems for which the input cannot be drawn: no case has it, or a case does
@@ -281,6 +290,9 @@ class _DrawnInput:
                     (*place, "values"), "within a change a range is drawn; write from and to"
                 )
             return
+        if self.question:
+            yield from self._problems_in_question()
+            return
         if not self.cases:
             message = f"no case of the study has {self.spec.path}"
             yield self.study.problem((*place, "path"), message)
@@ -296,6 +308,20 @@ class _DrawnInput:
                 except SpecError as error:
                     at_key = ("values", int(level)) if self.spec.values else ("from",)
                     yield self.study.problem((*place, *at_key), error.problems[0].message)
+
+    def _problems_in_question(self) -> Iterator[Problem]:
+        """Yield the problem for which an input of a question cannot be drawn."""
+        place = ("unpublished", "inputs", self.name)
+        given = quantity_in_question(self.study.spec.questions, split_path(self.spec.path))
+        if given is None:
+            message = f"the study has no quantity {self.spec.path}"
+            yield self.study.problem((*place, "path"), message)
+        elif self.spec.first is None:
+            message = "of a quantity of a question a range is drawn; write from and to"
+            yield self.study.problem((*place, "values"), message)
+        elif self.spec.first.dimension != given.dimension:
+            message = f"{self.spec.first.text} has another unit than {given.text}"
+            yield self.study.problem((*place, "from"), message)
 
     @property
     def levels(self) -> list[float]:
@@ -390,6 +416,12 @@ class _DrawnInput:
             text_by_case[case] = node.text if isinstance(node, Scalar) else ""
         return text_by_case
 
+    def question_at(self, question_spec: Any, level: float) -> Any:
+        """Return a question with the input at a level."""
+        assert self.spec.first is not None
+        given = Given(level, self.spec.first.dimension, self.level_text(level))
+        return _with_quantity(question_spec, split_path(self.spec.path)[1:], given)
+
     def level_text(self, level: float) -> str:
         """Return a level as text for a reader."""
         if self.spec.values:
@@ -408,6 +440,20 @@ class _DrawnInput:
         low, high = map(self.level_text, self.levels)
         even = ", equal factors as likely" if self.spec.spacing == "geometric" else ""
         return f"{low} to {high}{even}"
+
+
+def quantity_in_question(questions: Mapping[str, Any], path: Sequence[str]) -> Given | None:
+    """Return the quantity that a question has at a path; None if it has none there."""
+    part: Any = questions.get(path[0])
+    for key in path[1:]:
+        part = getattr(part, key, None)
+    return part if isinstance(part, Given) else None
+
+
+def _with_quantity(spec: Any, keys: Sequence[str], given: Given) -> Any:
+    """Return a specification with another quantity at some keys, one inside the other."""
+    inner = given if len(keys) == 1 else _with_quantity(getattr(spec, keys[0]), keys[1:], given)
+    return spec.model_copy(update={keys[0]: inner})
 
 
 class _Point(NamedTuple):
@@ -644,17 +690,26 @@ class _AtDraws:
         solved once.
         """
         key = self.question_by_answer[name]
-        spec = self.study.spec.questions[key]
-        if isinstance(spec, Mapping) and name in spec:
-            spec = {name: spec[name]}
+        own_spec = self.study.spec.questions[key]
+        if isinstance(own_spec, Mapping) and name in own_spec:
+            own_spec = {name: own_spec[name]}
+        elif hasattr(own_spec, "narrowed_to"):
+            own_spec = own_spec.narrowed_to(name)
         for row, draw in enumerate(draws):
             cases = dict(self.study.cases)
             marks: list[tuple[str, str, str]] = []
+            spec = own_spec
+            for drawn_input in self.inputs:
+                if drawn_input.question == key and drawn_input.name in draw:
+                    level = draw[drawn_input.name]
+                    spec = drawn_input.question_at(spec, level)
+                    marks.append((key, drawn_input.spec.path, drawn_input.level_text(level)))
             for case, settings in self.study.cases.items():
                 nodes = self._drawn_nodes(case, draw)
                 cases[case] = {**settings, **nodes}
                 marks += [(case, path, str(plain_data(node))) for path, node in nodes.items()]
-            cache_key = (key, name if isinstance(spec, Mapping) else "", tuple(marks))
+            part = "" if own_spec is self.study.spec.questions[key] else name
+            cache_key = (key, part, tuple(marks))
             if cache_key not in self.solved_questions:
                 spec_without_pictures = self.study.spec.model_copy(update={"pictures": []})
                 question = read_question(

@@ -193,6 +193,7 @@ class PublishedScalability:
     source : where it is printed
     method, exact, bound, error, left_out, check : how the run on more processors was computed
     lacks : the mechanism that the model is known to lack, where it misses
+    checked : whether the cell is a statement by itself
     """
 
     processors: float
@@ -208,6 +209,7 @@ class PublishedScalability:
     left_out: Mapping[str, str] = field(default_factory=dict)
     check: Verdict | None = None
     lacks: str = ""
+    checked: bool = True
 
     @property
     def agrees(self) -> bool:
@@ -306,11 +308,19 @@ class ScaleResult(QuestionResult):
             ]
             sentences += [] if scaling.growth is None else [_growth_sentence(scaling.growth)]
             lines += [f"{scaling.case}: {line}" for line in sentences]
-        first_printed = next((scaling for scaling in self.scalings if scaling.printed), None)
+        first_checked = self._first_checked
         return (
-            [*lines, f"{first_printed.case}: {summary(_statements(first_printed))}"]
-            if first_printed
+            [*lines, f"{first_checked.case}: {summary(_statements(first_checked))}"]
+            if first_checked
             else lines
+        )
+
+    @property
+    def _first_checked(self) -> Scaling | None:
+        """Return the first case with a published cell that is a statement by itself."""
+        return next(
+            (scaling for scaling in self.scalings if any(cell.checked for cell in scaling.printed)),
+            None,
         )
 
     @property
@@ -381,10 +391,10 @@ class ScaleResult(QuestionResult):
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Return published cells as statements, once, beside the first case that has them."""
-        first_printed = next((scaling for scaling in self.scalings if scaling.printed), None)
+        first_checked = self._first_checked
         rows = (
-            [statement._asdict() for statement in _statements(first_printed)]
-            if first_printed
+            [statement._asdict() for statement in _statements(first_checked)]
+            if first_checked
             else []
         )
         return {"statements-of-scaling.csv": rows} if rows else {}
@@ -702,7 +712,10 @@ def _published_cells(
             cell_values = (cell.fewer, cell.more, way, value, computed_value, cell.source)
             lacks = cell.lacks.get(way, "")
             yield PublishedScalability(
-                *cell_values, **provenance.answer_fields(index_by_number[cell.more]), lacks=lacks
+                *cell_values,
+                **provenance.answer_fields(index_by_number[cell.more]),
+                lacks=lacks,
+                checked=cell.checked,
             )
 
 
@@ -1202,7 +1215,7 @@ def _statements(scaling: Scaling) -> list[StatementRow]:
         " printed cell, of {:.2f} here"
     )
     rows = []
-    for cell in scaling.printed:
+    for cell in (cell for cell in scaling.printed if cell.checked):
         fewer = cell.processors
         more = cell.more_processors
         verdict = "hit" if cell.agrees else "miss"

@@ -2,7 +2,7 @@
 pictures.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints
 
@@ -40,6 +40,10 @@ class PrintedCell(Spec):
     source: Note = Field("", description="where the value is printed")
     lacks: dict[Literal["time-bound", "efficiency-conserved", "memory-bound"], Note] = Field(
         {}, description="mechanism that the model is known to lack if it misses the value, by way"
+    )
+    checked: bool = Field(
+        True,
+        description="whether the cell is a statement by itself; false where `statements` has it",
     )
 
 
@@ -83,6 +87,19 @@ class ScaleSpec(QuestionSpec):
     printed: list[PrintedCell] = Field(
         [], description="published cells of the scalability matrix, for comparison"
     )
+
+    def narrowed_to(self, answer: str) -> Self:
+        """Return the question for the case and the two numbers of processors of one answer, such as
+        ``base-4-to-32``.
+        """
+        first, _, more = answer.rpartition("-to-")
+        case, _, fewer = first.rpartition("-")
+        (path,) = self.processors
+        numbers = [
+            number for number in self.processors[path] if f"{float(str(number)):g}" in (fewer, more)
+        ]
+        changes = {"cases": [case], "processors": {path: numbers}, "printed": []}
+        return self.model_copy(update=changes)
 
     def check_rules(self) -> None:
         goals = {

@@ -5,6 +5,7 @@ they turn, on a model whose time is a sum; what is refused at its line.
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
+from slipstick.study.run import prepare, run
 from slipstick_papers.unpublished import UnpublishedResult
 from tests.questions import result_of
+from tests.specs import activity
 from tests.study.small_program import found, in_folder
 
 # Computing 6 ms, memory 3 ms, network 0.8 ms: the time is 9.8 ms, and 6.8 ms without the memory's.
@@ -148,6 +151,75 @@ def test_a_value_within_a_change_is_drawn_there_alone(folder: Path) -> None:
     assert ranged.value == pytest.approx(0.4 / 3.8)
     assert ranged.low == pytest.approx(0, abs=0.01)
     assert ranged.high == pytest.approx(0.8 / 3.8, abs=0.01)
+
+
+SCALE = """\
+study: 1
+base: {model: scaled.yaml}
+cases: {other: {parameters.step: 2 us}}
+scale:
+  cases: [base, other]
+  processors: {parameters.processors: [2, 4, 16]}
+  size: {parameters.items: 1}
+  ways: [memory-bound]
+  memory: {used: parameters.items * 8 B / parameters.processors, most: 4 KiB}
+statements:
+  cell: {says: so, value: "scalability[memory-bound]", of: [base-4-to-16], from: 0.8}
+unpublished:
+  inputs:
+    bound: {title: the bound, reason: not printed, path: scale.memory.most, BOUND}
+"""
+
+
+def scaled_study(bound: str) -> None:
+    """Write a study of a program whose losses are a tenth of the work and 20 us for each doubling
+    of the processors.
+    """
+    head = "parameters: {items: 4096, processors: 4, step: 1 us, start: 20 us}\n"
+    items = (
+        "{name: add, delay: items / processors * step, component: busy}",
+        (
+            "{name: send, delay: log2(processors) * start + items / processors * step / 10,"
+            " component: send}"
+        ),
+    )
+    Path("scaled.yaml").write_text(
+        activity(*items, head=f"{head}population: {{processors: processors}}\n")
+    )
+    Path("study.yaml").write_text(SCALE.replace("BOUND", bound))
+
+
+def test_a_quantity_of_a_question_is_drawn(folder: Path) -> None:
+    scaled_study("from: 1 KiB, to: 64 KiB, spacing: geometric")
+    made = result_of(run(prepare("study.yaml")), UnpublishedResult)
+    (row,), (ranged,) = made.rows, made.ranges
+    # (40 us + x) / (80 us + x) is 0.8 where x, a tenth of the work of a processor, is 120 us: 1200
+    # items of 8 B.
+    assert (row.verdict, row.decided_by) == ("depends", "the bound")
+    holds = int(row.holds.split()[0])
+    assert holds / made.kept == pytest.approx(math.log(65536 / 9600) / math.log(64), abs=0.1)
+    assert ranged.value == pytest.approx((40 + 51.2) / (80 + 51.2))
+    assert ranged.low == pytest.approx((40 + 12.8) / (80 + 12.8), abs=0.02)
+    assert ranged.high == pytest.approx((40 + 819.2) / (80 + 819.2), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        ("values: [1 KiB, 2 KiB]", "of a quantity of a question a range is drawn; write from"),
+        ("from: 1 ms, to: 2 ms", "1 ms has another unit than 4 KiB"),
+    ],
+    ids=str,
+)
+def test_what_is_no_range_of_a_question_is_refused(bound: str, words: str, folder: Path) -> None:
+    scaled_study(bound)
+    with pytest.raises(SpecError) as caught:
+        check_file(Path("study.yaml"))
+    assert words in caught.value.problems[0].message
+    study = Path("study.yaml").read_text().replace("scale.memory.most", "scale.memory.least")
+    Path("study.yaml").write_text(study)
+    with pytest.raises(SpecError, match=r"the study has no quantity scale\.memory\.least"):
+        check_file(Path("study.yaml"))
 
 
 def test_the_page_counts_statements_over_what_is_not_printed(

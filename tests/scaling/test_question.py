@@ -23,6 +23,7 @@ from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick.vocabulary import AGREED, REPLACED
 from slipstick_scaling.question import ScaleResult, Scaling
+from slipstick_scaling.specs import ScaleSpec
 from tests.questions import result_of, whole_report
 from tests.specs import activity, settings
 
@@ -559,3 +560,11 @@ def test_trial_sizes_are_looked_at_only_where_a_look_rejects_an_answer(
     assert found.ways["efficiency-conserved"]["efficiency"] == pytest.approx(0.8)
     # The fixed size on all numbers, the sizes that were found, and the case itself.
     assert (len(looks) <= 4) == (verdict == AGREED)
+
+
+def test_a_question_narrows_to_one_cell() -> None:
+    spec = ScaleSpec.model_validate(
+        {"cases": ["base", "other-1"], "processors": {"processors": [2, 4, 16]}}
+    )
+    narrowed = spec.narrowed_to("other-1-4-to-16")
+    assert (narrowed.cases, narrowed.processors) == (["other-1"], {"processors": [4, 16]})

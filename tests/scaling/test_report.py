@@ -164,6 +164,19 @@ def test_a_cell_of_the_triangle_has_the_printed_value_beside_it() -> None:
     assert "in brackets as printed" in axes.get_xlabel()
 
 
+def test_a_cell_that_statements_check_is_none_by_itself() -> None:
+    (way,) = MADE.matrix
+    cell = PublishedScalability(2.0, 4.0, way, 0.54, 0.5, "Figure 14", "closed-form", False)
+    by_itself, elsewhere = (
+        ScaleResult((replace(MADE, printed=(replace(cell, checked=checked),)),))
+        for checked in (True, False)
+    )
+    assert len(by_itself.files()["statements-of-scaling.csv"]) == 1
+    assert elsewhere.files() == {}
+    assert "1 statement checked" in by_itself.sentences()[-1]
+    assert "checked" not in elsewhere.sentences()[-1]
+
+
 def test_the_work_is_what_processors_do_usefully_as_a_multiple_of_the_first() -> None:
     # N T E is 2 * 0.2 * 0.5 and 4 * 0.4 * 0.5; no size will do for 8.
     assert work_of(MADE, "efficiency-conserved") == pytest.approx([1.0, 4.0, np.nan], nan_ok=True)
@@ -243,6 +256,7 @@ def test_published_cells_stand_beside_ours() -> None:
             "left_out": {},
             "check": None,
             "lacks": "",
+            "checked": True,
         }
     ]
 
