@@ -99,7 +99,9 @@ class StatementsResult(QuestionResult):
         (row,) = self.statements
         says = textwrap.shorten(row.says, _LONGEST_QUOTE, placeholder=" ...").rstrip(".")
         is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
-        computed_text = row.computed.replace(" (miss)", " (not so)")
+        # One value is known to miss by the verdict.
+        mark = " (not so)" if ", " in row.computed else ""
+        computed_text = row.computed.replace(" (miss)", mark)
         for case in answers:
             computed_text = re.sub(
                 rf"(?<![\w-]){re.escape(case)}(?= )", words.case(case), computed_text

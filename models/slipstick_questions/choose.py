@@ -111,6 +111,7 @@ class ChosenPoints:
     worst : the condition that is farthest from being met there
     currency : of the objective, such as dollars; empty where none is given
     totals : formulas of the varied values at the best point, by what they count
+    is_objective_told : the objective is one of what is chosen or of the totals
     solved_choices : the points solved, for a picture; None where no condition limits an answer
     """
 
@@ -133,6 +134,7 @@ class ChosenPoints:
     worst: int = 0
     currency: str = ""
     totals: Mapping[str, str] = field(default_factory=dict)
+    is_objective_told: bool = False
     solved_choices: SolvedChoices | None = field(default=None, repr=False, compare=False)
 
 
@@ -212,7 +214,7 @@ class ChooseResult(QuestionResult):
         objective = objective_title(first_choice.objective, words, "least value")
         unit = f" ({first_choice.currency})" if first_choice.currency else ""
         head = ["", *map(as_words, first_choice.totals), *map(words.quantity, first_choice.units)]
-        head += [] if first_choice.objective in first_choice.units else [f"{objective}{unit}"]
+        head += [] if first_choice.is_objective_told else [f"{objective}{unit}"]
         head += [
             words.condition(first_choice.conditions[condition_index])
             for condition_index in _places_of_values(first_choice)
@@ -818,6 +820,8 @@ def _chosen_result(
         contradicted=enumeration.contradiction() if choosing.spec.monotone else None,
         currency=choosing.spec.currency,
         totals=choosing.totals_at(best_found[0][1]) if best_found else {},
+        is_objective_told=choosing.objective.text
+        in (*choosing.units, *choosing.spec.totals.values()),
         solved_choices=_solved_choices(choosing, enumeration),
     )
 
@@ -939,10 +943,10 @@ def _headline_without_choice(choice: ChosenPoints, words: Words, case: str) -> s
 
 
 def _objective_text(choice: ChosenPoints, words: Words) -> str:
-    """Return the objective with its least value, after a comma; empty if the objective
-    is one of the chosen quantities, since the sentence has its value already.
+    """Return the objective with its least value, after a comma; empty if the sentence has it
+    already.
     """
-    if choice.objective in choice.units:
+    if choice.is_objective_told:
         return ""
     objective = "the least value,"  # a formula has no name of its own
     if re.fullmatch(ONE_VALUE, choice.objective):
@@ -1042,8 +1046,8 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
         for condition_index in _places_of_values(choice)
         for value in [best_answer.values[f"value[{condition_index + 1}]"]]
     ]
-    # An objective that is chosen itself stands in its own column.
-    objective = [] if choice.objective in choice.units else [_quantity_text(best_answer, OBJECTIVE)]
+    # An objective that is chosen itself, or is a total, stands in its own column.
+    objective = [] if choice.is_objective_told else [_quantity_text(best_answer, OBJECTIVE)]
     return [words.case(choice.case), *choice.totals.values(), *point, *objective, *values]
 
 

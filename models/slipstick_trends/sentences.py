@@ -563,9 +563,7 @@ def _series_words(trend: str, lead: str, projection: Projection) -> Iterator[str
     if cases_without_kind:
         yield (
             f"{join_phrases(list(dict.fromkeys(cases_without_kind)))}: the machine does not tell"
-            " what a"
-            " processor is,"
-            " so it is taken for a core; write processors.kind"
+            " what a processor is, so it is taken for a core (processors.kind)"
         )
 
 

@@ -255,6 +255,34 @@ def test_a_title_that_asks_what_if_is_answered_by_each_case(tmp_path: Path) -> N
     assert head[2].startswith("Today: time 12 ms;")
 
 
+def test_a_case_that_saturates_says_so_in_the_head(tmp_path: Path) -> None:
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    text = (
+        "study: 1\ntitle: What if half of the application servers are away?\n"
+        "base: {model: service.yaml, classes.requests.arrivals: 180 /s}\n"
+        "cases: {half: {title: Two servers, stations.app.servers: 2}}\n"
+    )
+    (tmp_path / "study.yaml").write_text(text)
+    results = run(prepare(str(tmp_path / "study.yaml")))
+    assert head_lines(results, results.answer)[0] == (
+        "Two servers: no answer, because station app is saturated: arrivals need 2.16 s of service"
+        " a second, and it gives less than 2."
+    )
+
+
+def test_a_parameter_that_is_the_number_of_processors_needs_no_meaning(tmp_path: Path) -> None:
+    text = ACTIVITY.replace("processors: 4", "processors: p").replace(
+        "parameters: {", "parameters: {p: 4, "
+    )
+    (tmp_path / "program.yaml").write_text(text)
+    (tmp_path / "study.yaml").write_text(
+        "study: 1\nbase: {model: program.yaml}\nvary: {parameters.p: [1, 2, 8]}\n"
+        "answer: [throughput]\n"
+    )
+    results = run(prepare(str(tmp_path / "study.yaml")))
+    assert "with 1 thread to" in head_lines(results, results.answer)[1]
+
+
 def test_a_title_that_is_no_text_is_refused_at_its_place(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="write a title, a few words for the report") as refused:
         study_of(tmp_path, "base: {title: [a], model: program.yaml}\n")
@@ -277,6 +305,24 @@ def test_a_sweep_alone_is_told_from_end_to_end(tmp_path: Path) -> None:
         "Time goes from 3 ms with a work of a step of 1 ms to 6 ms with a work of a step of 4"
         in head[1]
     )
+
+
+def test_a_title_that_asks_how_a_value_changes_is_answered_by_the_sweep(tmp_path: Path) -> None:
+    head, _ = study_of(
+        tmp_path,
+        "title: How does the time of a step grow with its work?\n"
+        "base: {model: program.yaml}\nvary: {parameters.work: [1 ms, 4 ms]}\n",
+    )
+    assert head[0].startswith("Time goes from 3 ms with a work of a step of 1 ms to 6 ms")
+
+
+def test_a_ranking_does_not_answer_how_long_a_step_takes(tmp_path: Path) -> None:
+    head, _ = study_of(
+        tmp_path,
+        "title: How long is a step?\nbase: {model: program.yaml}\nrank: {of: [parameters.work]}\n",
+    )
+    assert head[0].startswith("Time 12 ms; a thread spends")
+    assert head[1].startswith("50 % less work of a step saves most")
 
 
 SERVICE = """
@@ -437,7 +483,7 @@ choose:
         (
             "Is a cycle over in 8 ms?",
             "statements:\n  over: {value: time, of: [base], to: 8 ms, says: It is over in 8 ms}\n",
-            "No: it is not true that it is over in 8 ms; computed: base 12 ms (not so).",
+            "No: it is not true that it is over in 8 ms; computed: base 12 ms.",
         ),
         (
             "Can a cycle end within 8 ms?",
@@ -512,3 +558,15 @@ def test_of_a_choice_among_cases_the_best_and_its_currency_are_named() -> None:
         f"HDR is the cheapest of 2, with 2 web servers and 5 app servers, cost 27 dollars; then"
         f" {KEPT}. NDR: 2 and 5, cost 27 dollars"
     )
+
+
+def test_what_is_minimized_is_not_told_again_beside_an_equal_total() -> None:
+    total = replace(CHOICE, totals={"all_servers": "7"}, is_objective_told=True)
+    result = ChooseResult((total,))
+    assert result.headline(WORDS) == [
+        f"The cheapest are 7 all servers in all, 2 web servers and 5 app servers; then {KEPT}"
+    ]
+    decision = result.decision(WORDS)
+    assert decision is not None
+    assert decision[0][:4] == ["", "all servers", "web servers", "app servers"]
+    assert decision[1][0][:4] == ["HDR", "7", "2", "5"]

@@ -93,15 +93,19 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         if comparison_lines or len(results.cases) == 1 or not question_lines
         else []
     )
-    asks_for_base = _HOW_MUCH.match(results.title) and not question_lines and not unlike_case_lines
+    # A ranking of changes says nothing of the value itself.
+    is_base_untold = not question_lines or results.questions.keys() <= {"rank"}
+    asks_for_base = _HOW_MUCH.match(results.title) and is_base_untold and not unlike_case_lines
     lines = [*base_lines, *lines] if asks_for_base else [*lines, *base_lines]
     if not question_lines:
         sweep_lines = _sweep_lines if answer_lines or verdict.word else _sweep_or_end_lines
-        lines += [
+        lines_of_sweep = [
             line
             for sweep in results.sweeps[:1]
             for line in sweep_lines(sweep, value_names, results)
         ]
+        asks_for_sweep = _HOW_IT_CHANGES.match(results.title)
+        lines = [*lines_of_sweep, *lines] if asks_for_sweep else [*lines, *lines_of_sweep]
     return [
         f"{capital(line).rstrip('.')}." for line in [*lines, _basis_sentence(results, value_names)]
     ]
@@ -271,6 +275,12 @@ _WHAT_IF = re.compile(r"what (?:happens )?(?:if|when)\b", re.IGNORECASE)
 
 _HOW_MUCH = re.compile(r"how (?:long|fast|much|well)\b", re.IGNORECASE)
 """How a title begins that asks for the value of the first case."""
+
+_HOW_IT_CHANGES = re.compile(
+    r"how (?:does|do|did|will) .*\b(?:scale|depend|change|vary|grow|fall|rise)\b",
+    re.IGNORECASE,
+)
+"""A title that asks how a value changes along an axis."""
 
 
 def _comparable_cases(
@@ -520,7 +530,8 @@ def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str
     for case, case_answer in further_cases:
         case_value = case_answer.find(value_name)
         if case_value is None or case_answer.failed:
-            yield f"{words.case(case)}: no answer"
+            reason = (case_answer.failed or "").partition("; ")[0]
+            yield f"{words.case(case)}: no answer{', because ' if reason else ''}{reason}"
             continue
         line = (
             f"{words.case(case)}:"

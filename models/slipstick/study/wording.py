@@ -40,7 +40,7 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
     member_noun, noun_by_resource = _population_nouns(study)
     # A title that is written wins over one that is made.
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
-    return Words(
+    words = Words(
         titles,
         meanings,
         member_noun,
@@ -49,6 +49,20 @@ def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
         study.spec.title,
         _spec_titles(study),
     )
+    if population := _population_text(study):
+        meanings.setdefault(f"parameters.{population}", words.members)
+    return words
+
+
+def _population_text(study: StudyContext) -> str:
+    """Return the number of processors of the first case as it is written, such as the name of a
+    parameter; empty if a file gives none.
+    """
+    for case, settings in study.cases.items():
+        tree = evaluator(case, settings, study.library).inputs.tree
+        number_node = node_at(tree, ["population", "processors"])
+        return number_node.text if isinstance(number_node, Scalar) else ""
+    return ""
 
 
 def _spec_titles(study: StudyContext) -> dict[str, str]:
