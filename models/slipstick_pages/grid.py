@@ -209,6 +209,7 @@ class AnswerGrid:
             "shares": {
                 name: _rounded_values(column / account_sum, 4) for name, column in account.items()
             },
+            "accounted": _stored_column(account_sum, 6) if account else None,
             "error": errors[self.quantity],
             "errors": {name: float(f"{error:.2g}") for name, error in errors.items()},
             "tried": _TEST_POINTS,

@@ -144,7 +144,8 @@ function between(grid, values) {
   const shown = {}, account = {}, elasticity = {};
   for (const [name, stored] of Object.entries(grid.outputs)) shown[name] = at(stored);
   const main = Object.values(grid.outputs)[0], value = at(main);
-  for (const [component, shares] of Object.entries(grid.shares)) account[component] = value * mix(shares);
+  // The account is that of the time, whatever is shown.
+  for (const [component, shares] of Object.entries(grid.shares)) account[component] = at(grid.accounted) * mix(shares);
   grid.axes.forEach(({ name }, axis) => {
     const [first, part, length] = places[axis], nodes = grid.axes[axis].nodes;
     const ends = [0, 1].map((end) => {

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
-from math import log, prod
+from math import isclose, log, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -231,7 +231,7 @@ def _live_html(model: LiveModel) -> str:
         bars = _account_bars(
             {model.words.component_phrase(name): answer.account[name] for name in components}
         )
-        account = f"<h2>Account of {escape(model.words.value(model.quantity))}</h2>{bars}"
+        account = f"<h2>Account of {escape(_accounted_title(model))}</h2>{bars}"
     body = (
         f'{_method_html(answer)}{noscript}<div class="live"><div>{_answer_part(model)}</div>'
         f"<div>{_controls(model)}</div></div>{_comparison(model)}{account}"
@@ -306,7 +306,12 @@ def _comparison(model: LiveModel) -> str:
 
 
 def _with_ends(answer: Answer, name: str) -> str:
-    return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
+    """Write a value with its interval, and with the four digits that the script writes too."""
+    low, high = answer.ends(name)
+    value = answer.find(name)
+    if value is not None and low == high:
+        value = low = high = float(f"{value:.4g}")
+    return quantity(value, answer.unit(name), ends=(low, high))
 
 
 def _choice_html(name: str, label: str, options: Mapping[str, str]) -> str:
@@ -408,6 +413,15 @@ def _slider_html(index: int, slider: Slider, words: str) -> str:
         f'<input type="range" id="slider-{index}" min="{low}" max="{high}" value="{position}"'
         f' aria-label="{name}"></p>'
     )
+
+
+def _accounted_title(model: LiveModel) -> str:
+    """Return the title of the value that the account splits: the one shown, if its parts add up to
+    it, or the time.
+    """
+    total = sum(model.answer.account.values())
+    is_shown = isclose(model.answer.find(model.quantity) or 0.0, total, rel_tol=1e-6)
+    return model.words.value(model.quantity) if is_shown else "the time"
 
 
 def _account_bars(account: Mapping[str, float]) -> str:

@@ -303,9 +303,8 @@ def test_a_grid_is_as_far_off_as_its_page_says(
     model = json.dumps({"grid": found.grid})
     given = json.loads(engine.eval(f"JSON.stringify(solve({model}, {json.dumps(found.values)}))"))
     assert given["value"] == pytest.approx(found.answer[found.quantity], rel=1e-7)
-    assert sum(given["account"].values()) == pytest.approx(
-        given["value"] if given["account"] else 0.0, rel=1e-3
-    )
+    if given["account"]:
+        assert given["account"] == pytest.approx(found.answer.account, rel=1e-3, abs=1e-6)
     # A place between the nodes, which is none of those that the error was measured at.
     moved = {
         each.name: round(1.37 * each.value) if each.whole else 1.37 * each.value
@@ -322,6 +321,17 @@ def test_a_grid_is_as_far_off_as_its_page_says(
     guess = json.loads(engine.eval(f"JSON.stringify(solve({model}, {json.dumps(moved)}))"))["value"]
     assert guess == pytest.approx(answer[found.quantity], rel=2 * found.grid["error"])
     assert "Computed at" in live_page(found)
+
+
+@pytest.mark.turns(3)
+def test_the_account_beside_a_rate_is_that_of_the_time(engine: quickjs.Context) -> None:
+    """It was the throughput divided by shares, in hours."""
+    settings = {"model": read_value("lock-and-bus", "model")}
+    found = live_model(settings, wanted_values=["throughput"])
+    assert found.quantity == "throughput"
+    page = solved(engine, found, {})
+    assert page["account"] == pytest.approx(found.answer.account, rel=1e-3)
+    assert "<h2>Account of the time</h2>" in live_page(found)
 
 
 SHOP = """\

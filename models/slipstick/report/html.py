@@ -179,6 +179,7 @@ h1, h2, h3 { line-height: 1.25; }
 summary { margin: .5rem 0; }
 summary > h2 { display: inline; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
+table + table { margin-top: 1em; }
 th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; font-weight: normal; }
 thead th, .numbers td { white-space: nowrap; }
 .r { text-align: right; white-space: nowrap; }
