@@ -2,29 +2,110 @@
 refused badly and wrong.
 
 Run ``python benchmarks/shelf.py``, or name readers: ``python benchmarks/shelf.py lqn jsim``. The
-exit status is 1 if a file has another verdict than `tests/shelf` expects.
+exit status is 1 if a file has another verdict than `tests/shelf` expects. With ``--cost``, each
+command runs in a process of its own, and its processor time after the start of the program and its
+largest memory are printed instead of verdicts. The exit status is then 1 if a command that reads a
+file takes more than the limits.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import sys
 import tempfile
 import types
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 from tabulate import tabulate
+
+from slipstick.cli.main import main
 
 # Not by sys.path: other distributions install packages called tests, too.
 _tests = types.ModuleType("tests")
 _tests.__path__ = [str(Path(__file__).resolve().parent.parent / "tests")]
 sys.modules["tests"] = _tests
 
-from tests.shelf.shelf import VERDICTS, cases, judged
+from tests.shelf.shelf import SHELF, VERDICTS, Case, cases, judged
 
 MOST_SECONDS = 10.0
 """Of processor time that a small file may take with all of its commands."""
+
+READING = ("measured", "import", "trace", "counts")
+"""Commands that read a file and solve nothing."""
+MOST_READING_SECONDS, MOST_MEGABYTES = 1.0, 100.0
+"""Processor time after the start of the program, and memory, that reading a small file may take."""
+
+
+class Cost(NamedTuple):
+    """What a command took: processor time [s], largest memory [MB], and its words."""
+
+    seconds: float
+    megabytes: float
+    words: str
+
+
+def is_reading(line: str) -> bool:
+    """Return whether a command line reads a file and solves nothing."""
+    return line.startswith(READING)
+
+
+def costs_of(case: Case) -> list[Cost]:
+    """Run each command of a case that reads a file in a process of its own, copied from this one
+    after the start of the program, and return what it took.
+    """
+    costs = []
+    with tempfile.TemporaryDirectory() as folder:
+        place = {"file": str(SHELF / case.reader / case.file), "out": folder}
+        for line in filter(is_reading, case.run):
+            words = [word.format(**place) for word in shlex.split(line)]
+            child = os.fork()
+            if not child:
+                os._exit(silent_status(words))
+            _, status, usage = os.wait4(child, 0)
+            seconds = usage.ru_utime + usage.ru_stime
+            costs.append(Cost(seconds, usage.ru_maxrss * 1024 / 1e6, line))
+            if status:
+                break
+    return costs
+
+
+def silent_status(words: Sequence[str]) -> int:
+    """Run a command without its output and return its status; 3 after an exception."""
+    with Path(os.devnull).open("w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+        try:
+            return main(list(words))
+        except SystemExit as ended:
+            return int(ended.code or 0)
+        except Exception:  # noqa: BLE001  # the verdicts show it
+            return 3
+
+
+def print_costs(chosen: list[Case]) -> int:
+    """Print what reading took, by reader; return 1 if a command took too much."""
+    costs = [(case, cost) for case in chosen for cost in costs_of(case)]
+    over = [
+        (case, cost)
+        for case, cost in costs
+        if cost.seconds > MOST_READING_SECONDS or cost.megabytes > MOST_MEGABYTES
+    ]
+    rows = []
+    for reader in dict.fromkeys(case.reader for case, _ in costs):
+        seconds = [cost.seconds for case, cost in costs if case.reader == reader]
+        megabytes = [cost.megabytes for case, cost in costs if case.reader == reader]
+        rows.append([reader, len(seconds), median(seconds), max(seconds), max(megabytes)])
+    heads = ["reader", "commands", "median s", "most s", "most MB"]
+    print(tabulate(rows, headers=heads, floatfmt=".2f"))
+    for case, cost in over:
+        print(f"{case.name}: {cost.seconds:.2f} s, {cost.megabytes:.0f} MB: {cost.words}")
+    print(f"{len(over)} of {len(costs)} commands took too much")
+    return 1 if over else 0
 
 
 def run() -> int:
@@ -32,7 +113,12 @@ def run() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("readers", nargs="*", help="folders of the shelf; all by default")
     parser.add_argument("--short", action="store_true", help="the first file of each reader")
+    parser.add_argument("--cost", action="store_true", help="processor time and memory")
     options = parser.parse_args()
+    if options.cost:
+        return print_costs(
+            [case for case in cases() if case.reader in (options.readers or [case.reader])]
+        )
     counts: dict[str, Counter[str]] = {}
     unexpected = 0
     for case in cases():

@@ -42,10 +42,11 @@ class TableColumn:
     @classmethod
     def of(cls, index: int, text: str, cells: Sequence[str]) -> TableColumn:
         """Build a column, and derive the kind of its values from its heading."""
-        words, unit = names.rate_heading(text) or names.heading(text)
+        bare_text = text.strip().rstrip(":")
+        words, unit = names.rate_heading(bare_text) or names.heading(bare_text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
-        separated_words = names.words_by_capitals(text.strip())
+        separated_words = names.words_by_capitals(bare_text)
         if column.kind or " " not in separated_words:
             return column
         words, unit = names.heading(separated_words)
@@ -81,7 +82,7 @@ class TableColumn:
         """The unit of a rate, from the brackets of the heading or from the heading itself."""
         if not self.unit and self.words in names.TIMES:
             return None
-        return names.rate_unit(self.unit if self.unit else self.text)
+        return names.rate_unit(self.unit if self.unit else self.text.rstrip(":"))
 
     @property
     def has_time_unit(self) -> bool:
@@ -604,6 +605,8 @@ def _take_values(
         for column in free_columns
         if column.kind == "rate" or (unit_is_rate and column.kind == "time")
     ]
+    if rate_columns and any(not column.is_constant for column in rate_columns):
+        time_columns = [column for column in time_columns if not _is_duration(column)]
     if time_columns or (part_columns and not rate_columns):
         _take_times(roles, time_columns, part_columns)
         if len(rate_columns) == 1 and roles.weak is None:
@@ -618,6 +621,15 @@ def _take_values(
         roles.values[speedup_columns[0].index] = ("speedup", "")
     else:
         _take_by_direction(roles, free_columns, columns, unit_is_rate)
+
+
+def _is_duration(column: TableColumn) -> bool:
+    """Return whether a time is as long in each row within 0.5 %: that of a test which ends after a
+    set time, beside the rate that it measures. Of runs whose work grows as their number of
+    processors, the rate tells the same as such a time.
+    """
+    times = column.known_numbers
+    return len(times) > 1 and max(times) <= (1 + SAME / 2) * min(times)
 
 
 def _take_times(

@@ -509,7 +509,7 @@ class _TableReading:
                 f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two",
             )
         if name == "throughput" and unit is None and own_unit is None and column.rate is not None:
-            unit = column.text
+            unit = column.text.rstrip(":")
         reading.add(line, coordinates, name, number_text, own_unit or unit)
 
     def note_rest(self) -> None:
