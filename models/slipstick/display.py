@@ -61,6 +61,7 @@ def html_table(
 def _first_rows(
     rows: Iterable[Sequence[object]], column_count: int, most_rows: int
 ) -> list[Sequence[object]]:
+    # One row more than is shown tells whether rows are left out, without reading them all.
     shown_rows = list(islice(iter(rows), most_rows + 1))
     return (
         [*shown_rows[:most_rows], ["..."] * column_count]

@@ -42,6 +42,7 @@ def replacement_file(path: Path) -> Iterator[Path]:
         yield temporary_file
         keep_owner(resolved_file, temporary_file)
         flush_to_disk(temporary_file)
+        # In one step: a reader sees the old file or the new one, never a part.
         os.replace(temporary_file, resolved_file)
     except OSError as error:
         # The name of the temporary file tells a reader nothing.

@@ -75,6 +75,7 @@ ZERO_TIME = RandomTime(np.zeros(1), np.zeros(1), "constant")
 
 def nonzero(value: Array) -> Array:
     """Return a nonnegative divisor plus 1e-300, so that 0/0 gives 0."""
+    # Added in place of a maximum: derivatives by complex steps pass through a sum.
     return value + 1e-300
 
 
@@ -251,6 +252,7 @@ def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Ar
         - (square_at_zero - mean * mean - variance) * correction_factor
         - mean_left * mean_left
     )
+    # Below that the gap is rounding, and a time without one is left as it is.
     has_gap = gap.real > 1e-12 * mean.real
     return np.where(has_gap, clamped(mean_left), mean), np.where(
         has_gap, clamped(variance_left), variance
@@ -390,6 +392,7 @@ def _integral_of_survival(
         ]
     panels = np.take_along_axis(panels, edge_order, axis=-1)
     nodes, weights = _gauss_points_and_weights(panels)
+    # Distribution functions overflow inside their exponentials far out, where they are 0 or 1.
     with np.errstate(all="ignore"):
         probability_of_all = np.ones(1)
         for distribution in distributions:

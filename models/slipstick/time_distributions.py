@@ -64,6 +64,7 @@ class MeanAndDistribution:
 
 def _distinct_scv(computed_scv: float, exponential: bool = False) -> float:
     """Return the scv of a time, moved away from 1 unless the time is exponential."""
+    # Methods take an scv of exactly 1 for the sign of an exponential time.
     return math.nextafter(1.0, 2.0) if computed_scv == 1 and not exponential else computed_scv
 
 
@@ -78,6 +79,7 @@ def _distribution_of_phases(
     assert phases is not None
     computed_scv = float(phases.scv)
     is_exponential = phases.phases == 1 or bool(
+        # Rates that a user wrote as quotients agree but for rounding.
         np.allclose(phases.exits * phases.rates, (phases.exits * phases.rates)[0], rtol=1e-12)
     )
     # Phases that all end the time at one rate are an exponential time in parts.
@@ -335,6 +337,7 @@ def _check_probabilities(
         raise ModelError(
             f"{phase_count} phases need as many {chances_in_words}, got {len(probabilities)}"
         )
+    # Wider than for choices: phases are copied from fits, which are printed with about six digits.
     if min(probabilities) < 0 or not math.isclose(math.fsum(probabilities), 1.0, rel_tol=1e-6):
         raise ModelError(
             f"the {chances_in_words} of phases must add up to 1, got {math.fsum(probabilities):g}"

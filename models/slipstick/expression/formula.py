@@ -584,6 +584,7 @@ def _within_limits(sign: _FormulaToken, parsed_part: _ParsedPart) -> _ParsedPart
 def _part_of_expr(expr: Expr) -> _ParsedPart:
     part_by_node: dict[int, _ParsedPart] = {}
     for node in nodes.walk(expr):
+        # By identity: equal nodes at two places of a text are two parts.
         part_by_node[id(node)] = _parent_part(
             node, *(part_by_node[id(operand)] for operand in nodes.operands(node))
         )

@@ -527,6 +527,7 @@ def walk(*roots: Expr) -> Iterator[Expr]:
         node = stack.pop()
         if node is None:
             operation = cast(Expr, stack.pop())
+            # By identity: expressions share nodes, and comparing equal ones would walk both.
             if id(operation) not in visited_ids:
                 visited_ids.add(id(operation))
                 yield operation

@@ -212,6 +212,7 @@ def _count_levels(counts: Array, radix: float, out: Array) -> None:
     np.copyto(out, counts, where=~(counts < np.inf))
 
 
+# Trees of a model have few radixes, but are evaluated at each block of points.
 @lru_cache(maxsize=64)
 def _leaves_by_level(radix: float) -> Array:
     """Return the largest doubles not above radix^k for k = 0, 1, ..., and infinity; comparisons
@@ -222,6 +223,7 @@ def _leaves_by_level(radix: float) -> Array:
     radix_power = 1
     while radix_power <= _LARGEST:
         nearest_double = float(radix_power)
+        # A double above the power would promise a level more leaves than it has.
         leaf_counts.append(
             nearest_double
             if int(nearest_double) <= radix_power

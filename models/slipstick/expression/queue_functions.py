@@ -164,7 +164,9 @@ def engset_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> l
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _FACTORIALS = [
-    lgamma(n + 1.0) - (n + 0.5) * log(n or 1.0) + n - 0.5 * log(2.0 * pi) for n in range(16)
+    # Below 16 the series of Stirling has not settled, so its error is stored exactly.
+    lgamma(n + 1.0) - (n + 0.5) * log(n or 1.0) + n - 0.5 * log(2.0 * pi)
+    for n in range(16)
 ]
 """log n! less Stirling's formula without its series."""
 
@@ -304,6 +306,7 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
     arrival_probabilities = [np.exp(-load)]
     for count in range(1, _MOST_ARRIVALS + 16):
         arrival_probabilities.append(arrival_probabilities[-1] * load / count)
+    # Summed from the smallest: 1 minus the head would lose the digits of a small tail.
     tail_probabilities = np.cumsum(np.array(arrival_probabilities)[::-1], axis=0)[::-1]
     # What j + 1 - i arrivals or more are multiplied with: the latest level comes with two of them.
     earlier_levels: deque[tuple[Array, Array]] = deque(maxlen=_MOST_ARRIVALS)

@@ -51,6 +51,7 @@ def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
     sympy_by_node: dict[int, Any] = {}
     for node in walk(expr):
         if isinstance(node, Parameter):
+            # By identity, as everywhere where expressions are walked: they share nodes.
             sympy_by_node[id(node)] = symbol_by_name.setdefault(
                 node.name, sympy.Symbol(node.name, positive=True)
             )

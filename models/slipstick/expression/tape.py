@@ -181,6 +181,8 @@ class Tape:
         point_count = _point_count(input_registers)
         varying_registers = self._varying_registers(input_registers)
         registers = dict(input_registers)
+        # Points may lie outside of the domain: their results are NaN or infinite, and are refused
+        # later by name.
         with np.errstate(all="ignore"):
             self._run_instructions(
                 registers,
@@ -204,6 +206,7 @@ class Tape:
         """
         value_by_register = self._inputs_as_arrays(values)
         point_count = _point_count(value_by_register)
+        # As for values; slopes at the border of the domain may be infinite.
         with np.errstate(all="ignore"):
             self._run_instructions(value_by_register, self._instructions, point_count)
             adjoint_by_register = self._adjoints(

@@ -238,6 +238,7 @@ class ActivityForm(CompiledModel):
         if len(deadlock_reasons) == point_count:
             return ActivityTable(np.ones(point_count), deadlock_reasons)
         try:
+            # A point that overflows has a NaN time, which becomes a refusal of this point alone.
             with np.errstate(all="ignore"):
                 table = self.solve(value_by_expr, with_account)
         except NoAnswerError as error:

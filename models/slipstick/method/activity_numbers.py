@@ -255,6 +255,7 @@ def _check_probability_sum(probability_exprs: Sequence[Expr], values: SetValues)
     ):
         return
     probability_sums = np.atleast_1d(sum(known_probabilities))
+    # Decimals such as 0.1 add up to 1 within a few 1e-16; 1e-9 lets sums of thousands pass.
     is_not_one = ~np.isclose(probability_sums, 1.0, rtol=1e-9, atol=0.0)
     if is_not_one.any():
         raise ModelError(

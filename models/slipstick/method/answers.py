@@ -443,6 +443,7 @@ def _in_base_units(value: float, dimension: Dimension) -> str:
     >>> _in_base_units(9.489e11, Dimension.of("B")), _in_base_units(0.5, Dimension.of("1"))
     ('948.9e9 B', '0.5')
     """
+    # Below a million the digits themselves are shorter than with a power of ten.
     power = int(np.log10(abs(value)) // 3 * 3) if np.isfinite(value) and abs(value) >= 1e6 else 0
     number_text = f"{value / 10.0**power:.4g}{f'e{power}' if power else ''}"
     return f"{number_text} {dimension}".removesuffix(" 1")
@@ -843,6 +844,7 @@ def _bound_violations(
         if value_name not in bound_columns:
             continue
         bound_column = np.broadcast_to(bound_columns[value_name], (len(point_indexes),))
+        # Infinite on both sides: the difference is NaN, which is outside of nothing.
         with np.errstate(invalid="ignore"):
             is_outside = sign * (bound_column - value_column) > ROUNDING * np.abs(bound_column)
         for position in np.flatnonzero(is_outside):
@@ -1003,6 +1005,7 @@ def activity_solution(
     account = sums_by_name(time_by_label, model_labels.component)
     population_column = np.broadcast_to(population, np.shape(time))
     values = {"time": time}
+    # Times of 0 divide in speed-ups and shares; these values are undefined, not errors.
     with np.errstate(all="ignore"):
         if model.population.open:
             values["throughput"] = np.where(np.isnan(time), np.nan, population_column)
@@ -1133,6 +1136,7 @@ class SingleProcessorValues:
         time_alone = self._compiled.times(
             selected_values(parameter_values, self._compiled.parameters)
         )
+        # A grain without a time has no ratio; NaN leaves the value out.
         with np.errstate(all="ignore"):
             column_by_name = {
                 "time_alone": time_alone,
@@ -1200,6 +1204,7 @@ def complex_step(value: float) -> float:
     >>> complex_step(2.0) == 2 * COMPLEX_STEP, complex_step(1e-320) == COMPLEX_STEP
     (True, True)
     """
+    # Relative to the value, so that products of the step with large numbers stay finite.
     step = COMPLEX_STEP * value
     return step if abs(step) > np.finfo(float).tiny else COMPLEX_STEP
 

@@ -320,6 +320,7 @@ class ClosedForm(CompiledModel):
         self, columns: _FurtherColumns, time: Array, is_exact: Flags
     ) -> dict[str, tuple[Array, Array, Array]]:
         """Return utilization, number present and wait of each station, by the utilization law."""
+        # A cycle of no time has no rate: its columns are NaN and left out.
         with np.errstate(all="ignore"):
             # For each group its rate of cycles times the service that a cycle asks for.
             busy_by_resource = {

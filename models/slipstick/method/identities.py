@@ -511,6 +511,8 @@ def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
             yield is_above_one, message_form, column, np.ones(1)
         elif value_kind in _NOT_NEGATIVE:
             yield (
+                # Differences of large times miss 0 by rounding; a real fault is a whole wait or
+                # customer.
                 column < -1e-9,
                 f"{value_name} is {{:.6g}}, but at least {{:g}}",
                 column,

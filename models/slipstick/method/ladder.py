@@ -384,6 +384,7 @@ class LadderForm(CompiledModel):
             solution = self._with_intervals(solve(form, known_values))
         except SlipstickError:
             raise
+        # Any fault of a method is one of its own code: the next method may still know the answer.
         except Exception as error:
             if len(point_indexes) > 1:  # only the points at which it fails go on
                 return [

@@ -159,6 +159,7 @@ def _with_simulated_answers(
     ]
     simulated_solutions = []
     new_verdicts = dict(verdict_by_point)
+    # A copy that can be written to, one flag for each point.
     is_exact = np.broadcast_to(solution.exact, (solution.count,)).copy()
     for point_index in rejected_indexes:
         simulated_answer = simulate(_values_at_point(values, point_index))

@@ -65,6 +65,7 @@ def program_of_routes(
     )
     while places:
         place = min(places, key=lambda point: _count_ways_through(ways, point))
+        # Its moves stand in those of its predecessors now.
         del places[place]
         ways = _without_place(ways, place)
     return _choice_between(ways[START, END])

@@ -16,6 +16,7 @@ from slipstick.late import Array, np
 
 def _quantiles_of_normal(probability: Array, mean: float, deviation: float) -> Array:
     """Return quantiles of a normal distribution: mean + deviation x standard normal quantile."""
+    # The quantile of probability 0 or 1 may be infinite; who asks for it says so.
     with np.errstate(all="ignore"):
         return mean + deviation * _standard_normal_quantiles(probability)
 

@@ -35,6 +35,8 @@ def asymptotic(network: NetworkArrays) -> Bounds:
     population = network.population
     is_closed = network.closed
     shortest_cycle, longest_cycle, highest_speed = _extreme_cycles(network)
+    # Without any demand a cycle takes no time: infinite, or NaN without customers; both are
+    # replaced below.
     with np.errstate(divide="ignore", invalid="ignore"):
         throughput_without_waits = population / shortest_cycle
         throughput_behind_all = population / longest_cycle
@@ -92,6 +94,7 @@ def saturation_population(network: NetworkArrays) -> Array:
     array([[3.33333333]])
     """
     cycle_time, _ = full_speed_demands(network)
+    # A cycle of no time at a station without demand is 0 x infinity: no population saturates it.
     with np.errstate(invalid="ignore"):
         crossing_population: Array = cycle_time * _bottleneck_throughput(
             network, _service_factors(network)[2]
@@ -135,6 +138,7 @@ def _bottleneck_throughput(network: NetworkArrays, highest_speed: Array) -> Arra
     if network.demand.shape[2] == 0:
         return np.full(network.demand.shape[:2], np.inf)
     if np.result_type(free_speed, network.demand).kind != "c":
+        # A station without demand bounds no throughput: infinity is never the least.
         with np.errstate(divide="ignore"):
             throughput_by_station = np.ascontiguousarray(
                 (free_speed / network.demand).transpose(2, 0, 1)
@@ -255,6 +259,7 @@ def balanced_job(network: NetworkArrays) -> Bounds:
     """
     customer_count, think, demand, largest_demand = _one_class_demands(network, "balanced job")
     total_demand = demand.sum(axis=1)
+    # Networks without demand are set apart afterwards, see `_bounds_without_stations`.
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_demand = total_demand / max(1, demand.shape[1])
         lower_bound = customer_count / (
@@ -280,6 +285,7 @@ def _bounds_without_stations(
     """Complete the bounds of one class (P,) to bounds (P, 1) [1/s] of all points. The bound is 0
     where there are no customers, and N / Z where no station takes any time.
     """
+    # Without think time the quotient is infinite; no customers over no time is replaced by 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         throughput_alone = customers / think
     lower_bound, upper_bound = (

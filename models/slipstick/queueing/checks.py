@@ -206,6 +206,7 @@ class _SolutionCheck:
         """Raise for the first value whose two sides of a law differ by more than the tolerance."""
         if (np.abs(left_side - right_side) <= self.tolerance * np.abs(right_side)).all():
             return
+        # Two sides that are both 0 agree; the floor keeps their quotient from being NaN.
         scale = np.maximum(np.maximum(np.abs(left_side), np.abs(right_side)), 1e-300)
         # A number that is tiny beside the population is as good as zero.
         difference_limit = self.tolerance * np.maximum(

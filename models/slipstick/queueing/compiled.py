@@ -21,6 +21,7 @@ from slipstick.errors import MissingExtraError
 from slipstick.late import np
 from slipstick.queueing.network import Array
 
+# A context variable: threads that solve at the same time do not see each other.
 _IS_COMPILED: ContextVar[bool] = ContextVar("compiled loops", default=False)
 
 

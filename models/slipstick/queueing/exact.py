@@ -150,6 +150,7 @@ def _solve_single_queue(network: NetworkArrays) -> NetworkSolution:
     )
     throughput = network.arrivals[:, :, None]
     return NetworkSolution(
+        # A copy: who changes the solution must not change the arrivals of the network.
         throughput=network.arrivals.copy(),
         residence=residence,
         queue=throughput * residence,
@@ -224,6 +225,7 @@ def _solved_in_range(solution: ClosedSolution, closed_network: ClosedPart) -> Cl
     """Solve again, in logarithms, the few points whose constants left the range of doubles."""
     if solution.in_range.all():
         return solution
+    # Only the points out of range change; the arrays of the others may be views.
     throughput = solution.throughput.copy()
     queue = solution.queue.copy()
     probabilities = list(solution.probability)

@@ -156,6 +156,7 @@ def _scale(demand: Array, demand_at_full_speed: Array, delay: Array, population:
     The upper balanced job bound, with a station of several speeds as one of its last speed and a
     delay.
     """
+    # A class without demand needs some scale, and any does.
     cycle = np.maximum(delay + demand.sum(axis=1), 1e-300)
     total_at_full_speed = demand_at_full_speed.sum(axis=1)
     mean_wait = (
@@ -287,6 +288,7 @@ class _Series:
     def _backward_series(self, series: Array, row_of_point: Array, population: Array) -> Array:
         """Return series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""
         if (population == self.length - 1).all():
+            # Contiguous: the sums that follow run along it.
             return series[row_of_point, ::-1].copy()
         number_index = population[:, None] - np.arange(self.length)
         return np.where(
@@ -322,6 +324,7 @@ def terms(load: Array, speed: Array, length: int) -> Array:
     ratios[:, 1 : speed_count + 1] = load[:, None] / speed[:, :speed_count]
     ratios[:, speed_count + 1 :] = (load / speed[:, -1])[:, None]
     term_array: Array = np.multiply.accumulate(ratios, axis=1)
+    # Far from the largest double, 1.8e308, so that products of two such series stay in range.
     if term_array.real.max(initial=0.0) < 1e100:
         return term_array
     # Thousands of customers that think or are served at once: the terms are too large but in
@@ -540,6 +543,7 @@ def solve_multi_class(closed_network: ClosedPart, marginals: bool = False) -> Cl
     solution = solve_in_parts(
         ordered_network, blocks(point_count, MOST_NUMBERS // numbers_per_point), _solve_lattice
     )
+    # The inverse of the permutation.
     original_order = np.argsort(class_order, kind="stable")
     return replace(
         solution,
@@ -745,6 +749,7 @@ class _Grid:
         that station.
         """
         steps = _step_matrices(pace[:, :, None], np.ones((1, 1)))
+        # A sweep uses its buffer again for the next plane.
         swept_planes = [plane[..., 0].copy() for plane in self.sweep(planes, steps, 1)]
         return np.stack(swept_planes, axis=1)
 

@@ -94,6 +94,7 @@ def traffic_equations(
     place_count = len(used_places)
     balance = np.zeros((point_count, place_count, place_count), dtype=routes.probability.dtype)
     target_places, source_places = (
+        # Positions among the places in use, which are sorted.
         np.searchsorted(used_places, place[stays_inside])
         for place in reversed(source_and_target_places)
     )
@@ -116,6 +117,7 @@ def _solved_equations(balance: Array, inflow: Array) -> Array:
     the other points are still solved.
     """
     try:
+        # All points in one call; one singular matrix fails the call, and is then left out.
         solution: Array = np.linalg.solve(balance, inflow)[..., 0]
     except np.linalg.LinAlgError:
         is_regular = np.abs(np.linalg.det(balance)) > 0

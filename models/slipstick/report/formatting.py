@@ -328,6 +328,7 @@ def plain_decimal(value: float, digits: int = 4) -> str:
     >>> plain_decimal(20651234.5), plain_decimal(8e6), plain_decimal(12.5)
     ('20650000', '8000000', '12.5')
     """
+    # Doubles hold 15 decimal digits: beyond them the zeros would be made up.
     text = f"{value:.{digits}g}"
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e15 else text
 
@@ -382,6 +383,7 @@ def bracketed(value: str, low: str, high: str) -> str:
 def _number_text(value: float | None, factor: float, digits: int) -> str:
     if value is None or isnan(value):
         return NOTHING
+    # Nine digits still read well; larger numbers keep their power of ten.
     text = f"{value / factor:.{digits}g}"
     return f"{value / factor:.0f}" if "e+" in text and abs(value / factor) < 1e9 else text
 

@@ -85,6 +85,7 @@ def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
         if not wait_of_blocked.keys() >= set(wait.holders)
     ]:
         for customer in free_customers:
+            # A customer that can go on blocks no others any more, so the search goes on without it.
             del wait_of_blocked[customer]
     path: dict[int, Wait] = {}
     next_customer = next(iter(wait_of_blocked), None)

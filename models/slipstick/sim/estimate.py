@@ -515,6 +515,8 @@ def _fraction_below(
     bin_index = int(
         np.searchsorted(cumulative_counts, max(math.ceil(p * cumulative_counts[-1]), 1))
     )
+    # Half of the bin of the limit: times inside a bin are taken as evenly spread, so that the error
+    # is at most half of the bin.
     return float(counts_by_bin[:bin_index].sum() + 0.5 * counts_by_bin[bin_index]) / float(
         counts_by_bin.sum()
     )

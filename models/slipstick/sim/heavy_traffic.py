@@ -68,6 +68,7 @@ def least_relative_half_widths(
     return half_widths
 
 
+# A run asks for each station again at every look.
 @lru_cache(maxsize=16)
 def open_queues(plan: Plan) -> dict[int, OpenQueue]:
     """Return the queue of each station of an open model that the theory covers, by the number of

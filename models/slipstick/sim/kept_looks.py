@@ -112,6 +112,7 @@ def _write(look_file: Path, look_key: str, look: Look) -> None:
             temporary_file.write_text(
                 f"{_checksum(look_key, look_text)}\n{look_text}", encoding="utf-8"
             )
+            # In one step, so that another process never reads half a file.
             os.replace(temporary_file, look_file)
         finally:
             temporary_file.unlink(missing_ok=True)

@@ -341,6 +341,7 @@ def _run_steady(replication: Replication) -> ReplicationResult:
     record = Record(plan)
     layout = Layout(plan)
     kernel = KERNELS[settings.kernel](plan, settings.seed, replication.number)
+    # Rounded up: a run ends at whole rows of statistics. 2^60 cycles are never reached.
     last_row = -(-(settings.cycles or 2**60) // cycles_per_row(plan))
     next_look = max(-(-settings.least // cycles_per_row(plan)), 2 * BATCHES)
     stop_cause = ""
@@ -421,6 +422,7 @@ def _without_warm_up(
     row_sums = record.sums()
     cycles_run = int(row_sums[:, layout.cycles].sum())
     period = longest_period(record.plan)
+    # All replications together have as many batches as one run: degrees of freedom cost cycles.
     batch_count = max(BATCHES // replications, 1)
     fewest_rows = 2 * BATCHES
     if period:

@@ -708,6 +708,7 @@ def _controlled_ratio(
     if not len(chosen_controls) or not without_controls.half_width:
         return _with_wider_interval(without_controls)
     centred_controls = chosen_controls - chosen_controls.mean(axis=1, keepdims=True)
+    # Least squares bear controls that depend on each other, where normal equations would not.
     slopes = np.linalg.lstsq(centred_controls.T, residual, rcond=None)[0]
     mean = without_controls.mean - float(slopes @ chosen_controls.sum(axis=1)) / denominator_sum
     residual_left = residual - slopes @ centred_controls

@@ -45,6 +45,7 @@ def time_of_pass(
     if time_by_node is None:
         return _compute_time(activity, model, books_labels, None)
     if id(activity) not in time_by_node:
+        # By identity: bodies share parts, such as the options of a choice among copies.
         time_by_node[id(activity)] = _compute_time(activity, model, books_labels, time_by_node)
     return time_by_node[id(activity)]
 

@@ -81,6 +81,7 @@ def total_work(
                 activity.children_with_least_executions if least else activity.weighted_children
             )
         ]
+        # Shared parts are added up once: trees of alike branches would take exponential time.
         work_by_node[id(activity)] = _sum_by_name([times_of_node(activity), *work_of_children])
     return work_by_node[id(activity)]
 

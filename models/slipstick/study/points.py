@@ -456,6 +456,7 @@ def _digest(value_tree: object) -> bytes:
             return digest_by_text[value]
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             return _hash_of_pieces(type(value).__name__, repr(value).encode())
+        # Points of a sweep share their large values, whose digest takes longest.
         if id(value) not in digest_by_id:
             # The value is kept too, so that no other object gets its id.
             digest_by_id[id(value)] = content_digest(value), value

@@ -373,6 +373,7 @@ def _point_groups(
         row_arrays.append(rows)
     sorted_rows = np.sort(np.concatenate(row_arrays))
     placed_groups = [
+        # Rows that stay move up to close the gaps.
         replace(group, rows=first_row + np.searchsorted(sorted_rows, group.rows))
         for group in point_groups
         # A condition may leave out all points of a model.

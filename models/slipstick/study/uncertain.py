@@ -189,6 +189,7 @@ def _corrected_values(
 
     def log_ratios(rows: NDArray[np.intp]) -> dict[str, Array]:
         values = solve_draws(normal_draws[rows])
+        # A value of 0 has no logarithm: NaN, which the fit of the surface refuses.
         with np.errstate(all="ignore"):
             return {
                 name: np.log(column / interpolated_values[name][rows])
@@ -359,6 +360,7 @@ def paired_saving(case: Evaluator, changed_case: Evaluator, path: str, factor: f
     }
     values_before = np.asarray(case.columns(setting_draws, [quantity])[quantity])
     values_after = np.asarray(changed_case.columns(changed_draws, [quantity])[quantity])
+    # A draw whose value is 0 before the change saves no share: not finite, refused below.
     with np.errstate(all="ignore"):
         saved_shares = 1 - values_after / values_before
     if not np.isfinite(saved_shares).all():

@@ -352,6 +352,7 @@ class NetworkLayout:
                 if route.source == (class_name, station_name)
             ]
             probability_sums = probabilities[:, route_indices].sum(axis=1)
+            # The slack is for sums of decimals, which miss 1 by a few units of the last digit.
             for point_index in np.flatnonzero(~np.isclose(probability_sums, 1.0, rtol=1e-9)):
                 reason_by_point.setdefault(
                     int(point_index),
@@ -367,6 +368,7 @@ class NetworkLayout:
         A demand does not say how it is split into visits; with one service time the station has
         product form.
         """
+        # The arrays are shared with other points and methods.
         service = service.copy()
         visits = visits.copy()
         for station_index, station in enumerate(self.model.stations.values()):

@@ -126,6 +126,8 @@ def _bounds_by_kind(network_points: NetworkPoints) -> tuple[dict[str, Bounds], l
     missing_reasons = []
     for bound_kind, (compute_bounds, _) in KINDS.items():
         try:
+            # A class without customers or demand divides by 0; its bounds are infinite or 0, as
+            # they should be.
             with np.errstate(all="ignore"):
                 low_throughputs, high_throughputs = compute_bounds(network_points.network)
         except ModelError as error:
@@ -218,6 +220,7 @@ def _values_and_bounds(
             continue
         customers_by_point = network.population[:, class_index]
         think_time = network.think[:, class_index].real
+        # Points without a throughput are masked below.
         with np.errstate(all="ignore"):
             # R = N / X - Z: the upper bound on X gives the lower one on R, and the reverse.
             has_customers = (customers_by_point > 0) & (high_throughputs[:, class_index] > 0)

@@ -184,6 +184,7 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
     """Replace the throughput of each chain by its cycles in a second; a cycle ends at the reference
     of the chain, which is a class at a station.
     """
+    # Arrays of a solution are not changed in place: others may hold them.
     throughput = solution.throughput.copy()
     begun_visits = solution.begun.copy()
     network = network_points.network

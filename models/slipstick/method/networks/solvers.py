@@ -135,6 +135,7 @@ def _solved_pieces(
         else network_points.select(point_indexes)
     )
     try:
+        # What overflows or divides by 0 fails the check of the solution, which names it.
         with np.errstate(all="ignore"):
             chosen_solver, solution = (
                 _best_solution(chosen_points)

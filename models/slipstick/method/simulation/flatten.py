@@ -561,6 +561,7 @@ class Writer:
 
     def _write_reply(self, node: EarlyReply, parties: Parties) -> None:
         """Write the reply of a hold to its customer."""
+        # Counted from the innermost branch outward, as a run finds the parents of a token.
         self.builder.reply(self._resources_of_forks[::-1].index(node.resource))
 
     def _write_late_steps(self, node: IfLate, parties: Parties) -> None:
@@ -778,6 +779,7 @@ class Writer:
         probabilities = [self.numbers[expression] for expression, _ in choice.options]
         if not (
             all(probability >= 0 for probability in probabilities)
+            # Decimals add up to 1 but for rounding.
             and math.isclose(math.fsum(probabilities), 1.0, rel_tol=1e-9)
         ):
             raise NoAnswerError(
@@ -789,6 +791,7 @@ class Writer:
     def _checked_count(self, count_expr: Expr, number_in_words: str) -> float:
         """Return the value of a count; raises if it is out of range."""
         count_value = self.numbers[count_expr]
+        # Beyond 2^53 doubles skip whole numbers.
         if not 0 <= count_value <= 2**53:
             raise NoAnswerError(
                 f"{number_in_words} is {count_value:g}; it must be a number from 0 to 2^53"

@@ -203,6 +203,7 @@ def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
     entry_probability = np.pad(routing.entry, ((0, 0), (0, 1)))
     onward = np.pad(routing.onward, ((0, 0), (0, 1), (0, 0), (0, 1)))
     for class_index in np.flatnonzero(network.closed):
+        # The entries are overwritten below, while those of before are still needed.
         entry_of_class = entry_probability[class_index].copy()
         cycle_start = entry_probability[class_index] / (entry_probability[class_index].sum() or 1.0)
         if _thinking_classes(network)[class_index]:
@@ -514,6 +515,7 @@ def _empty_row(point: NetworkPoint, column_count: int, truncation: int | None) -
     """Return the state without customers, in the smallest integer type that suffices [columns]."""
     known_capacities = (capacity or 0 for capacity in point.network.capacity)
     largest_number = max(int(point.population().sum()), truncation or 0, *known_capacities)
+    # States take most of the memory: two bytes a number where they hold it, with room for marks.
     return np.zeros(max(1, column_count), dtype=np.int16 if largest_number < 2**14 else np.int32)
 
 

@@ -463,6 +463,8 @@ def _iterative_solver(matrix: csc_array) -> Solve:
                 + linalg.gmres(
                     matrix,
                     right_side - matrix @ solution,
+                    # Each round gains six digits, so that a few rounds of refinement reach
+                    # rounding.
                     rtol=1e-6,
                     atol=0.0,
                     restart=60,
@@ -477,6 +479,7 @@ def _iterative_solver(matrix: csc_array) -> Solve:
 
 def _check_distribution(generator: csr_array, pi: NDArray[np.float64]) -> None:
     """Raise if a distribution does not solve the equations; set rounding below 0 to 0."""
+    # Checked by the comparison below: NaN fails it.
     with np.errstate(invalid="ignore"):
         residual = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
     least_probability = float(pi.min())

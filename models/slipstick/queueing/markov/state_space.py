@@ -242,6 +242,7 @@ class StateSpace:
         origin = np.arange(len(rows))
         for class_index, (_, _, burst_begin_rate, burst_end_rate) in self.bursts.items():
             is_in_burst = rows[:, self._burst_column(class_index)]
+            # Transitions of other kinds leave from the same rows.
             rows_after = rows.copy()
             rows_after[:, self._burst_column(class_index)] = 1 - is_in_burst
             yield (
@@ -320,6 +321,7 @@ class StateSpace:
                     state_keys, axis=0, return_index=True, return_inverse=True
                 )
                 rate_sums = np.zeros(len(first_indices), rates.dtype)
+                # Not `rate_sums[...] += rates`, which adds a repeated index only once.
                 np.add.at(rate_sums, group_of_row.ravel(), rates)
                 origin = origin[first_indices]
                 states = states[first_indices]

@@ -199,6 +199,7 @@ class BurstyTimes:
                     else:
                         state = 1 - state
             yield np.array(ready_times[:block_size])
+            # Kept times are those that the next block begins with.
             del ready_times[:block_size]
 
 
@@ -256,6 +257,7 @@ def _in_blocks(drawn_values: Iterator[Array], block_sizes: Iterable[int]) -> Ite
     for block_size in block_sizes:
         while len(ready_values) < block_size:
             ready_values = np.concatenate([ready_values, next(drawn_values)])
+        # A slice would keep the whole drawn block in memory.
         yield ready_values[:block_size].copy()
         ready_values = ready_values[block_size:]
 
@@ -331,6 +333,7 @@ class ProfiledTimes:
         expected_arrivals = np.concatenate([[0.0], np.cumsum(durations * rates)])
         expected_arrivals *= self.customers_of_period / expected_arrivals[-1]
         last_position, last_time = 0.0, 0.0
+        # A generator without an end: a run draws as many blocks as it needs.
         while True:
             positions = last_position + np.cumsum(-np.log(stream.uniforms(_DRAWN_AT_ONCE)))
             whole_periods, arrivals_in_period = np.divmod(positions, expected_arrivals[-1])
@@ -571,6 +574,7 @@ def _gamma(scv: float, stream: Stream, sample_count: int) -> Array:
         normals = _normal(stream, missing_count)
         uniforms = stream.uniforms(missing_count)
         cubes = (1 + normals / math.sqrt(9 * reduced_shape)) ** 3
+        # Cubes of 0 or below have no logarithm and are rejected; a uniform of 0 has -infinity.
         with np.errstate(invalid="ignore", divide="ignore"):
             is_accepted = (cubes > 0) & (
                 np.log(uniforms)
@@ -603,6 +607,7 @@ _KINDS: dict[str, tuple[str, Callable[[float], bool], Callable[[float, Stream, i
     "exponential": ("1", lambda scv: scv == 1, _exponential),
     "erlang": (
         "one over a whole number up to 1000",
+        # A sum of k exponential variates: more than 1000 of them would take most of a run.
         lambda scv: 1e-3 <= scv <= 1 and _is_whole(1 / scv),
         _erlang,
     ),
@@ -613,6 +618,7 @@ _KINDS: dict[str, tuple[str, Callable[[float], bool], Callable[[float, Stream, i
         _hyperexponential,
     ),
     "gamma": ("more than 0", lambda scv: 0 < scv < math.inf, _gamma),
+    # 1/3 as a double, or computed from ends, may be above 1/3 by rounding.
     "uniform": ("from 0 to 1/3", lambda scv: 0 <= scv <= 1 / 3 + 1e-12, _uniform),
 }
 """What the scv of each kind must be, in words and as a condition; and how values of mean 1 are

@@ -38,6 +38,7 @@ _LONGEST_ROUND = 100.0
 """Mean number of cycles that are followed where the end of one decides how the next begins, as
 after a change of class; what they have in common is then known within 1 %."""
 
+# Probabilities of options add up to 1 but for rounding.
 _NEARLY_ALL = 1 - 1e-12
 
 _DRAWN_TIMES = {Op.DELAY: 0, Op.SERVE: 1}
@@ -58,6 +59,7 @@ class RareEvent:
     excess: float
 
 
+# Replications share a plan.
 @lru_cache(maxsize=16)
 def fewest_cycles(plan: Plan, group_index: int) -> float:
     """Return the number of cycles of a group, or of replications of a program, after which each
