@@ -352,8 +352,8 @@ SLIPS = (
     ),
     Slip(
         "slipstick_measure/scalability.py",
-        "(second.size / first.size) ** fraction",
-        "(second.size / first.size) * fraction",
+        "(run_above.size / run_below.size) ** fraction",
+        "(run_above.size / run_below.size) * fraction",
         "tests/measure/test_scalability.py",
     ),
     Slip(
