@@ -338,6 +338,27 @@ class TooManyStatesError(NoAnswerError):
         super().__init__(f"{size}; {way_out}")
 
 
+def nearest_names(name: str, known_names: Collection[str]) -> list[str]:
+    """List the known names that a mistyped name is probably meant to be; empty if none is near.
+
+    >>> nearest_names("adaptor", ["adapter", "switch"]), nearest_names("x", ["adapter", "switch"])
+    (['adapter'], [])
+    """
+    # The comparison takes time with the square of the length: a name of a megabyte must not stop a
+    # message.
+    return (
+        [word for word in _SYNONYMS.get(name.casefold(), ()) if word in known_names]
+        or _quantile_names(name[:80], known_names)[:3]
+        or get_close_matches(name[:80], known_names, n=1, cutoff=0.6)
+        or _names_with_letters(name, known_names)[:3]
+    )
+
+
+def suggestion_of(near_names: Sequence[str]) -> str:
+    """Return a suggestion of names, as the end of a message; empty if there are none."""
+    return f"; did you mean {' or '.join(map(repr, near_names))}?" if near_names else ""
+
+
 def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) -> str:
     """Return a suggestion for a mistyped name, as the end of a message: the nearest known names,
     else the first of all.
@@ -353,18 +374,9 @@ def did_you_mean(name: str, known_names: Collection[str], most_names: int = 12) 
     >>> did_you_mean("p99", ["response_time[jobs]", "response_time_quantile[jobs,0.5]"])
     "; did you mean 'response_time_quantile[jobs,0.99]'?"
     """
-    # The comparison takes time with the square of the length: a name of a megabyte must not stop a
-    # message.
-    near_names = (
-        [word for word in _SYNONYMS.get(name.casefold(), ()) if word in known_names]
-        or _quantile_names(name[:80], known_names)[:3]
-        or get_close_matches(name[:80], known_names, n=1, cutoff=0.6)
-        or _names_with_letters(name, known_names)[:3]
-    )
-    if near_names:
-        return f"; did you mean {' or '.join(map(repr, near_names))}?"
-    if not known_names:
-        return ""
+    near_names = nearest_names(name, known_names)
+    if near_names or not known_names:
+        return suggestion_of(near_names)
     names_in_words = ", ".join(list(known_names)[:most_names])
     return f"; known: {names_in_words}" + (", ..." if len(known_names) > most_names else "")
 

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean, nearest_names
 from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension
 
 
@@ -368,7 +368,7 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
     similar_names = [
         name
         for name in first_by_metric
-        if "did you mean" in hints[name] and name.removesuffix("s") not in METRICS
+        if name.removesuffix("s") not in METRICS and nearest_names(name, list(METRICS))
     ]
     notes = [
         first_by_metric[name].problem(f"is not a part of the account of time{hints[name]}")

@@ -15,15 +15,17 @@ import pytest
 from slipstick.errors import MissingValue, NoAnswerError, Saturated, with_kind_of
 from tests.house.code import functions, modules, name_of
 
-SENTENCES = re.compile(r"(^|_)(reason|note|message|refusal|sentence|failed|error|doubt)$")
+SENTENCES = re.compile(
+    r"(^|_)(reason|note|message|refusal|sentence|failed|error|doubt|hint|suggestion)$"
+)
 """Names of what holds a sentence."""
 
 READERS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "find", "index"}
 MATCHERS = {"findall", "search", "match", "fullmatch"}
 
 PROGRAMS = re.compile(
-    r"slipstick(\.(method|study|structure|sim|results|cli|queueing)\b|_(questions|chains|mean_value"
-    r"|rounds|pages|pictures)\b)"
+    r"slipstick(\.(method|study|structure|sim|results|cli|queueing|schema|expression)\b"
+    r"|_(questions|chains|mean_value|rounds|pages|pictures)\b)"
 )
 """Packages whose code acts on answers. A report arranges its own text, and a reader of files
 reads the text of libraries.

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean, short
+from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean, nearest_names, short
 from slipstick.expression import nodes, special
 from slipstick.expression.nodes import (
     COUNT,
@@ -454,15 +454,13 @@ class _FormulaReader:
                     if token.kind == "call"
                     else ("name", self._expr_by_name)
                 )
-                suggestion = did_you_mean(
-                    token.text,
-                    [
-                        candidate
-                        for candidate in candidates
-                        if re.fullmatch(self._name_pattern, candidate)
-                    ],
-                )
-                if "did you mean" not in suggestion:
+                written_names = [
+                    candidate
+                    for candidate in candidates
+                    if re.fullmatch(self._name_pattern, candidate)
+                ]
+                suggestion = did_you_mean(token.text, written_names)
+                if not nearest_names(token.text, written_names):
                     suggestion = self._unit_spelling(token.text) or suggestion
                 raise FormulaError(
                     f"there is no {noun} {short(token.text)}{suggestion}", token.column

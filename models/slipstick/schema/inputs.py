@@ -26,7 +26,9 @@ from slipstick.errors import (
     UnitError,
     UnknownNameError,
     did_you_mean,
+    nearest_names,
     short,
+    suggestion_of,
 )
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
@@ -622,9 +624,9 @@ def _law_inputs(
 def refuse_mistyped(key: str, settings: Settings) -> None:
     """Raise if a path is probably a misspelling of a missing key."""
     for path, node in settings.items():
-        suggestion = did_you_mean(path, [key])
-        if path not in REFERENCES and "did you mean" in suggestion:
-            raise input_problem(node, path, f"unknown key{suggestion}")
+        near_names = nearest_names(path, [key])
+        if path not in REFERENCES and near_names:
+            raise input_problem(node, path, f"unknown key{suggestion_of(near_names)}")
 
 
 def _with_values(tree: Table, value_settings: Settings, library: Library) -> Table:

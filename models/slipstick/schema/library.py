@@ -20,7 +20,14 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, create_model
 
-from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
+from slipstick.errors import (
+    SpecError,
+    UnknownNameError,
+    did_you_mean,
+    nearest_names,
+    short,
+    suggestion_of,
+)
 from slipstick.extensions import FUNCTIONS, Registry, SpecKind, import_object
 from slipstick.limits import ANNOUNCE
 from slipstick.schema.kinds.quantity import MACHINE_IN_A_YEAR, problems_of
@@ -159,7 +166,7 @@ def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> Unkno
         known_name.endswith(f"/{name}") for known_name in known_names
     ):
         hint = f": it is {_use_text(kind_by_name[name], name)}"
-    elif "did you mean" not in did_you_mean(name, known_names):
+    elif not nearest_names(name, known_names):
         # A part of a law's name is enough: their names are long.
         law_names = [
             known_name
@@ -173,10 +180,10 @@ def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> Unkno
             name.rpartition("/")[2], kind_by_name, n=1, cutoff=0.8
         )
         if law_names:
-            hint = f"; did you mean {' or '.join(map(repr, law_names[:3]))}?"
+            hint = suggestion_of(law_names[:3])
         elif close_names:
             hint = (
-                f"; did you mean {close_names[0]!r}? It is"
+                f"{suggestion_of(close_names)} It is"
                 f" {_use_text(kind_by_name[close_names[0]], close_names[0])}"
             )
     return UnknownNameError(spec_kind, name[:100], known_names, hint)
@@ -650,10 +657,9 @@ def kind_of(tree: Table) -> str:
     )
     if key not in KINDS:
         examples_text = ", ".join(f"'{spec_kind}: 1'" for spec_kind in KINDS)
-        suggestion = did_you_mean(key, list(KINDS))
+        suggestion = suggestion_of(nearest_names(key, list(KINDS)))
         raise mark.error(
-            "begin with the kind of spec, one of"
-            f" {examples_text}{suggestion if 'did you mean' in suggestion else ''}",
+            f"begin with the kind of spec, one of {examples_text}{suggestion}",
             key,
         )
     return key

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 
-from slipstick.errors import Problem, did_you_mean
+from slipstick.errors import Problem, did_you_mean, nearest_names, suggestion_of
 from slipstick.schema.kinds.constraints import RULE, SPELT
 from slipstick.schema.text import MOST_PROBLEMS, Node, Table, leaves, node_at, problem
 
@@ -127,11 +127,9 @@ def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
     is similar.
     """
     keys = node.entries if isinstance(node, Table) else ()
-    return [
-        key
-        for key in keys
-        if key not in ("name", "do") and "did you mean" in did_you_mean(key, allowed_keys)
-    ][:1]
+    return [key for key in keys if key not in ("name", "do") and nearest_names(key, allowed_keys)][
+        :1
+    ]
 
 
 def _discriminating_key(details: dict[str, Any]) -> str:
@@ -168,8 +166,8 @@ def _message_of_error(
         return _expected_words_message(wrong_value, details)
     if error_type == "union_tag_not_found":
         key = _discriminating_key(details)
-        suggestion = did_you_mean(str(reported_location[-1]), [key])
-        return f"key {key!r} is missing" + (suggestion if "did you mean" in suggestion else "")
+        near_names = nearest_names(str(reported_location[-1]), [key])
+        return f"key {key!r} is missing{suggestion_of(near_names)}"
     if error_type == "union_tag_invalid":
         expected_words = " or ".join(details["expected_tags"].rsplit(", ", 1))
         tag = wrong_value[reported_location[-1]]
@@ -229,15 +227,11 @@ def _table_message(expected_class: type[BaseModel], wrong_text: str) -> str:
 
 def _item_correction(item_kinds: Mapping[str, Any], item_value: Any, nearest_key: str) -> str:
     """Return a text that says how to write an item of an activity, for a value that is none."""
-    if isinstance(item_value, dict) and "did you mean" in (
-        suggestion := did_you_mean(nearest_key, list(item_kinds))
-    ):
-        intended_item = next(
-            item_kind for key, item_kind in item_kinds.items() if repr(key) in suggestion
-        )
+    if isinstance(item_value, dict) and (near_keys := nearest_names(nearest_key, list(item_kinds))):
+        intended_item = next(item_kind for key, item_kind in item_kinds.items() if key in near_keys)
         return (
-            f"{nearest_key!r} is none of them{suggestion} {intended_item.use.capitalize()} write"
-            f" {intended_item.example}"
+            f"{nearest_key!r} is none of them{suggestion_of(near_keys)}"
+            f" {intended_item.use.capitalize()} write {intended_item.example}"
         )
     written_keys = list(item_value) if isinstance(item_value, dict) else []
     found_keys_text = (
@@ -281,8 +275,7 @@ def _suggested_word(value: Any, details: dict[str, Any]) -> str:
     expected_words = [
         option.strip("'") for option in details["expected"].replace(" or ", ", ").split(", ")
     ]
-    suggestion = did_you_mean(value, expected_words) if isinstance(value, str) else ""
-    return suggestion if "did you mean" in suggestion else ""
+    return suggestion_of(nearest_names(value, expected_words) if isinstance(value, str) else [])
 
 
 def _shown_value(value: Any) -> str:
@@ -296,12 +289,8 @@ def _shown_value(value: Any) -> str:
 
 def _intended_keys(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
     """List the key that an unknown key was probably meant to be, with its location."""
-    suggestion = did_you_mean(str(loc[-1]), _keys_at(model, loc[:-1]))
-    return [
-        (loc[:-1], key)
-        for key in _keys_at(model, loc[:-1])
-        if suggestion == f"; did you mean {key!r}?"
-    ]
+    near_keys = nearest_names(str(loc[-1]), _keys_at(model, loc[:-1]))
+    return [(loc[:-1], key) for key in _keys_at(model, loc[:-1]) if near_keys == [key]]
 
 
 def _path_in_file(model: type[BaseModel], loc: Loc) -> Loc:

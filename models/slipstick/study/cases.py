@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnitError, did_you_mean, nearest_names
 from slipstick.expression.nodes import COUNT, Dimension, number_text
 from slipstick.limits import check_cost
 from slipstick.results.words import NO_WORDS, as_words
@@ -409,9 +409,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     cases_node = node_at(study, ["cases"])
     entry_by_name = cases_node.entries if isinstance(cases_node, Table) else {}
     # A misspelt key is reported as such, not by all the cases that then lack a base.
-    is_misspelt = any(
-        "did you mean" in did_you_mean(path, _MODEL_KEYS) for path in settings_of_base
-    )
+    is_misspelt = any(nearest_names(path, _MODEL_KEYS) for path in settings_of_base)
     base_is_case = (
         settings_of_base.keys() & set(_MODEL_KEYS)
         or is_misspelt
@@ -514,7 +512,7 @@ def _settings_of_difference(
     used_names_node = own_settings.pop(USE, None)
     own_settings.pop(TITLE, None)
     for key, node in own_settings.items():
-        if isinstance(plain_data(node), list) and "did you mean" in did_you_mean(key, [USE]):
+        if isinstance(plain_data(node), list) and nearest_names(key, [USE]):
             raise _error_at(study, ["cases", name, key], f"unknown key; did you mean {USE!r}?")
     settings: dict[str, Node] = {}
     chain_length = 1

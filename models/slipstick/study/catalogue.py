@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from slipstick.errors import SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import SpecError, UnknownNameError, nearest_names, suggestion_of
 from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
@@ -61,14 +61,12 @@ def catalogue_lines(
     matching_lines = _matching_lines(lines, [search]) or _matching_lines(lines, search.split())
     if not matching_lines and search:
         names = [line.name for line in lines if line.kind != "term"]
-        hint = did_you_mean(search, names)
+        hint = suggestion_of(nearest_names(search, names))
         raise UnknownNameError(
             "name, title or term with",
             search[:100],
             names,
-            hint
-            if "did you mean" in hint
-            else "; slipstick list and slipstick glossary show what there is",
+            hint or "; slipstick list and slipstick glossary show what there is",
         )
     return matching_lines
 
@@ -212,7 +210,7 @@ def _find_spec(name: str, library: Library) -> tuple[str, Table]:
         not matching_kinds
         and name_in_kind
         and kind not in all_kinds
-        and did_you_mean(kind, all_kinds).startswith("; did you mean")
+        and nearest_names(kind, all_kinds)
     ):
         raise UnknownNameError("kind", kind, all_kinds)
     if not matching_kinds:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from slipstick.errors import Problem, SpecError, did_you_mean, short
+from slipstick.errors import Problem, SpecError, nearest_names, short, suggestion_of
 from slipstick.extensions import Registry
 from slipstick.limits import limited
 from slipstick.results.words import asks_yes_or_no, may_ask_for_opposite
@@ -176,10 +176,10 @@ def _notes_on_fitted_model(model: str, tree: Table, path: Path) -> list[str]:
     if model in model_names() or (path.parent / model_file).exists() or Path(model_file).exists():
         return []
     problem_text = f"there is no model {short(model)}, and no file {short(model_file)}"
-    hint = did_you_mean(model, model_names())
     # A fit may be moved without the file of its model, so only a near miss is an error.
-    if "did you mean" in hint:
-        raise value_mark(tree, "model").error(f"{problem_text}{hint}", "model")
+    if near_names := nearest_names(model, model_names()):
+        message = f"{problem_text}{suggestion_of(near_names)}"
+        raise value_mark(tree, "model").error(message, "model")
     return [f"{problem_text} here: its parameters are not looked up"]
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from math import prod
 
-from slipstick.errors import SpecError, UnitError, did_you_mean, short
+from slipstick.errors import SpecError, UnitError, did_you_mean, nearest_names, short
 from slipstick.units import parse_unit
 from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers import names
@@ -293,7 +293,7 @@ def _note_roles(
         for heading in roles.unread_headings
         if heading.casefold() not in {column.text.casefold() for column in columns if column.kind}
         and names.plain_words(heading) not in names.OCCASIONS
-        and "did you mean" in did_you_mean(names.plain_words(heading), [*COLUMNS, *METRICS])
+        and nearest_names(names.plain_words(heading), [*COLUMNS, *METRICS])
     ]
     for text in near_misses:
         hint = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])

@@ -37,6 +37,7 @@ from slipstick.errors import (
     SpecError,
     UnitError,
     did_you_mean,
+    nearest_names,
 )
 from slipstick.expression import formula as formulas
 from slipstick.expression.formula import Comparison
@@ -815,9 +816,8 @@ def read_formula(
     try:
         expr = read_expression(formula.text, expr_by_name, allow_answers=answers)
     except FormulaError as error:
-        is_word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
-            error
-        )
+        word = formula.text.strip()
+        is_word = re.fullmatch(r"[A-Za-z_]\w*", word) and not nearest_names(word, expr_by_name)
         unit_message = (
             f"{error}; write {example_of(dimension)}, or the name of a parameter"
             if is_word
