@@ -195,7 +195,7 @@ def network_pairs() -> Iterator[NetworkPair]:
         if first_name != "visits":  # those of customers that change class follow from routes
             yield _with_switching(first_name, first)
         for second_name, second in USES.items():
-            if first_name != second_name:
+            if first_name != second_name and not _may_not_meet(first, second):
                 title = f"{first_name} beside {second_name}"
                 yield NetworkPair(title, _built(first, second, "store"), first.limited)
                 if _fit_together(first, second):
@@ -203,10 +203,21 @@ def network_pairs() -> Iterator[NetworkPair]:
                     yield NetworkPair(title, _built(first, second, "desk"), first.limited)
 
 
+def _may_not_meet(first: NetworkUse, second: NetworkUse) -> bool:
+    """Return whether a network may not have both constructs: no method has retries or breakers
+    beside stations that block.
+    """
+    parts = [use.parts("desk", WITH) for use in (first, second)]
+    fails = [bool(part.breakers) or "retries" in part.traits for part in parts]
+    return any("blocking" in part.traits for part in parts) and any(fails)
+
+
 def _fit_together(first: NetworkUse, second: NetworkUse) -> bool:
     """Return whether a station may have both constructs."""
     parts = [use.parts("desk", WITH) for use in (first, second)]
     if parts[0].regions and parts[1].regions:
+        return False
+    if any("blocking" in part.traits for part in parts) and any(part.regions for part in parts):
         return False
     traits = [part.traits for part in parts]
     keys = traits[0].keys() | traits[1].keys()
@@ -289,7 +300,12 @@ def network_problems(pair: NetworkPair, settings: Simulation) -> list[str]:
     settings : of the simulations
     """
     model, wrong = pair.build(WITH), list[str]()
-    simulated = solve(model, method=SIMULATION, simulation=settings)
+    try:
+        simulated = solve(model, method=SIMULATION, simulation=settings)
+    except NoAnswerError as error:  # of customers that are blocked in a way without a meaning
+        return (
+            [] if "has no rule for" in str(error) else [f"simulation refuses by no name: {error}"]
+        )
     for method in METHODS[NETWORK]:
         if method != SIMULATION:
             wrong += _of_method(model, method, simulated, settings)

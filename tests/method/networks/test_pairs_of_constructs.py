@@ -10,7 +10,7 @@ from itertools import islice
 import pytest
 
 from slipstick import Simulation
-from slipstick.vocabulary import BREAKERS, REGIONS, WEIGHTS
+from slipstick.vocabulary import BREAKERS, REGIONS, RETRIES, WEIGHTS
 from tests.paired_constructs import LIMIT, WITH, WITHOUT
 from tests.paired_networks import NetworkPair, network_pairs, network_problems
 
@@ -23,7 +23,7 @@ SAMPLE = [*islice(PAIRS, 0, None, 61)]
 def test_constructs_and_kinds_of_arrivals_are_in_pairs() -> None:
     models = [pair.build(WITH) for pair in PAIRS]
     constructs = {construct for model in models for construct in model.constructs}
-    assert constructs == {BREAKERS, REGIONS, WEIGHTS}
+    assert constructs == {BREAKERS, REGIONS, RETRIES, WEIGHTS}
 
 
 @pytest.mark.turns(3)

@@ -132,3 +132,15 @@ def test_shares_of_a_network_that_no_solver_takes_are_differences_of_simulations
     shares = answer.share["response_time[calls]"]
     assert "stations.desk.back_off.calls" in shares
     assert shares["stations.desk.service.calls"] > 0.3
+
+
+def test_customers_that_give_up_in_a_short_run_are_no_growing_queue() -> None:
+    """Of a load of 5 on each server most are lost after their second try."""
+    lines = station(
+        service={"calls": 1.0}, servers=2, capacity=2, **{**AGAIN, "retries": {"calls": 1}}
+    )
+    model = network({"calls": open_class(10.0)}, {"lines": lines})
+    answer = solve(model, simulation=Simulation(seed=1, events=20_000, precision=1e-9))
+    lost = answer["loss_probability[calls,lines]"]
+    assert lost is not None
+    assert answer["throughput[calls]"] == pytest.approx(10 * (1 - lost), rel=0.02)

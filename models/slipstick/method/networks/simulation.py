@@ -144,7 +144,9 @@ class _NetworkEstimates:
             visitors = {self.chain_by_class[class_name] for class_name, _ in places}
             if not visitors & lossy_chains:
                 continue
-            arrivals = float(column_sums @ self.added_weights(map(self.weights_of_visits, places)))
+            arrivals = float(
+                column_sums @ self.added_weights(map(self._weights_of_entries, places))
+            )
             departures = float(column_sums[self.layout.ended_visits[resource_index]])
             if 0 < departures < arrivals * (1 - least_gap(departures)):
                 raise NoAnswerError(
@@ -515,6 +517,15 @@ class _NetworkEstimates:
                 self.layout.refusals, place
             )
         return self.weights_of_cycles(chain_name) * self.planned_network.visits.get(place, 0.0)
+
+    def _weights_of_entries(self, place: Place) -> Array:
+        """Return weights of the run's statistics, whose weighted sum is the number of visits that
+        begin, of customers that try several times too.
+        """
+        return self.weights_of_visits(place) - self.added_weights(
+            self._tally_weights(self.layout.tries, place, tally)
+            for tally in (loss_tally, failure_mark)
+        )
 
     def weights_of_time(self, place: Place) -> Array:
         """Return weights of the run's statistics, whose weighted sum is the time of a class at a
