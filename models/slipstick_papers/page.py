@@ -15,7 +15,15 @@ import click
 
 from slipstick.cli.console import folders_argument, out_option, write_text
 from slipstick.errors import InputError
-from slipstick.report.formatting import NOTHING, escape, markdown_table, prose, with_noun
+from slipstick.report.formatting import (
+    NOTHING,
+    escape,
+    join_phrases,
+    markdown_table,
+    percent,
+    prose,
+    with_noun,
+)
 
 STATEMENTS = "statements.csv"
 """The statements of a study, one a row."""
@@ -131,6 +139,7 @@ def statements_page(
     paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts_table(reports)]
     paragraphs += [
         _distinct_statements_sentence(reports),
+        _few_draws_sentence(reports),
         _deciding_inputs_table(reports),
         _failing_statements_table(reports, exclusions_file),
     ]
@@ -228,6 +237,30 @@ def _distinct_statements_sentence(reports: Sequence[_Report]) -> str:
         f"{with_noun(len(counted_rows), 'statement')} of the papers, each counted once,"
         " without inputs,"
         " repetitions and statements of other sources."
+    )
+
+
+_LEAST_PROBABILITY = 0.05
+"""Probability of a result as good as the draws', below which a share of failures is excluded."""
+
+
+def _few_draws_sentence(reports: Sequence[_Report]) -> str:
+    """Return a sentence on what the fewest and the most kept draws exclude; empty without draws.
+
+    If a share x of the draws that agree contradicts a statement, none of n does with probability
+    (1 - x)^n, so with 95 % confidence x is at most 1 - 0.05^(1 / n) (Clopper and Pearson, 1934).
+    """
+    kept_counts = {int(row.kept) for report in reports for row in report.statements if row.kept}
+    kept_counts = {count for count in kept_counts if count}
+    if not kept_counts:
+        return ""
+    shares = [
+        f"{percent(1 - _LEAST_PROBABILITY ** (1 / count))} where {count} are kept"
+        for count in sorted({min(kept_counts), max(kept_counts)})
+    ]
+    return (
+        "What holds in all draws that are kept, or in none, may be otherwise in further draws: with"
+        f" 95 % confidence in at most {join_phrases(shares, 'and')}."
     )
 
 

@@ -4,6 +4,8 @@ at its line.
 
 from __future__ import annotations
 
+import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -370,3 +372,18 @@ def test_a_value_within_limits_touches_neither(
     least, most = ComparedNumber(1.0, 1.0, 1.0), ComparedNumber(3.0, 3.0, 3.0)
     assert _lies_between(value, least, most) is verdict
     assert _lies_between(None, least, most) is None
+
+
+def test_each_of_the_44_earlier_misses_is_on_the_page_with_what_changed() -> None:
+    reports = Path(__file__).parents[2] / "reports"
+    with (reports / "papers-before.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len({(row["study"], row["statement"]) for row in rows}) == len(rows) == 44
+    assert all(row["verdict"] == "miss" and row["changed"] for row in rows)
+    page = (reports / "papers.md").read_text(encoding="utf-8")
+    section = page[page.index("## Before and after") : page.index("## Which statements")]
+    assert "The 44 statements below had these verdicts" in section
+    assert "gone" not in section
+    assert {row["statement"] for row in rows} == set(
+        re.findall(r"^- statement \d+: (\S+)$", section, re.MULTILINE)
+    )

@@ -251,6 +251,8 @@ def test_the_page_counts_statements_over_what_is_not_printed(
     )
     assert counts in page
     assert "5 statements of the papers" in page
+    # 0.95 = 1 - (1 - 0.0582)^50
+    assert "with 95 % confidence in at most 5.82 % where 50 are kept." in page
     assert "| time of memory | short (out), longer (out), either (out) |" in page
     assert "of them are now: 1 depends, 1 gone" in page
     with Path("out/ranges.csv").open() as file:
