@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.queueing import normalizing_constants
 from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.exact import convolution, exact
 from slipstick.queueing.mixed_classes import saturation_reasons
@@ -504,3 +505,28 @@ def test_an_open_station_of_very_many_servers_costs_no_more_than_its_list_of_spe
         exact(
             network_arrays(np.ones((2, 1)), population=[30_000, 0], arrivals=[0, 1], servers=30_002)
         )
+
+
+def test_probabilities_of_many_stations_take_few_recurrences_and_agree_with_the_laws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A station is empty with probability 1 - U, and its mean is the sum over its probabilities;
+    the series of all other stations are found by halves.
+    """
+    recurrences: list[int] = []
+
+    def counted(series: Any, *paces: Any) -> Any:
+        recurrences.append(len(paces))
+        return geometric(series, *paces)
+
+    monkeypatch.setattr(normalizing_constants, "geometric", counted)
+    stations = 200
+    demand = np.random.default_rng(5).random((1, stations)) / stations
+    network = network_arrays(demand, population=[30], think=np.array([1.0]))
+    answer = exact(network, marginals=True)
+    assert sum(recurrences) <= stations * (2 + np.log2(stations))
+    for station, probability in enumerate(answer.probability):
+        assert probability is not None
+        empty, mean = probability[0, 0], probability[0] @ np.arange(probability.shape[1])
+        assert empty == pytest.approx(1 - answer.utilization[0, 0, station], rel=1e-12)
+        assert mean == pytest.approx(answer.queue[0, 0, station], rel=1e-12)

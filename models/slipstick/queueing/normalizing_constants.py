@@ -232,6 +232,24 @@ class _Series:
             )
         return series
 
+    def _without_each(self) -> Iterator[tuple[int, Array]]:
+        """Yield each single server with the series of all other stations.
+
+        Each half of the stations is added for the other half, and so on within the halves: K
+        stations take K log2(K) recurrences, and no difference of nearly equal constants.
+        """
+        pending = [
+            (self._series_with(self.delay_series, list(self.speeds_by_queue)), self.single_queues)
+        ]
+        while pending:
+            series, stations = pending.pop()
+            middle = len(stations) // 2
+            if middle:
+                pending.append((self._series_with(series, stations[:middle]), stations[middle:]))
+                pending.append((self._series_with(series, stations[middle:]), stations[:middle]))
+            elif stations:
+                yield stations[0], series
+
     def stations(
         self, row_of_point: Array, population: Array, constant: Array, marginals: bool
     ) -> tuple[Array, list[Array | None]]:
@@ -250,11 +268,7 @@ class _Series:
                 / constant[:, None]
             )
             queue[:, queue_index] = probability @ np.arange(self.length)
-        for queue_index in self.single_queues if marginals else ():
-            series_without_station = self._series_with(
-                self.delay_series,
-                [station for station in range(len(self.load)) if station != queue_index],
-            )
+        for queue_index, series_without_station in self._without_each() if marginals else ():
             probability_by_queue[queue_index] = (
                 self._marginal_terms(queue_index, series_without_station, row_of_point, population)
                 / constant[:, None]
@@ -489,8 +503,10 @@ def check_size(closed_network: ClosedPart, marginals: bool = False) -> None:
         for speed in closed_network.speeds_by_queue.values()
     )
     if class_count == 1:
+        speed_count = len(closed_network.speeds_by_queue)
+        series_count = 1 + speed_count + (station_count.bit_length() if marginals else 0)
         step_count = (sorted_population[0] + 1) * (
-            400 + 4 * station_count * (1 + varying_stations) + varying_stations * listed_speeds // 5
+            400 + 4 * station_count * series_count + speed_count * listed_speeds // 5
         )
     else:
         planes = sum(sorted_population) + 1
