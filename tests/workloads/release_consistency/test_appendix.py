@@ -129,6 +129,35 @@ def test_two_writers_of_one_page_exchange_diffs_or_the_page() -> None:
     assert single.bytes_sent() > 10 * many.bytes_sent()
 
 
+def test_the_diffs_of_two_intervals_come_in_one_message() -> None:
+    """As in Barnes, where a step writes its bodies in two intervals, and others read them after
+    both: the diff is made when it is asked for, so one fault brings the words of both.
+    """
+    far, near = range(0, 20, 2), range(1, 21, 2)
+    writer: list[Access] = [
+        write(*far),
+        Arrive("forces"),
+        Compute(9),
+        write(*near),
+        Arrive("places"),
+    ]
+    readers: list[list[Access]] = [
+        [Arrive("forces"), Arrive("places"), read()],
+        [Arrive("forces"), read(), Arrive("places"), read()],
+    ]
+    at_once, between = (counted(VALID, writer, reader).phases for reader in readers)
+    one, both = (Sizes().diff_size(sum(1 << word for word in words)) for words in (far, range(20)))
+    faults = [
+        sum((phase.tallies[1].faults for phase in run), Counter()) for run in (at_once, between)
+    ]
+    assert faults == [{(1, both): 1}, {(1, one): 2}]
+    replies = [
+        sum(phase.tallies[0].sent.get("diffs", (0, 0))[0] for phase in run)
+        for run in (at_once, between)
+    ]
+    assert replies == [1, 2]
+
+
 def test_the_latest_writer_passes_on_what_it_holds() -> None:
     chain: list[list[Access]] = [[Compute(1 + me), *locked(0, read(), write(3))] for me in range(4)]
     latest, every = counted(VALID, *chain), counted(Protocol(start="valid", ask="every"), *chain)
