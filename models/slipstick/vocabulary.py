@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.extensions import Registry
 
 Technology = Literal[
@@ -36,7 +36,7 @@ as a DVSM's, `system` the operating system's part (system calls), `protocol` the
 """
 TECHNOLOGIES: tuple[str, ...] = get_args(Technology)
 
-ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = (
+ORDERS = ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = (
     "arrival",
     "reverse",
     "random",
@@ -47,7 +47,11 @@ ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = (
 """In which order customers are served: of arrival, last first, at random, by rank, all at the same
 time with the servers shared among them, or all at once with a server each."""
 
-ANY_SERVICE, SAME_EXPONENTIAL, NEVER = "any service times", "one exponential service time", "never"
+PRODUCT_FORMS = ANY_SERVICE, SAME_EXPONENTIAL, NEVER = (
+    "any service times",
+    "one exponential service time",
+    "never",
+)
 """Under which service times a station has a product form.
 
 Sources: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260; Kelly, Reversibility and
@@ -74,6 +78,15 @@ class Discipline:
     order: str
     product_form: str
     preemptive: bool = False
+
+    def __post_init__(self) -> None:
+        # Methods without a rule for an order would serve in another one, and call that exact.
+        for value, allowed in ((self.order, ORDERS), (self.product_form, PRODUCT_FORMS)):
+            if value not in allowed:
+                raise ModelError(
+                    f"the discipline {self.name} is by {value!r}; write one of"
+                    f" {', '.join(map(repr, allowed))}"
+                )
 
     @property
     def ranked(self) -> bool:

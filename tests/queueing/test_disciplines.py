@@ -21,7 +21,7 @@ from slipstick.queueing.network import network_arrays
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
-from slipstick.vocabulary import OVERTAKING_DISCIPLINES
+from slipstick.vocabulary import OVERTAKING_DISCIPLINES, RANDOM, SAME_EXPONENTIAL, Discipline
 from slipstick_compiled.kernel import AVAILABLE
 
 SECOND_MOMENT: dict[str, Callable[[float], float]] = {
@@ -33,6 +33,17 @@ SECOND_MOMENT: dict[str, Callable[[float], float]] = {
 
 Source: Takacs, Bell System Technical Journal 42(2), 1963, 487-503.
 """
+
+
+def test_an_order_that_no_method_serves_in_is_refused() -> None:
+    """Simulated in another order, its answers would be called right."""
+    for order, product_form, value in (
+        ("shortest", SAME_EXPONENTIAL, "shortest"),
+        (RANDOM, "always", "always"),
+    ):
+        with pytest.raises(ModelError) as caught:
+            Discipline("sjf", "shortest job first", order, product_form)
+        assert str(caught.value).startswith(f"the discipline sjf is by '{value}'; write one of '")
 
 
 def one_server(discipline: str, load: float, scv: float) -> Plan:
