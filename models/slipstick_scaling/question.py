@@ -526,8 +526,8 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
     def answer(_: object) -> ScaleResult:
         # A check builds no model: some count events of their programs for that.
         model = cases[0].built.model
-        requests = isinstance(model, Model) and model.population.open
-        noun = "processor" if requests else ""
+        is_open = isinstance(model, Model) and model.population.open
+        noun = "processor" if is_open else ""
         return ScaleResult(tuple(map(_scaling_of_case, cases)), words_of(study, {}), noun)
 
     return Question(answer, answer_names=dict.fromkeys(names, values) if values else {})

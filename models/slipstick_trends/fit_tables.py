@@ -45,23 +45,34 @@ def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
     """
     rows = []
     for point_series in series:
-        measured = point_series.measured
+        measured_points = point_series.measured
         if not point_series.usable:
             rows.append(
-                [point_series.name, str(len(measured)), *[NOTHING] * 3, "too few points for a rate"]
+                [
+                    point_series.name,
+                    str(len(measured_points)),
+                    *[NOTHING] * 3,
+                    "too few points for a rate",
+                ]
             )
             continue
         fit = fit_series(point_series)
-        for first_year, last in fit.periods():
-            reason = "few points" if len(measured) < FEW_POINTS else "most points from memory"
+        for first_year, last_year in fit.periods():
+            reason = (
+                "few points" if len(measured_points) < FEW_POINTS else "most points from memory"
+            )
             note = f"weak: {reason}" if point_series.weak else ""
-            rows.append(_fit_row(fit, first_year, last, str(len(measured)), note))
-        last = measured[-1].year
-        plans = len(point_series.used) - len(measured)
-        note = f"with {with_noun(plans, 'announced point')}" if plans else "expected"
-        if fit.band_reaches_limit(last + AHEAD):
+            rows.append(_fit_row(fit, first_year, last_year, str(len(measured_points)), note))
+        last_year = measured_points[-1].year
+        announced_count = len(point_series.used) - len(measured_points)
+        note = (
+            f"with {with_noun(announced_count, 'announced point')}"
+            if announced_count
+            else "expected"
+        )
+        if fit.band_reaches_limit(last_year + AHEAD):
             note += f"; the band ends at the limit of {point_series.limit:g} {point_series.unit}"
-        rows.append(_fit_row(fit, last, last + AHEAD, "", note))
+        rows.append(_fit_row(fit, last_year, last_year + AHEAD, "", note))
     return rows
 
 

@@ -67,35 +67,43 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
     ... ]
     [(4096.0, 1.0), (524288.0, 3.0)]
     """
-    count = len(sizes)
+    size_count = len(sizes)
     squares_by_ends, fixed, per_byte = _fitted_lines(sizes, times)
     # The best division of the first sizes, by its number of ranges: the sum of squares, and the
     # ranges.
-    best: list[list[tuple[float, list[MessageRange]] | None]] = [[(0.0, []), *[None] * count]]
-    for ranges in range(MOST_RANGES):
-        best.append([None] * (count + 1))
-        for last in range(LEAST_POINTS - 1, count):
+    best_divisions: list[list[tuple[float, list[MessageRange]] | None]] = [
+        [(0.0, []), *[None] * size_count]
+    ]
+    for range_count in range(MOST_RANGES):
+        best_divisions.append([None] * (size_count + 1))
+        for last_index in range(LEAST_POINTS - 1, size_count):
             shorter_divisions = [
-                (first, best[ranges][first]) for first in range(last - LEAST_POINTS + 2)
+                (first_index, best_divisions[range_count][first_index])
+                for first_index in range(last_index - LEAST_POINTS + 2)
             ]
             divisions_before = [
-                (division[0] + squares_by_ends[first, last], first, division[1])
-                for first, division in shorter_divisions
+                (division[0] + squares_by_ends[first_index, last_index], first_index, division[1])
+                for first_index, division in shorter_divisions
                 if division is not None
             ]
             if divisions_before:
-                least_squares, first, previous_ranges = min(
+                least_squares, first_index, previous_ranges = min(
                     divisions_before, key=lambda division_before: division_before[0]
                 )
                 line = MessageRange(
-                    first, last, float(fixed[first, last]), float(per_byte[first, last])
+                    first_index,
+                    last_index,
+                    float(fixed[first_index, last_index]),
+                    float(per_byte[first_index, last_index]),
                 )
-                best[-1][last + 1] = least_squares, [*previous_ranges, line]
-    candidates = [(divisions[count], ranges) for ranges, divisions in enumerate(best)]
+                best_divisions[-1][last_index + 1] = least_squares, [*previous_ranges, line]
+    candidates = [
+        (divisions[size_count], range_count) for range_count, divisions in enumerate(best_divisions)
+    ]
     scored_divisions = [
-        (_akaike_criterion(count, division[0], 3 * ranges), division[1])
-        for division, ranges in candidates
-        if division and ranges
+        (_akaike_criterion(size_count, division[0], 3 * range_count), division[1])
+        for division, range_count in candidates
+        if division and range_count
     ]
     return min(scored_divisions, key=lambda candidate: candidate[0])[1]
 

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
@@ -63,6 +63,23 @@ class ComputerPart:
             pending += part.parts[::-1]
 
 
+class NearbyMemory(NamedTuple):
+    """A memory with the cores that are nearest to it.
+
+    Parameters
+    ----------
+    line : of the file
+    key : of these cores
+    cores : their number
+    capacity : of the memory [B]
+    """
+
+    line: int
+    key: str
+    cores: int
+    capacity: float
+
+
 @dataclass
 class Topology:
     """The numbers of parts in a description of a computer.
@@ -72,8 +89,7 @@ class Topology:
     cores : how many programs may use
     threads : of each core
     core_kinds : how many kinds of cores there are
-    domains : for each memory: its line, a key of the cores that are nearest to it, their number,
-        and its capacity [B]
+    domains : one for each memory
     adapters : to a network of a cluster
     disallowed : cores that programs may not use
     line : of the first core
@@ -82,7 +98,7 @@ class Topology:
     cores: int
     threads: Sequence[int]
     core_kinds: int
-    domains: Sequence[tuple[int, str, int, float]]
+    domains: Sequence[NearbyMemory]
     adapters: int
     disallowed: int
     line: int
@@ -249,7 +265,7 @@ def _counted_parts(reading: Reading, computer: ComputerPart) -> Topology:
     if not cores:
         reading.refuse(1, "", "there is no core in it; is the file cut off?")
     core_ids = {id(core) for core in cores}
-    domains = list[tuple[int, str, int, float]]()
+    domains = list[NearbyMemory]()
     holders = [computer]
     while holders:
         holder = holders.pop()
@@ -264,7 +280,8 @@ def _counted_parts(reading: Reading, computer: ComputerPart) -> Topology:
             ]
             for memory in memories:
                 key = f"{min(nearby_core_ids, default=0)}-{len(nearby_core_ids)}"
-                domains.append((memory.line, key, len(nearby_core_ids), memory.memory))
+                domain = NearbyMemory(memory.line, key, len(nearby_core_ids), memory.memory)
+                domains.append(domain)
         holders += [part for part in reversed(holder.parts) if part.kind != "MemCache"]
     threads = [sum(pu.allowed for pu in core.every("PU")) or 1 for core in cores]
     kinds = {(core.core_kind, count) for core, count in zip(cores, threads, strict=True)}
@@ -291,7 +308,7 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     core_by_thread: dict[str, tuple[str, str]] = {}
     thread_count_by_core: Counter[tuple[str, str]] = Counter()
-    domains: list[tuple[int, str, int, float]] = []
+    domains: list[NearbyMemory] = []
     cores_of_domain: set[tuple[str, str]] = set()
     first_line = 1
     for line_number, text in enumerate(reading.lines, 1):
@@ -308,7 +325,7 @@ def likwid_spec(reading: Reading, base: str | None) -> ImportedSpec:
             nearby_cores = sorted(core for core in cores_of_domain if thread_count_by_core[core])
             name = " ".join(nearby_cores[0]) if nearby_cores else ""
             domains.append(
-                (
+                NearbyMemory(
                     line_number,
                     f"{name}-{len(nearby_cores)}",
                     len(nearby_cores),
@@ -356,7 +373,7 @@ def _machine_of_computer(
     spec = ImportedSpec("machine", f"Computer of {reading.name}", reading.file)
     total = reading.hints.processors or topology.cores
     source = f"{tool}, {reading.name}"
-    domains_with_memory = [domain for domain in topology.domains if domain[2]]
+    domains_with_memory = [domain for domain in topology.domains if domain.cores]
     spec.document |= {
         "extends": base,
         "source": "topology",
@@ -364,14 +381,16 @@ def _machine_of_computer(
         "processors": {"count": quantity(total, "", f"cores, {source}")},
     }
     memory: dict[str, Any] = {}
-    capacity = sum(size for *_, size in domains_with_memory)
+    capacity = sum(domain.capacity for domain in domains_with_memory)
     if capacity:
         memory["capacity"] = quantity(
             capacity / topology.cores / 2**30, "GiB", f"memory over cores, {source}"
         )
-    domain = max((cores for _, _, cores, _ in domains_with_memory), default=0)
-    if machine.memory.domain is not None and domain:
-        memory["domain"] = {"processors": quantity(domain, "", f"cores of a memory, {source}")}
+    cores_of_domain = max((domain.cores for domain in domains_with_memory), default=0)
+    if machine.memory.domain is not None and cores_of_domain:
+        memory["domain"] = {
+            "processors": quantity(cores_of_domain, "", f"cores of a memory, {source}")
+        }
     if memory:
         spec.document["memory"] = memory
     if machine.node is not None:
@@ -382,8 +401,8 @@ def _machine_of_computer(
             )
     for note in reading.notes:
         spec.say(note.message)
-    _say(spec, base, machine, topology, domain)
-    return _losses(reading, tool, topology, domains_with_memory, domain).close(spec)
+    _say(spec, base, machine, topology, cores_of_domain)
+    return _losses(reading, tool, topology, domains_with_memory, cores_of_domain).close(spec)
 
 
 def _say(
@@ -420,7 +439,7 @@ def _losses(
     reading: Reading,
     tool: str,
     topology: Topology,
-    domains_with_memory: Sequence[tuple[int, str, int, float]],
+    domains_with_memory: Sequence[NearbyMemory],
     domain: int,
 ) -> Ledger:
     """Declare the features of a computer that change answers and that a machine cannot express."""

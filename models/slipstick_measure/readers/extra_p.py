@@ -152,23 +152,23 @@ def _is_extra_p(reading: Reading) -> bool:
 def _read_extra_p(reading: Reading) -> Measurements:
     state = _TextState()
     for line, text in reading.content:
-        section, *rests = text.split(maxsplit=1)
-        rest = rests[0] if rests else ""
+        section, *texts_behind = text.split(maxsplit=1)
+        text_behind = texts_behind[0] if texts_behind else ""
         match section:
             case "PARAMETER":
-                state.parameters += rest.split()
+                state.parameters += text_behind.split()
             case "POINTS":
-                _read_points(reading, line, state, rest)
+                _read_points(reading, line, state, text_behind)
             case "REGION" | "METRIC":
                 _end_data(reading, state)
                 if section == "REGION":
-                    state.region = rest.strip()
+                    state.region = text_behind.strip()
                 else:
-                    state.metric = rest.strip() or "time"
+                    state.metric = text_behind.strip() or "time"
                 state.begin_line = line
                 state.data_lines = None
             case "DATA":
-                _read_data_line(reading, line, state, rest.split())
+                _read_data_line(reading, line, state, text_behind.split())
             case _:
                 reading.wrong(
                     line,
