@@ -291,8 +291,10 @@ def _most_before(mean: float) -> int:
 
 
 def _pieces(rounds_needed: Array) -> tuple[Array, Array]:
-    """Return two small numbers whose ratio is about that of the work of a customer to what a round
-    does: pieces of a customer, and pieces of a round; at most 3 of the smaller.
+    """Return into how many equal pieces a customer's work and the capacity of a round are divided.
+
+    The ratio of the two whole numbers is about the number of rounds that a customer needs. The
+    smaller is at most 3, so that a chain over pieces has few states.
     """
     needed = np.maximum(rounds_needed, 1 / MOST_PIECES)
     fewest = np.arange(1.0, 4.0)[:, None, None]

@@ -228,8 +228,8 @@ class MemoryPort:
         return access
 
     def own_access(self, name: str) -> Activity:
-        """Access the module of the processor's own node, without the network; each of the modules
-        is as likely.
+        """Return one access to the module of the processor's own node, without the network. Each
+        module has the same probability, because processors are alike.
 
         Raises
         ------

@@ -518,8 +518,8 @@ def _is_more_better(value_name: str) -> bool:
 
 
 def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence on each further case: its value and the first case's, whether or not it
-    does the same work.
+    """Yield a sentence on each case but the first that compares its value with that of the first
+    case, also where the two do different work.
     """
     (_, base_answer), *further_cases = results.cases.items()
     value_name = _first_answered_value(base_answer, value_names)

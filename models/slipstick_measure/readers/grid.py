@@ -400,8 +400,9 @@ def _names_processors(texts: Mapping[int, str], line_numbers: Collection[int]) -
 
 
 def _delimiter(line: str, rows: Sequence[str]) -> str:
-    """Return the separator of a table's first line; a blank if it has none of the usual ones, or
-    one that no row has and wide gaps, as in ``Speed-up, S``.
+    """Return the separator of a table by its first line: the most frequent of the usual ones. It is
+    a blank if there is none, or if it stands in a name only, as in ``Speed-up, S`` over rows that
+    gaps divide.
     """
     delimiter = max(",;\t|", key=line.count)
     is_in_name = rows and _WIDE.search(line.strip()) and not any(delimiter in row for row in rows)

@@ -373,7 +373,7 @@ class _TextReader:
                 self._set_values(work, letter, target, amount, token.line)
 
     def _phases(self) -> list[ModelAmount]:
-        """Read up to three amounts, one for each phase, and the closing -1."""
+        """Read up to three amounts, one for each phase, and the ``-1`` that ends the list."""
         amounts: list[ModelAmount] = []
         while self.next.kind != "end":
             if len(amounts) == 3:
