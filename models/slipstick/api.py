@@ -502,8 +502,7 @@ def _solve_object(
 ) -> Answer | Sweep | StreamedSweep:
     """Solve a model that is built already, at one point or at many."""
     from slipstick.method.methods import form_of, note_on_groups
-    from slipstick.method.names import group_names
-    from slipstick.model.system import Model
+    from slipstick.model.system import Model, group_names
 
     parameters = _parameters_of_model(model)
     fixed_values = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from slipstick.answer import OVERHEAD, Answer, Value, zero_if_rounding
 from slipstick.errors import NoAnswerError, Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
-from slipstick.method.names import group_names
+from slipstick.model.system import group_names
 from slipstick.report.formatting import (
     NOTHING,
     as_number,

@@ -28,10 +28,10 @@ from slipstick.method.ladder import (
     Subject,
     compile_named,
 )
-from slipstick.method.names import group_names, is_transient
+from slipstick.method.names import is_transient
 from slipstick.model.added import AddedModel
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model
+from slipstick.model.system import Model, group_names
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     ACTIVITY,

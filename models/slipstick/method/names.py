@@ -47,6 +47,7 @@ from slipstick.model.system import (
     Model,
     PhasedPopulation,
     SuperstepPopulation,
+    group_names,
     is_processor,
 )
 from slipstick.vocabulary import (
@@ -277,12 +278,6 @@ def value_parameters(model: Model | QueueingNetwork) -> dict[str, Parameter]:
         if name.partition("[")[0] in _KINDS_OF_MEANS
         and not hint_of_group_names(name, names_of_groups)
     }
-
-
-def group_names(model: Model | QueueingNetwork | AddedModel | Law) -> list[str]:
-    """List the names of the groups of an activity's population."""
-    groups = model.customer_groups if isinstance(model, Model) else ()
-    return [group.name for group in groups if group.name]
 
 
 def labels_of_absences(model: Model | QueueingNetwork) -> frozenset[str]:

@@ -2166,6 +2166,12 @@ def _check_waits(model: Model) -> None:
         check_node(body, (), False)
 
 
+def group_names(model: object) -> list[str]:
+    """List the names of the groups of an activity's population; empty for other models."""
+    groups = model.customer_groups if isinstance(model, Model) else ()
+    return [group.name for group in groups if group.name]
+
+
 @dataclass(frozen=True, slots=True)
 class Labels:
     """The component and the technology class of each label of an account: steps, waits, locks and

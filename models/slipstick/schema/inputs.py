@@ -1340,7 +1340,7 @@ def solve_settings(
     """
     from slipstick.answer import hint_of_group_names, hint_of_known_name
     from slipstick.method.methods import compute_answers
-    from slipstick.method.names import group_names
+    from slipstick.model.system import group_names
 
     inputs, built_model = build_once(settings, library)
     model = built_model.model

@@ -11,7 +11,7 @@ from dataclasses import replace
 from slipstick.answer import OF_EACH_GROUP, hint_of_group_names
 from slipstick.errors import Problem
 from slipstick.method.asked import needs_simulation, value_names_in_texts
-from slipstick.method.names import group_names
+from slipstick.model.system import group_names
 from slipstick.results.sweep import split_name
 from slipstick.schema.text import Mark, Scalar, Table, leaves
 from slipstick.study.cases import BASE, StudyContext
