@@ -205,9 +205,25 @@ def activity(seed: int) -> Model:
 
 
 def busy_stream(seed: int) -> Model:
-    """Draw a stream whose busiest resource is 85 to 95 % busy."""
-    draw = Draw(seed)
-    cycle = delay(draw.time(), name="think", scv=draw.scv()) >> draw.body()
+    """Draw a stream of one to five visits to one to three stations of one or two servers, of which
+    the busiest is 85 to 95 % busy.
+    """
+    draw = RandomActivity(f"streams near saturation {seed}")
+    draw.scvs = SCVS[1:]
+    names = [f"s{index}" for index in range(draw.random.randint(1, 3))]
+    draw.resources |= {name: Station(draw.random.choice([1, 2])) for name in names}
+    visits = [
+        service(
+            draw.random.choice(names),
+            draw.random.uniform(0.1, 1.0),
+            name=f"visit{number}",
+            scv=draw.scv(),
+        )
+        for number in range(draw.random.randint(1, 5))
+    ]
+    used = {step.resource for step in visits}
+    draw.resources = {name: draw.resources[name] for name in names if name in used}
+    cycle = then(*visits)
     rate = draw.random.uniform(0.85, 0.95) * draw.capacity(cycle)
     return open_model(cycle, rate, resources=draw.resources)
 

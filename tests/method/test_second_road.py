@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -418,7 +419,22 @@ def test_a_group_that_ends_nothing_is_not_checked() -> None:
     builder.add_closed_group("slow", customers=1, first_instruction=at)
     expected = {0: Expected(1.0, 0.05), 1: Expected(1e9, 0.05)}
     look = second_look(builder.plan(), expected, 10_000)
-    assert (look.verdict, look.reason) == (UNSETTLED, "no cycle of slow ended")
+    assert (look.verdict, look.reason) == (UNSETTLED, "no cycle of slow was counted")
+
+
+@pytest.mark.parametrize(("steps", "verdict"), [(200, AGREES), (1_000, UNSETTLED)])
+def test_a_look_at_long_cycles_goes_on_if_enough_may_end(steps: int, verdict: str) -> None:
+    """After the 2,500 events of the first look none is counted: of 200 steps 400 cycles end within
+    80,000 events, of 1,000 steps 80, and 200 are needed.
+    """
+    builder = Builder()
+    for _ in range(steps):
+        builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
+    more = partial(builder.delay, ServiceTime("exponential", 200.0, 1.0), "more")
+    builder.choose([(0.5, more), (0.5, lambda: None)], "half")
+    builder.add_closed_group("all", customers=4, first_instruction=0)
+    look = second_look(builder.plan(), {0: Expected(steps + 100.0, 0.1)}, 80_000)
+    assert (look.verdict, look.events < 80_000) == (verdict, verdict == UNSETTLED)
 
 
 def test_a_verdict_is_the_same_again() -> None:

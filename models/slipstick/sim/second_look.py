@@ -22,6 +22,7 @@ from slipstick.sim.estimate import (
     AnyKernel,
     Estimate,
     Layout,
+    cycles_per_row,
     ratio,
     sums_by_batch,
     t_quantile,
@@ -229,13 +230,16 @@ class _Steady:
         )
 
     def is_hopeless(self, expected_by_group: Mapping[int, Expected], event_limit: int) -> bool:
-        """Return whether a run of `event_limit` events would end fewer cycles than a verdict
-        needs.
+        """Return whether a run of `event_limit` events would end fewer cycles, or rows of them,
+        than a verdict needs.
         """
-        ended_cycles = self._rows[0][-1][self.layout.cycles]
-        # All begin at once: early in a long cycle none has ended, and each may be about to.
+        rows = self._rows[0]
+        if len(rows) * event_limit < _FEWEST_ROWS * self.events:
+            return True
+        # Cycles that ended since the last row are not in it, and all others may be about to end.
+        uncounted_cycles = cycles_per_row(self.plan) + max(self.plan.population, 1)
         return any(
-            (ended_cycles[group_index] + len(self.plan.groups[group_index].starts)) * event_limit
+            (rows[-1][self.layout.cycles[group_index]] + uncounted_cycles) * event_limit
             < max(expected_time.least_cycles, fewest_cycles(self.plan, group_index)) * self.events
             for group_index, expected_time in expected_by_group.items()
         )
@@ -582,7 +586,7 @@ def _simulated_time(
         )
         return Estimate(mean, mean, mean), ""
     if not ended_cycles:
-        return no_estimate, f"no cycle of {group_name} ended"
+        return no_estimate, f"no cycle of {group_name} was counted"
     if len(row_sums) < _FEWEST_ROWS:
         return no_estimate, "too few cycles ended"
     if ended_cycles < expected_time.least_cycles:
