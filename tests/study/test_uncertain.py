@@ -213,6 +213,18 @@ def test_points_of_sweeps_have_the_intervals_of_the_formula(folder: Path) -> Non
     assert not np.any(swept.provenance.exact)
 
 
+def test_a_value_of_zero_has_the_interval_of_its_draws(folder: Path) -> None:
+    """Time beyond a limit is 0 at the middle of the range, and what the draws exceed it by."""
+    (folder / "two.yaml").write_text(TWO + 'amounts: {over: "max(0 s, time - 6 ms) / 1 s"}\n')
+    study = STUDY.replace("answer: [time]", 'answer: [time, "amount[over]"]')
+    (folder / "study.yaml").write_text(study)
+    (swept,) = run("study.yaml").sweeps
+    assert np.asarray(swept.column("amount[over]")) == pytest.approx([0.0, 0.0, 2e-3])
+    low, high = swept.ends("amount[over]")
+    assert low[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert high == pytest.approx(swept.ends("time")[1] - 6e-3, rel=1e-9)
+
+
 def test_the_noise_of_a_fit_adds_to_the_intervals_of_points_by_its_square(folder: Path) -> None:
     (folder / "fit.yaml").write_text(FIT + "noise: {time: 0.3}\n")
     (folder / "study.yaml").write_text(

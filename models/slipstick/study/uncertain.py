@@ -316,8 +316,9 @@ def interval_ends(
         # Any number will do: these points get no band, and a column of NaN would warn.
         answered_draws[:, ~has_band] = 0.0
         # The width is that of the method that solved the draws, relative to its own value, and so
-        # fits an answer by another method.
-        scale_factor = column / np.where(own_columns[name] == 0.0, 1.0, own_columns[name])
+        # fits an answer by another method; beside a value of 0 it is taken as it is.
+        is_zero = own_columns[name] == 0.0
+        scale_factor = np.where(is_zero, 1.0, column / np.where(is_zero, 1.0, own_columns[name]))
         for end, quantile, sign in (
             ("low", LOW_PROBABILITY, -1.0),
             ("high", HIGH_PROBABILITY, 1.0),
