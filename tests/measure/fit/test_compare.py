@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -283,3 +285,19 @@ def test_a_fit_of_an_error_beyond_all_numbers_predicts_nothing() -> None:
         " right?" in found.warnings
     )
     assert not any(name.startswith("time[") for answer in found.answers for name in answer.values)
+
+
+@pytest.mark.turns(3)
+def test_the_bend_is_the_distance_from_the_line_through_the_last_two_numbers() -> None:
+    """Time falls as 1 + 7 / p, and the last two rows as a power of p."""
+    p = np.array([1.0, 2, 4, 8, 16])
+
+    def time(p: float) -> float:
+        return 1 + 7 / p
+
+    found = compare(Timings(p, np.ones_like(p), 1 + 7 / p), steps=[])
+    best = next(each for each in found.likely_candidates if each.name == "amdahl")
+    power = math.log2(time(16) / time(8))
+    expected = abs(math.log(time(64) / time(16)) - power * math.log(64 / 16))
+    assert found._bend(best, 64.0) == pytest.approx(expected, rel=1e-6)
+    assert found._bend(best, 16.0) == 0.0
