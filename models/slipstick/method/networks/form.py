@@ -606,7 +606,7 @@ class Measures:
         self._ended_visits: Array | None = None
         network = network_points.network
         chain_of_class = network_points.chain_of
-        # A station or class that nobody visits has ratios 0/0; NaN leaves these values out.
+        # A station or class without visits has ratios 0/0; NaN leaves these values out.
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
                 self._residence = solution.residence
