@@ -200,6 +200,8 @@ def optional(kind: Kind) -> Kind:
         try:
             return read_value(value)
         except UnfitError as error:
+            # A fault deeper inside keeps its own path; one of the value itself is told in the words
+            # of the whole.
             raise error if error.path else UnfitError(wanted, value) from None
 
     return Kind(wanted, read, kind.plain | {type(None)})

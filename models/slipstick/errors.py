@@ -242,6 +242,7 @@ def note_part(part: object) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
+        # The innermost part is the one to look at.
         error.about = error.about or part
         raise
 

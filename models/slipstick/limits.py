@@ -176,6 +176,7 @@ def limited(limit_by_name: Mapping[str, float]) -> Iterator[None]:
     try:
         yield
     finally:
+        # Also after an error: limits hold inside of the body only.
         _GIVEN.reset(reset_token)
 
 

@@ -868,6 +868,7 @@ class ProgressBar:
         try:
             from tqdm import tqdm
         except ImportError:
+            # The bar is optional: without its library a run prints none, and does not fail.
             return lambda points: None
         self._bar = tqdm(
             total=self._total, delay=1, file=sys.stderr, unit="point", leave=False, disable=None

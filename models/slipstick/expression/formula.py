@@ -369,6 +369,7 @@ class _FormulaReader:
         if not (self._allows_times and may_be_rate) or unit_token.text in self._expr_by_name:
             return None
         try:
+            # A name behind a slash may be a parameter; only a unit of time makes a rate of it.
             value, dimension = self._quantity(f"1 {unit_token.text}")
         except (UnitError, ValueError):
             return None

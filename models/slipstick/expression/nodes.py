@@ -429,6 +429,7 @@ def _finite_power(base: float, exponent: int) -> float:
     try:
         return base**exponent
     except (OverflowError, ZeroDivisionError):
+        # Python raises where NumPy gives infinity; constants are folded before they meet a tape.
         raise ModelError(f"{base:g} ** {exponent} is not a finite number") from None
 
 

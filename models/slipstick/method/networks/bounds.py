@@ -131,6 +131,7 @@ def _bounds_by_kind(network_points: NetworkPoints) -> tuple[dict[str, Bounds], l
             with np.errstate(all="ignore"):
                 low_throughputs, high_throughputs = compute_bounds(network_points.network)
         except ModelError as error:
+            # Kinds of bounds hold under different conditions; the others are still shown.
             missing_reasons.append(f"no {bound_kind} bounds: {error}")
         else:
             bounds_by_kind[bound_kind] = (low_throughputs.real, high_throughputs.real)

@@ -50,6 +50,7 @@ def solve_by_class(
     try:
         solution = solve_markov_chain(*_network_of_classes(network_points), state_limit=state_limit)
     except TooManyStatesError as error:
+        # Which other methods answer is solved only now, because most chains are small enough.
         alternatives = alternatives or _alternatives(network_points)
         raise NoAnswerError(f"{error.size}; {alternatives}, {way_out('states')}") from None
     if network_points.routes is not None:
