@@ -202,7 +202,7 @@ def test_the_default_goes_on_to_simulation_and_others_refuse_by_name() -> None:
     with pytest.raises(NoAnswerError, match="which a Markov chain does not cover"):
         solve(shop(), method="markov-chain")
     for method in ("closed-form", "mean-value", "markov-chain"):
-        with pytest.raises(NoAnswerError, match=f"^{method} cannot solve profiles over time "):
+        with pytest.raises(NoAnswerError, match=f"^{method} cannot solve a profile over time "):
             solve(visits(), method=method)
 
 

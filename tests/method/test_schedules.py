@@ -394,6 +394,6 @@ def test_methods_refuse_a_schedule_in_its_own_words() -> None:
         with pytest.raises(NoAnswerError) as refusal:
             solve(visits(), method=method)
         assert str(refusal.value) == (
-            f"{method} cannot solve profiles over time (rates of arrivals, or numbers of servers,"
+            f"{method} cannot solve a profile over time (rates of arrivals, or numbers of servers,"
             " that follow the parts of a day); simulation can"
         )
