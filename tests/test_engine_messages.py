@@ -861,6 +861,14 @@ PATTERNS = [
         "step ask: think time is spent at no resource; make it a delay",
     ),
     bad(
+        lambda: attempt(service("desk", 1.0), queue=1, balking=[0.5]),
+        "an attempt at desk has a queue or balking; the last probability of balking may be 1",
+    ),
+    bad(
+        lambda: attempt(service("desk", 1.0), balking=[0.5, 0.2]),
+        "probabilities of balking do not fall with the queue, and are at most 1, got 0.5, 0.2",
+    ),
+    bad(
         lambda: attempt(service("desk", 1.0), timeout=1.0, limits="visits"),
         "an attempt at desk cannot limit 'visits'; did you mean 'visit'?",
     ),
