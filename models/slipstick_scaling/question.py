@@ -1419,7 +1419,7 @@ def _draw_triangle(scaling: Scaling, spec: ScalabilityPictureSpec, words: Words)
     axes.set_xticks(range(rows), labels[1:])
     axes.set_yticks(range(rows), labels[:-1])
     meanings = [f"{letter} {way}" for letter, way in zip(ascii_lowercase, ways, strict=False)]
-    printed_text = "; in brackets as printed" if scaling.printed else ""
+    printed_text = "\nin brackets as printed" if scaling.printed else ""
     axes.set_xlabel(f"to this number of {words.members}\n{', '.join(meanings)}{printed_text}")
     axes.set_ylabel(f"from this number of {words.members}")
     return titled(figure, spec.title)
