@@ -307,6 +307,17 @@ def test_a_limit_of_a_rate_of_fio_may_have_a_prefix_and_be_of_reads_alone(
     assert test.rows[0].rate == rate
 
 
+def test_jobs_of_fio_without_a_depth_have_a_request_each(tmp_path: Path) -> None:
+    path = tmp_path / "fio.json"
+    read = {"iops": 650.0, "lat_ns": {"mean": 120000.0}}
+    for options, requests in (({}, 1.0), ({"iodepth": "4"}, 4.0)):
+        job = {"job options": {"rw": "randread", **options}, "read": read}
+        path.write_text(json.dumps({"fio version": "fio-3.35", "jobs": [job]}))
+        test = load_test([path], [Hints()])
+        assert test is not None
+        assert test.rows[0].users == requests
+
+
 def test_a_limit_of_a_rate_of_fio_that_is_no_number_is_named(tmp_path: Path) -> None:
     path = tmp_path / "fio.json"
     job = {"job options": {"rate_iops": "many"}, "read": {"iops": 650.0}}
