@@ -30,7 +30,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.errors import NoAnswerError, Saturated
 from slipstick.late import Array, NDArray, np
@@ -74,15 +75,30 @@ def _as_column(values_at_points: Iterable[float]) -> Array:
     return np.array([*values_at_points], dtype=np.float64)[:, None]
 
 
+class VisitTimes(NamedTuple):
+    """Times of which visits consist, by the number of customers in the second phase.
+
+    Attributes
+    ----------
+    plain : v D(n) [points, numbers; s]
+    added : P(n) [points, numbers; s]
+    longest : v full rounds [points, numbers; s]
+    """
+
+    plain: Array
+    added: Array
+    longest: Array
+
+
 class MeanRounds:
     """Times of rounds by the numbers in them, with the mean lengths of both phases; an array has a
     row for each point.
     """
 
     def __init__(self, points: Sequence[PointNumbers]) -> None:
-        self._points = points
         self._duration = round_time_at(points)
-        first_phases, second_phases = zip(*(point.phases for point in points), strict=True)
+        first_phases = [point.phases[0] for point in points]
+        second_phases = [point.phases[1] for point in points]
         servers = [point.server for point in points]
         self.rate = _as_column(point.rate for point in points)
         self.delay = _as_column(point.delay for point in points)
@@ -137,7 +153,15 @@ class MeanRounds:
 
     def rows(self, rows: Indices) -> MeanRounds:
         """Return the mean rounds of some of the points."""
-        return MeanRounds([self._points[row] for row in rows.tolist()])
+        part = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(part, name, value[rows])
+        chosen_rows = rows.tolist()
+        part._firsts = [self._firsts[row] for row in chosen_rows]
+        part._seconds = [self._seconds[row] for row in chosen_rows]
+        part._duration = self._duration.at_rows(rows)
+        return part
 
     def first_work(self) -> list[Array]:
         """Return works of a first phase that are equally probable [points, 1; units]."""
@@ -250,18 +274,32 @@ class MeanRounds:
         number_behind : first phases that wait or are under way when that of a customer ends; as
             many take time from its second phase as its rounds have room for [1]
         """
-        second_phase_time = self.steps * self.time(present, 0.0)
-        added_time = self.added_by_first_phase(present)
+        times = self.parts_of_visits(present, np.any(rate))
         if not np.any(rate):
-            return np.asarray(second_phase_time / present + added_time)
-        share_left = np.maximum(1 - rate * added_time, 1e-9)
-        longest_time = self.steps * self.time(
-            present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
-        )
-        steady_time = np.minimum(second_phase_time / share_left, longest_time)
+            return np.asarray(times.plain / present + times.added)
+        return self.visit_of_stream(times, present, rate, number_behind)
+
+    def parts_of_visits(self, present: Array | float, with_longest: object = True) -> VisitTimes:
+        """Return the times of which visits consist, beside a number of customers."""
+        longest_time = np.zeros(1)
+        plain_time = self.steps * self.time(present, 0.0)
+        added_time = self.added_by_first_phase(present)
+        if with_longest:
+            longest_time = self.steps * self.time(
+                present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
+            )
+        return VisitTimes(plain_time, added_time, longest_time)
+
+    @staticmethod
+    def visit_of_stream(
+        times: VisitTimes, present: Array | float, rate: Array | float, number_behind: Array | float
+    ) -> Array:
+        """Return S(n) of a stream from the times of which it consists, see `visit` [s]."""
+        share_left = np.maximum(1 - rate * times.added, 1e-9)
+        steady_time = np.minimum(times.plain / share_left, times.longest)
         # First phases have about an exponential time, and so has what comes behind them.
-        longest_delay = longest_time - steady_time
-        unlimited_delay = np.maximum(number_behind * added_time / share_left, 1e-300)
+        longest_delay = times.longest - steady_time
+        unlimited_delay = np.maximum(number_behind * times.added / share_left, 1e-300)
         return np.asarray(
             (steady_time + unlimited_delay * -np.expm1(-longest_delay / unlimited_delay)) / present
         )

@@ -21,7 +21,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.operators import OPERATORS
 from slipstick.late import Array
 from slipstick.limits import WorkPace
-from slipstick_rounds.model import HELD, STATE
+from slipstick_rounds.model import STATE
 from slipstick_rounds.points import RoundTime
 from slipstick_rounds.round_run import MOST_ALIKE, RoundRun, RoundServer
 
@@ -242,7 +242,7 @@ def unknown_operators(server: RoundServer) -> list[str]:
 
 def _state_names(duration: RoundTime) -> list[str]:
     """List the names of the contents of a round, in the order of the tables."""
-    return [*(f"{kind}.{phase}" for kind in STATE for phase in duration.phases), HELD]
+    return duration.split.state
 
 
 def _constant_result(operator: str, registers: Array, arguments: Sequence[int]) -> float:

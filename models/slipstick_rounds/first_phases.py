@@ -13,6 +13,7 @@ from typing import NamedTuple
 from slipstick.late import Array, np
 from slipstick_rounds.backlog import Backlog
 from slipstick_rounds.capacity import LEAST_ROOM, MeanRounds
+from slipstick_rounds.model import QUANTILES
 from slipstick_rounds.waits import Waits, quantiles_with_waits
 
 LEAST_CHANGE, NORMAL_QUANTILE, NODES = 0.02, 1.2815515655446004, (-1.363, -0.377, 0.377, 1.363)
@@ -47,7 +48,7 @@ class FirstPhases(NamedTuple):
 
 
 def first_phases_open(
-    rounds: MeanRounds, present: Array, waits: Waits, queued: Array
+    rounds: MeanRounds, present: Array, waits: Waits, queued: Array, with_quantiles: bool = True
 ) -> FirstPhases:
     """Compute the times from admission to the end of the first phase of Poisson streams; a customer
     that finds no other begins at once.
@@ -59,12 +60,15 @@ def first_phases_open(
         1]
     waits : for a place, and the probability that no customer is there
     queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
+    with_quantiles : compute them as well
     """
     backlog = Backlog(rounds, present, queued)
     times, weights, left_behind, left_squared = backlog.first_phase()
     all_times, all_weights, free, times_alone = _with_idle(rounds, times, weights, waits.idle)
     means = (all_times * all_weights).sum(axis=1)
-    quantiles = quantiles_with_waits(all_times, all_weights, waits)
+    quantiles = np.zeros((len(means), len(QUANTILES)))
+    if with_quantiles:
+        quantiles = quantiles_with_waits(all_times, all_weights, waits)
     number_after_alone = rounds.rate[:, 0] * times_alone
     number_behind = (1 - free) * left_behind + free * number_after_alone
     # The number given the time is taken as Poisson.

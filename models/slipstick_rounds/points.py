@@ -7,14 +7,15 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from functools import cached_property
+from typing import Any, NoReturn, cast
 
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import Expr
+from slipstick.expression.nodes import Expr, Operation, Parameter, operands, walk, with_operands
 from slipstick.expression.nodes import parameters as parameters_of
 from slipstick.expression.tape import Columns, Tape, Values, count_of_points, selected_values
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.method.amounts import amounts_and_half_widths
 from slipstick.method.answers import CompiledModel, Gradient, Remarks, Solution
 from slipstick.sim.estimate import Estimate
@@ -27,7 +28,7 @@ from slipstick_rounds.model import (
     BatchServer,
     OpenCustomers,
 )
-from slipstick_rounds.round_run import Duration, RoundContents, RoundServer
+from slipstick_rounds.round_run import RoundContents, RoundServer
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class BatchServerForm(CompiledModel):
         self.parameters = tuple(model.parameters)
         self._expressions = _expressions(model)
         self._numbers = Tape(list(self._expressions.values()))
-        self._round_time = Tape(list(model.round_time.values()))
+        self._round_time = SplitRoundTime([*model.round_time.values()], [*model.phases])
         self._amounts = Tape(list(model.amounts.values())) if model.amounts else None
 
     @abstractmethod
@@ -395,25 +396,73 @@ class BatchServerForm(CompiledModel):
             interval=value_by_name["interval"],
             earlier_first=model.earlier_first,
         )
+        load: dict[str, Any]
         if isinstance(model.customers, OpenCustomers):
-            point_of_arrivals = PointNumbers(server, phases, rate=value_by_name["arrivals"])
+            load = {"rate": value_by_name["arrivals"]}
         else:
-            point_of_arrivals = PointNumbers(
-                server,
-                phases,
-                population=int(value_by_name["population"]),
-                think_time=value_by_name["think_time"],
-                visits=int(value_by_name.get("visits", 0)),
-            )
-        return replace(
-            point_of_arrivals,
+            load = {
+                "population": int(value_by_name["population"]),
+                "think_time": value_by_name["think_time"],
+                "visits": int(value_by_name.get("visits", 0)),
+            }
+        return PointNumbers(
+            server,
+            phases,
             delay=value_by_name["delay"],
             delay_scv=value_by_name["delay_scv"],
             own=own_values,
+            **load,
         )
 
     def _duration(self, own: Mapping[str, float]) -> RoundTime:
-        return RoundTime(self._round_time, own, tuple(self.model.phases))
+        return RoundTime(self._round_time.tape, own, tuple(self.model.phases), self._round_time)
+
+
+class SplitRoundTime:
+    """The parts of the time of a round, divided into what depends on the contents of a round and
+    what does not.
+
+    Parameters
+    ----------
+    parts : expressions of the time, by component
+    phases : names
+    """
+
+    def __init__(self, parts: Sequence[Expr], phases: Sequence[str]) -> None:
+        self.tape = Tape(parts)
+        self.state = [*(f"{kind}.{phase}" for kind in STATE for phase in phases), HELD]
+        self._parts = parts
+
+    @cached_property
+    def fixed_and_varying(self) -> tuple[dict[str, Expr], Tape]:
+        """The largest expressions that do not depend on the contents of a round, each by the name
+        of a parameter, and the time as a function of these parameters and of the contents.
+        """
+        varying: dict[int, Expr] = {}
+        fixed: dict[int, Parameter] = {}
+        fixed_by_name: dict[str, Expr] = {}
+
+        def as_operand(node: Expr) -> Expr:
+            if id(node) in varying or not operands(node):
+                return varying.get(id(node), node)
+            if id(node) not in fixed:
+                name = f"round.fixed.{len(fixed)}"
+                fixed[id(node)] = Parameter(name, node.dimension)
+                fixed_by_name[name] = node
+            return fixed[id(node)]
+
+        for node in walk(*self._parts):
+            if isinstance(node, Parameter) and node.name in self.state:
+                varying[id(node)] = node
+            elif any(id(operand) in varying for operand in operands(node)):
+                new_operands = tuple(as_operand(operand) for operand in operands(node))
+                varying[id(node)] = with_operands(cast(Operation, node), new_operands)
+        return fixed_by_name, Tape([as_operand(part) for part in self._parts])
+
+    @cached_property
+    def fixed_tape(self) -> Tape:
+        """What does not depend on the contents of a round."""
+        return Tape([*self.fixed_and_varying[0].values()])
 
 
 @dataclass(frozen=True)
@@ -424,6 +473,7 @@ class RoundTime:
     Parameters
     ----------
     tape : the parts of the time
+    split : what of them does not depend on the contents of a round
     own : parameters that differ from the model's own; of several points arrays along them, and
         as many rounds of each
     phases : names
@@ -432,6 +482,30 @@ class RoundTime:
     tape: Tape
     own: Values
     phases: tuple[str, ...]
+    split: SplitRoundTime
+
+    def at_points(self, own: Values) -> RoundTime:
+        """Return the function at several points: what does not depend on the contents of a round is
+        computed once for each of them.
+
+        Parameters
+        ----------
+        own : parameters that differ from the model's own, as arrays along the points
+        """
+        fixed, tape = self.split.fixed_and_varying
+        if not fixed:
+            return replace(self, own=own)
+        fixed_tape = self.split.fixed_tape
+        fixed_values = fixed_tape.run(selected_values(own, fixed_tape.parameters))
+        return replace(self, tape=tape, own={**own, **dict(zip(fixed, fixed_values, strict=True))})
+
+    def at_rows(self, rows: NDArray[np.intp]) -> RoundTime:
+        """Return the function at some of the points."""
+        own = {
+            name: np.asarray(value)[rows] if np.size(value) > 1 else value
+            for name, value in self.own.items()
+        }
+        return replace(self, own=own)
 
     def __call__(self, rounds: RoundContents) -> Array:
         state: dict[str, Array | float] = {
@@ -487,13 +561,13 @@ def own_columns(points: Sequence[PointNumbers]) -> Columns:
     return {name: np.array([point.own[name] for point in points]) for name in points[0].own}
 
 
-def round_time_at(points: Sequence[PointNumbers]) -> Duration:
+def round_time_at(points: Sequence[PointNumbers]) -> RoundTime:
     """Return the function for the time of rounds at several points; it takes equally many rounds of
     each point, one point after the other.
     """
     duration = points[0].server.duration
     assert isinstance(duration, RoundTime)
-    return replace(duration, own=own_columns(points))
+    return duration.at_points(own_columns(points))
 
 
 _WHOLE = "a whole number of at least 1"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.birth_death import weights_with_tail
-from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds
+from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, VisitTimes
 from slipstick_rounds.model import QUANTILES
 from slipstick_rounds.waits import waits_for_places
 
@@ -45,18 +45,30 @@ class PresentNumbers(NamedTuple):
     fullness: Array
 
 
-def solve_present(rounds: MeanRounds, number_behind: Array) -> PresentNumbers:
+def numbers_of_customers(rounds: MeanRounds) -> tuple[Array, Indices]:
+    """Return the numbers that the birth-death process counts, at most the places [points, numbers],
+    and the index of the last one of each point [points, 1].
+    """
+    most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
+    last_number = np.ceil(most_customers).astype(int)
+    return np.minimum(np.arange(1.0, last_number.max() + 1), most_customers), last_number
+
+
+def solve_present(
+    rounds: MeanRounds, number_behind: Array, times: VisitTimes | None = None
+) -> PresentNumbers:
     """Solve the number present of streams; beyond the largest on the server it is geometric.
 
     Parameters
     ----------
     rounds : their times
     number_behind : first phases that one leaves behind when it ends [points, 1; 1]
+    times : of visits beside `numbers_of_customers`, where they are computed already
     """
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
-    last_number = np.ceil(most_customers).astype(int)
-    customers_on_server = np.minimum(np.arange(1.0, last_number.max() + 1), most_customers)
-    visit_times = rounds.visit(customers_on_server, rounds.rate, number_behind)
+    customers_on_server, last_number = numbers_of_customers(rounds)
+    times = times or rounds.parts_of_visits(customers_on_server)
+    visit_times = rounds.visit_of_stream(times, customers_on_server, rounds.rate, number_behind)
     weights, weight_beyond, _ = weights_with_tail(rounds.rate * visit_times, last_number)
     total_weight = weights.sum(axis=1, keepdims=True) + weight_beyond
     weighted_sum = (weights[:, 1:] * customers_on_server).sum(

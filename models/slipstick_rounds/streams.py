@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.accounts import ComputedPoint, PhaseTimes, points_from_times
 from slipstick_rounds.backlog import Backlog
-from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds
+from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, VisitTimes
 from slipstick_rounds.first_phases import (
     LEAST_CHANGE,
     NODES,
@@ -28,7 +28,7 @@ from slipstick_rounds.first_phases import (
 )
 from slipstick_rounds.later_phases import times_of_a_unit
 from slipstick_rounds.model import QUANTILES
-from slipstick_rounds.present import share_behind, solve_present
+from slipstick_rounds.present import numbers_of_customers, share_behind, solve_present
 from slipstick_rounds.waits import Waits
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ round by 4 %.
 
 LARGEST_GROUP = 200_000
 """Numbers of points in one array at most, so that the arrays stay in a cache."""
+
+MOST_KEPT = 6_000_000
+"""Times of visits by number of customers that are kept at most, 144 MB."""
 
 
 def values_of_streams(
@@ -114,6 +117,10 @@ class ConvergedStreams:
         self._excess_present = np.zeros((2, count, 1))
         self.present = np.ones((2, count, 1))
         self.units = np.zeros(count)
+        most_numbers = int(numbers_of_customers(rounds)[1].max())
+        self._kept_numbers = most_numbers if count * most_numbers <= MOST_KEPT else 0
+        self._kept_times = np.zeros((3, count, self._kept_numbers))
+        self._is_kept = np.zeros(count, dtype=bool)
         all_rounds, all_rows = rounds, rows
         for _ in range(MOST_SETTLING):
             if not len(rows):
@@ -154,7 +161,10 @@ class ConvergedStreams:
         most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
         count = len(rows)
         for group in _row_groups(np.arange(count), np.ceil(most_customers.ravel()) + 1):
-            present_numbers = solve_present(rounds.rows(group), self.behind[rows[group]])
+            here = rounds.rows(group)
+            present_numbers = solve_present(
+                here, self.behind[rows[group]], self._visit_times(here, rows[group])
+            )
             for name, column in zip(present_numbers._fields, present_numbers, strict=True):
                 getattr(self, name)[rows[group]] = column
         mean_in_second_phase = self.in_second_phase[rows, None]
@@ -168,7 +178,12 @@ class ConvergedStreams:
             changed_rows = rows[group]
             waits = self._waits(rounds.rows(group), changed_rows)
             first_phases = first_phases_open(
-                rounds.rows(group), present[:, group], waits, self._number_queued[changed_rows]
+                rounds.rows(group),
+                present[:, group],
+                waits,
+                self._number_queued[changed_rows],
+                # Without times before these, none can have converged.
+                with_quantiles=bool(times_before.any()),
             )
             self.means[rows[group]], self.quantiles[rows[group]] = (
                 first_phases.means,
@@ -186,6 +201,20 @@ class ConvergedStreams:
             self.units[rows[group]] = by_round / np.maximum(first_phases.by_round, 1e-12)
         times = self._times(rows)
         return np.asarray((abs(times - times_before) / times).max(axis=1))
+
+    def _visit_times(self, rounds: MeanRounds, rows: Indices) -> VisitTimes:
+        """Return the times of visits by the number of customers, which do not change while numbers
+        and times are computed from each other, and are kept if there is space for them.
+        """
+        numbers, _ = numbers_of_customers(rounds)
+        if self._kept_numbers < numbers.shape[1]:
+            return rounds.parts_of_visits(numbers)
+        if self._is_kept[rows].all():
+            return VisitTimes(*self._kept_times[:, rows, : numbers.shape[1]])
+        times = rounds.parts_of_visits(numbers)
+        self._kept_times[:, rows, : numbers.shape[1]] = times
+        self._is_kept[rows] = True
+        return times
 
     def _waits(self, rounds: MeanRounds, rows: Indices) -> Waits:
         """Return what customers find at some points."""

@@ -615,7 +615,7 @@ def _rebuild_node(
             new_operand is old_operand
             for new_operand, old_operand in zip(new_operands, node.operands, strict=True)
         )
-        return node if are_unchanged else _with_operands(node, new_operands)
+        return node if are_unchanged else with_operands(node, new_operands)
     return (
         replace(node, inner=rebuilt_by_node[id(node.inner)]) if isinstance(node, Booked) else node
     )
@@ -649,7 +649,7 @@ def _count_function(operator: str, operand: Like, function: Callable[[float], fl
         raise ModelError(f"{operator} has no value at {operand_expr.value:g}") from None
 
 
-def _with_operands(node: Operation, new_operands: tuple[Expr, ...]) -> Expr:
+def with_operands(node: Operation, new_operands: tuple[Expr, ...]) -> Expr:
     """Return a node's operator applied to other operands."""
     match node.operator:
         case "sum":
