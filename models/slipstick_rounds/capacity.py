@@ -112,9 +112,11 @@ class MeanRounds:
         second_work = _as_column(phase.mean for phase in second_phases)
         self.steps = second_work / self.piece
         self.variation = _as_column(phase.variance for phase in second_phases) / second_work**2
-        self._held = self.units + second_work / 2
+        # A second phase that is met at a random time is longer than the mean, and half of it done.
+        met_work = second_work * (1 + self.variation)
+        self._held = self.units + met_work / 2
         self._budget = _as_column(server.budget for server in servers)
-        largest_memory = self.units + second_work
+        largest_memory = self.units + met_work
         kept_memory = np.where(
             _as_column(server.reserved for server in servers) > 0, largest_memory, self._held
         )
@@ -178,6 +180,21 @@ class MeanRounds:
             return np.ones((len(self.steps), 1))
         works = np.array([phase.groups(LENGTHS) for phase in self._seconds])
         return np.asarray(works / works.mean(axis=1, keepdims=True))
+
+    def variation_of_added(self, present: Array | float) -> Array:
+        """Return the squared coefficient of variation of the times by which first phases of
+        different work prolong rounds [points, 1; 1].
+        """
+        if not self.first_variation.any():
+            return np.zeros_like(self.units)
+        room, plain_time = self.room(present), self.time(present, 0.0)
+        added_times = []
+        for work in self.first_work():
+            rounds_needed = np.maximum(work / room, 1.0)
+            round_time = self.time(present, work / rounds_needed)
+            added_times.append(rounds_needed * (round_time - plain_time))
+        mean_time = np.maximum(np.mean(added_times, axis=0), 1e-300)
+        return np.asarray(np.var(added_times, axis=0) / mean_time**2)
 
     def share_of_first(self, present: Array | float) -> Array:
         """Return the part of the time that first phases of a stream take, X P(n) [1]."""

@@ -71,9 +71,10 @@ def first_phases_open(
         quantiles = quantiles_with_waits(all_times, all_weights, waits)
     number_after_alone = rounds.rate[:, 0] * times_alone
     number_behind = (1 - free) * left_behind + free * number_after_alone
-    # The number given the time is taken as Poisson.
+    # The number given the time is taken as Poisson, with works that differ.
     squared = (1 - free) * left_squared + free * number_after_alone**2
-    variance_behind = squared - number_behind**2 + number_behind
+    of_poisson = number_behind * (1 + rounds.first_variation[:, 0])
+    variance_behind = squared - number_behind**2 + of_poisson
     return FirstPhases(means, quantiles, number_behind, variance_behind, *backlog.shares())
 
 

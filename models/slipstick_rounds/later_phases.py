@@ -1,25 +1,21 @@
 """Times of a unit of second phases of Poisson streams, with quantiles.
 
 How the mean numbers and the first phases that come differ from one second phase to another gives
-the quantiles, the first phases that one begins with being spread over fewer units of shorter ones.
+the quantiles. Those of short second phases differ more: a short one meets the number of customers
+and the first phases as they happen to be, and its own rest of first phases is spread over fewer
+units.
 """
 
 from __future__ import annotations
 
-import math
-
 from slipstick.late import Array, np
 from slipstick_rounds.accounts import PhaseTimes
 from slipstick_rounds.capacity import MeanRounds
+from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import QUANTILES
-from slipstick_rounds.present import group_size
 
 UNIT_PARTS = 12
 """Times of a unit of each length of a second phase, of equal probability."""
-
-SAME_ARRIVALS = 0.61
-"""Correlation of the mean number present during a second phase with the arrivals during it: each
-counts for the part of it that is left, so that it is 1/2 over the root of 2/3 (derived)."""
 
 
 def times_of_a_unit(
@@ -32,13 +28,12 @@ def times_of_a_unit(
     phases do not exceed [points, 1 and quantiles; in units of a second phase of mean length; s].
 
     A second phase takes the mean of the number present while it lasts, and the first phases that
-    arrive meanwhile. Of M/G/infinity with constant times that mean has two thirds of the variance
-    of the number itself, and its correlation with the arrivals is 0.61 (both derived); the number
-    has the birth-death distribution, wider as second phases begin in groups. The first phases make
-    of U = v D + L P a busy period of M/D/1 that begins with as much work, with the mean
-    U / (1 - X P) and the variance U X P^2 / (1 - X P)^3 + Var L P^2 / (1 - X P)^2; what is in it
-    beyond v D is taken as a gamma variable. Second phases of different lengths v have the same L,
-    so that units of short ones take longer.
+    arrive meanwhile (`_means_of_windows`); the number has the birth-death distribution, wider as
+    second phases begin in groups. The first phases make of U = v D + L P a busy period of M/G/1
+    that begins with as much work, with the mean U / (1 - X P) and the variance
+    U X E P^2 / (1 - X P)^3 + Var L P^2 / (1 - X P)^2; what is in it beyond v D is taken as a gamma
+    variable. Second phases of different lengths v have the same L, so that units of short ones take
+    longer.
 
     Parameters
     ----------
@@ -59,13 +54,17 @@ def times_of_a_unit(
     parts = np.array(QUANTILES)
     if lengths.shape[1] > 1:
         parts = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
+    variance_of_mean, same_arrivals = _means_of_windows(lengths)
     by_number = _deviation_by_number(rounds, fullness, number_behind, parts)[:, None, :]
+    by_number = by_number * np.sqrt(variance_of_mean)[:, :, None]
     work = plain_time * lengths + work_behind
     excess = work / share_left - plain_time * lengths
-    variance = (work * rounds.rate / share_left + variance_behind) * (extra_time / share_left) ** 2
+    mean_square = 1 + rounds.variation_of_added(present)
+    variance = work * rounds.rate / share_left * mean_square + variance_behind
+    variance = variance * (extra_time / share_left) ** 2
     by_arrivals = _gamma_deviation(excess, variance, parts) / lengths[:, :, None]
     joint_variance = (
-        by_number**2 + by_arrivals**2 + 2 * SAME_ARRIVALS * abs(by_number * by_arrivals)
+        by_number**2 + by_arrivals**2 + 2 * same_arrivals[:, :, None] * abs(by_number * by_arrivals)
     )
     deviation = np.where(
         by_number * by_arrivals > 0,
@@ -87,6 +86,30 @@ def times_of_a_unit(
     return np.hstack([unit_means.mean(axis=1, keepdims=True), quantiles])
 
 
+def _means_of_windows(lengths: Array) -> tuple[Array, Array]:
+    """Return the variance of the mean number present while a second phase lasts, as a part of that
+    of the number, and the correlation of that mean with the arrivals meanwhile [points, lengths;
+    1].
+
+    In M/G/infinity the numbers at two times that are t apart have the correlation E (S - t)+ / E S,
+    where S is the time of a second phase. Their mean over a time s has the variance 2 / s^2 times
+    the integral of (s - t) E (S - t)+ / E S over t from 0 to s. A customer that arrives u before
+    the end of s counts in that mean for the part min(S, u) / s. Where all take the same time these
+    are 2/3 and 0.61, 1/2 over the root of 2/3. Short second phases meet the number as it happens to
+    be, long ones its mean.
+
+    Parameters
+    ----------
+    lengths : equally probable ones, as parts of their mean [points, lengths; 1]
+    """
+    own, other = lengths[:, :, None], lengths[:, None, :]
+    both = np.minimum(own, other)
+    together = own * other * both - (own + other) * both**2 / 2 + both**3 / 3
+    variance = 2 * together.mean(axis=2) / lengths**2
+    counted = (both**2 / 2 + other * (own - both)).mean(axis=2)
+    return variance, counted / (lengths * np.sqrt(lengths * variance))
+
+
 def _deviation_by_number(
     rounds: MeanRounds, fullness: Array, number_behind: Array, parts: Array
 ) -> Array:
@@ -97,7 +120,7 @@ def _deviation_by_number(
 
     visit_times = rounds.second(fullness, number_behind)
     size = np.sqrt(group_size(rounds, fullness[:, -1:]))
-    deviation = math.sqrt(2 / 3) * size * (visit_times[:, :-1] - visit_times[:, -1:])
+    deviation = size * (visit_times[:, :-1] - visit_times[:, -1:])
     if len(parts) == len(QUANTILES):
         return deviation
     known = ndtri(np.array(QUANTILES))

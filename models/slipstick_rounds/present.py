@@ -2,8 +2,7 @@
 
 The number n in the second phase is a birth-death process with births X and deaths n / W(n); see
 `capacity` for W. Its mean gives the time of the second phase by Little's law. Second phases begin
-in groups, of 1 / (1 - X P)^2 customers in the mean that one of them meets, and are longer by what
-these add to the time of a round (`group_size`).
+in groups (see `groups`), and are longer by what these add to the time of a round.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.birth_death import weights_with_tail
 from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, VisitTimes
+from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import QUANTILES
 from slipstick_rounds.waits import waits_for_places
 
@@ -98,7 +98,9 @@ def solve_present(
             weighted_sum / total_weight,
         ]
     )
-    waits = waits_for_places(rounds, customers_on_server, visit_times, last_number)
+    waits = waits_for_places(
+        rounds, customers_on_server, visit_times, last_number, weighted_sum / total_weight
+    )
     columns = (
         weighted_sum / total_weight * longer,
         grouped,
@@ -106,17 +108,6 @@ def solve_present(
         *waits,
     )
     return PresentNumbers._make([*(column.ravel() for column in columns), fullness])
-
-
-def group_size(rounds: MeanRounds, present: Array) -> Array:
-    """Return the variance over the mean of the number of second phases that begin in many rounds,
-    1 / (1 - X P)^2 [points, 1; 1].
-
-    Customers come in a Poisson stream, but first phases prolong rounds, in which more customers
-    come: v rounds of v D + N P bring N, whose mean grows with N itself. A customer finds as many
-    more beside it as the variance of the number exceeds its mean.
-    """
-    return np.asarray((1 - rounds.share_of_first(present)) ** -2)
 
 
 def share_behind(rounds: MeanRounds, present: Array, number_behind: Array) -> Array:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.accounts import ComputedPoint, PhaseTimes, points_from_times
 from slipstick_rounds.backlog import Backlog
-from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, VisitTimes
+from slipstick_rounds.capacity import LEAST_ROOM, MOST_PRESENT, MeanRounds, VisitTimes
 from slipstick_rounds.first_phases import (
     LEAST_CHANGE,
     NODES,
@@ -43,11 +43,45 @@ thousandth move the mean of a first phase by 2 % at most, and its 95 of 100 and 
 round by 4 %.
 """
 
+HARDLY_IDLE, ROUNDS_OF_WORK = 0.95, 2
+"""Part of the time that a server works from which on the time of its rounds follows from its work,
+as small errors of that part count much below; and how often the mean number in a round and that
+time are computed from each other, a third time moves nothing by a percent."""
+
 LARGEST_GROUP = 200_000
 """Numbers of points in one array at most, so that the arrays stay in a cache."""
 
 MOST_KEPT = 6_000_000
 """Times of visits by number of customers that are kept at most, 144 MB."""
+
+
+def _time_between_by_work(
+    rounds: MeanRounds, present: Array, busy_share: Array, time_between: Array
+) -> Array:
+    """Return the time from the beginning of a round to that of the next by the work of a time
+    [points; s].
+
+    N rounds in a time have second phases of X v rounds: with D(n) = D(0) + b n the busy time is
+    U = N D(0) + X v b + X P, where b is that at the mean number of a round, X v / N.
+
+    Parameters
+    ----------
+    rounds : their times
+    present : customers in the second phase of rounds with first phases [points, 1; 1]
+    busy_share : U [points; 1]
+    time_between : a first approximation of 1 / N [points; s]
+    """
+    fixed_time = rounds.time(0.0, 0.0)[:, 0]
+    rounds_of_second = (rounds.rate * rounds.steps)[:, 0]
+    share_of_first = rounds.share_of_first(present)[:, 0]
+    for _ in range(ROUNDS_OF_WORK):
+        number = np.maximum(rounds_of_second * time_between, 1e-9)
+        time_of_one = (rounds.time(number[:, None], 0.0)[:, 0] - fixed_time) / number
+        share_left = busy_share - share_of_first - rounds_of_second * time_of_one
+        is_known = share_left > LEAST_ROOM * busy_share
+        by_work = fixed_time / np.maximum(share_left, 1e-9)
+        time_between = np.where(is_known, by_work, time_between)
+    return np.asarray(time_between)
 
 
 def values_of_streams(
@@ -189,7 +223,9 @@ class ConvergedStreams:
                 first_phases.means,
                 first_phases.quantiles,
             )
-            self.round_times[rows[group]] = self._round_times(rounds.rows(group), first_phases)
+            self.round_times[rows[group]] = self._round_times(
+                rounds.rows(group), first_phases, present[:, group]
+            )
             self._excess_present[:, rows[group]] = self._excess_in_second_phase(
                 rounds.rows(group), mean_in_second_phase[group], first_phases
             )
@@ -226,7 +262,7 @@ class ConvergedStreams:
         return np.stack([self.means[rows], self.round_times[rows, 1]], axis=1)
 
     @staticmethod
-    def _round_times(rounds: MeanRounds, first_phases: FirstPhases) -> Array:
+    def _round_times(rounds: MeanRounds, first_phases: FirstPhases, present: Array) -> Array:
         """Return the times of rounds, see `RoundTimes` [points, 2; s].
 
         The chain of first phases goes on in rounds while the server is idle. It is idle where no
@@ -242,6 +278,8 @@ class ConvergedStreams:
         time_between = first_phases.round_times / (
             1 - (1 - first_phases.by_round) * probability_empty
         )
+        by_work = _time_between_by_work(rounds, present[1], busy_share, time_between)
+        time_between = np.where(busy_share > HARDLY_IDLE, by_work, time_between)
         return np.stack([busy_share * time_between, time_between], axis=1)
 
     @staticmethod

@@ -1,9 +1,11 @@
 """Waits of Poisson streams for a place or for memory.
 
 A visit holds its place in both phases. How many customers wait follows from a birth-death process
-with W (see `capacity`) and the rounds of the first phase as the time of a visit, and how long they
-do from approximations of M/D/c, as lengths hardly vary. Streams with waits are refused where groups
-are large, as these wait longer (`formula`).
+with W (see `capacity`) and the rounds of the first phase as the time of a visit. Its weights are
+taken to the power 1 / z, so that the number has z times the variance (see `groups`), about as
+Hayward's approximation divides servers and load by z. While all places are taken, the server is one
+queue whose customers need S(K) of it: with the load X S(K) waits are those of M/G/c, between
+approximations of M/D/c and M/M/c.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.backlog import RARE
-from slipstick_rounds.birth_death import LARGEST_PLACE_LOAD, weights_with_tail
+from slipstick_rounds.birth_death import LARGEST_PLACE_LOAD, birth_death
 from slipstick_rounds.capacity import LEAST_ROOM, MOST_PRESENT, MeanRounds
+from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import QUANTILES
 
 if TYPE_CHECKING:
@@ -44,7 +47,11 @@ class Waits(NamedTuple):
 
 
 def waits_for_places(
-    rounds: MeanRounds, customers_on_server: Array, visit_times: Array, last_number: Indices
+    rounds: MeanRounds,
+    customers_on_server: Array,
+    visit_times: Array,
+    last_number: Indices,
+    mean_number: Array,
 ) -> tuple[Array, Array, Array]:
     """Return the probability that a customer waits, the mean wait of those that do, and the part of
     the places that is taken [points, 1; 1, s, 1].
@@ -55,19 +62,25 @@ def waits_for_places(
     customers_on_server : numbers of the birth-death process, at most the places [points, numbers]
     visit_times : of a second phase beside as many, over their number [points, numbers; s]
     last_number : from which on the process is geometric [points, 1; 1]
+    mean_number : customers in the second phase [points, 1; 1]
     """
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
+    present = np.minimum(most_customers, rounds.highest)
     # A place is held in the rounds of the first phase, too.
-    holding_time = visit_times + rounds.first_alone(most_customers) / customers_on_server
-    holding_weights, holding_weight_beyond, place_load = weights_with_tail(
-        rounds.rate * holding_time, last_number
-    )
+    first_alone = rounds.first_alone(present)
+    holding_ratios = rounds.rate * (visit_times + first_alone / customers_on_server)
+    # Customers that come in groups are more at once: a number with z times the variance.
+    size = group_size(rounds, np.minimum(mean_number, present))
+    weights = birth_death(holding_ratios ** (1 / size), last_number)
+    # At a full server a first phase begins where a customer leaves, so that first phases come as
+    # visits end, and not as customers arrive.
+    first_rounds = (first_alone - rounds.added_by_first_phase(present)) / present
+    full_load = rounds.rate * (rounds.visit(present) + first_rounds)
+    last_ratio = np.take_along_axis(holding_ratios, last_number - 1, axis=1)
+    place_load = np.where(most_customers <= rounds.highest, full_load, last_ratio)
     decay = np.minimum(place_load, LARGEST_PLACE_LOAD)
-    probability_full = (
-        holding_weight_beyond
-        / decay
-        / (holding_weights.sum(axis=1, keepdims=True) + holding_weight_beyond)
-    )
+    weight_full = np.take_along_axis(weights, last_number, axis=1) / (1 - decay)
+    probability_full = weight_full / (weights.sum(axis=1, keepdims=True) + weight_full * decay)
     waiting_load = np.minimum(decay, 1 - LEAST_ROOM)
     wait_of_exponential = waiting_load / (1 - waiting_load) / rounds.rate
     variation = np.minimum(rounds.variation, 1.0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from slipstick_rounds.groups import group_size
 
 from slipstick.answer import Answer
 from slipstick.api import load, solve
@@ -18,7 +19,6 @@ from slipstick_rounds import formula as formula_of_rounds
 from slipstick_rounds.capacity import loads_of
 from slipstick_rounds.formula import BatchServerFormula
 from slipstick_rounds.model import BatchServer, ClosedCustomers, OpenCustomers, RoundPhase
-from slipstick_rounds.present import group_size
 from slipstick_rounds.round_run import closed_run
 
 COMMIT: dict[str, Any] = {
