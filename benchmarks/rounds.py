@@ -7,7 +7,7 @@ first phase (time to first token) its mean and 95 of 100, of the time of a unit 
 same, and of the number that a round serves.
 
     python benchmarks/rounds.py [--visits 6000] [--seed 1 --runs 2] \
-        [--drawn 6 [--brief] | --wide 8 | --closed 12]
+        [--drawn 6 [--brief] | --wide 8 | --varied 8 | --closed 12]
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from slipstick.sim.settings import Simulation
 from slipstick_rounds.capacity import loads_of
 from slipstick_rounds.formula import BatchServerFormula
 from slipstick_rounds.model import BatchServer, ClosedCustomers
+from slipstick_rounds.simulation import AVAILABLE
 
 LENGTHS = ((256, 256, 8192), (1024, 1024, 8192), (1024, 128, 8192), (8192, 256, 2048))
 """Units of the first phase, of the second with one more, and the budget of a round."""
@@ -135,13 +136,41 @@ def drawn_wide(count: int, seed: int) -> list[dict[str, float | str]]:
     return cases
 
 
+def drawn_varied(count: int, seed: int) -> list[dict[str, float | str]]:
+    """Draw streams whose lengths differ by a factor of 5 to 50, as those of conversations do.
+
+    Parameters
+    ----------
+    count : of cases
+    seed : of the draws
+    """
+    chance = np.random.default_rng(seed)
+
+    def between(low: float, high: float) -> float:
+        return float(np.exp(chance.uniform(np.log(low), np.log(high))))
+
+    cases = []
+    for _ in range(count):
+        prompt, output, slots = (
+            int(between(*ends)) for ends in ((200, 16000), (150, 4000), (16, 400))
+        )
+        tokens = int(max(prompt / between(1 / 8, 6), 256))
+        values: dict[str, float | str] = {**parameters(prompt, output, tokens)}
+        values["parameters.slots"] = float(slots)
+        values["parameters.shortest"] = float(chance.choice([0.02, 0.05, 0.1, 0.2]))
+        values["machine"] = str(chance.choice(["gpu-node-h100", "gpu-node-h200"]))
+        cases.append(values)
+    return cases
+
+
 def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replications: int) -> None:
     """Print errors of drawn streams, as means over runs of several seeds, with the largest relative
     difference of two of these runs in brackets; then how many answers are beyond the promises.
     """
     errors_of: list[list[float]] = []
     refused_count = 0
-    for values in cases:
+    kernel = "compiled" if AVAILABLE else "auto"
+    for case, values in enumerate(cases):
         largest_rate = capacity(values)
         for load_part in PARTS:
             inputs = {**values, "parameters.rate": f"{load_part * largest_rate!r} /s"}
@@ -160,7 +189,10 @@ def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replica
                     "llm-serving",
                     inputs,
                     method="simulation",
-                    simulation=Simulation(seed=seed + index, cycles=visits),
+                    # Runs of one seed have the same arrivals, and err to the same side.
+                    simulation=Simulation(
+                        seed=seed + 1000 * case + index, cycles=visits, kernel=kernel
+                    ),
                 )
                 for index in range(replications)
             ]
@@ -234,17 +266,21 @@ def main() -> None:
     parser.add_argument(
         "--wide", type=int, default=0, help="cases of all lengths, places and memory instead"
     )
+    parser.add_argument(
+        "--varied", type=int, default=0, help="cases of widely varied lengths instead"
+    )
     parser.add_argument("--closed", type=int, default=0, help="drawn closed populations instead")
     options = parser.parse_args()
     if options.closed:
         closed(options.closed, options.seed, options.visits)
         return
-    if options.drawn or options.wide:
+    if options.drawn or options.wide or options.varied:
         cases: list[dict[str, float | str]] = [
             {**parameters(*case), "machine": gpu}
             for case, gpu in drawn(options.drawn, options.seed, options.brief)
         ]
         cases += drawn_wide(options.wide, options.seed)
+        cases += drawn_varied(options.varied, options.seed)
         streams(cases, options.seed, options.visits, options.runs)
         return
     if options.short:

@@ -122,12 +122,15 @@ class Backlog:
 
         rounds = self._rounds
         rounds_needed = self._rounds.units / self._room
+        # Where places are few, who waits for one waits before the first phase.
+        can_wait = (rounds_needed > 1) & ~rounds.few_places
+        if not can_wait.any():
+            return np.zeros_like(present)
         further_rounds = np.maximum(rounds.steps / (rounds.highest * rounds_needed) - 1, 0.0)
         deviation = np.sqrt(np.maximum(self._with_first, 1.0))
         probability_full = ndtr((present - rounds.highest + 1) / deviation)
         added_time = probability_full * further_rounds * rounds.time(rounds.highest, 0.0)
-        # Where places are few, who waits for one waits before the first phase.
-        return np.where((rounds_needed > 1) & ~rounds.few_places, added_time, 0.0)
+        return np.where(can_wait, added_time, 0.0)
 
     def _full_rounds(self, count: Array, number_reached: int) -> Array:
         """Return the time of successive full rounds while the number in the second phase grows [s].
@@ -138,6 +141,9 @@ class Backlog:
         number_reached : numbers of pieces that count
         """
         present_at_begin = self._present[:, :number_reached, None, None]
+        if not (self._rounds.units > self._room).any():
+            time_of_one = self._rounds.time(self._present[:, :number_reached], self._room)
+            return np.asarray(count * time_of_one[:, :, None, None])
         remaining_share = np.exp(-count / 2 / self._rounds.steps[:, :, None, None])
         final_present = self._largest()[:, :, None, None]
         takes_several = (self._rounds.units > self._room)[:, :, None, None]

@@ -22,7 +22,7 @@ from slipstick.expression.operators import OPERATORS
 from slipstick.late import Array
 from slipstick.limits import WorkPace
 from slipstick_rounds.model import STATE
-from slipstick_rounds.points import RoundTime
+from slipstick_rounds.points import RoundTime, state_names
 from slipstick_rounds.round_run import MOST_ALIKE, RoundRun, RoundServer
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -187,7 +187,7 @@ class CompiledRounds:
         tables, duration = self._tables, self._server.duration
         assert isinstance(duration, RoundTime)
         time = sum(tables.registers[tables.outputs].tolist())
-        state = dict(zip(_state_names(duration), tables.contents.tolist(), strict=True))
+        state = dict(zip(state_names(duration.phases), tables.contents.tolist(), strict=True))
         duration.refuse(np.array([time]), state)
 
 
@@ -196,7 +196,7 @@ def _tables_of_round_time(duration: RoundTime, phases: int) -> dict[str, Any]:
     computed already.
     """
     listing = duration.tape.listing()
-    state = _state_names(duration)
+    state = state_names(duration.phases)
     registers = np.zeros(listing["size"])
     for register, number in listing["numbers"]:
         registers[register] = number
@@ -230,7 +230,7 @@ def unknown_operators(server: RoundServer) -> list[str]:
     """List the operators of what is in a round that the loop does not compute."""
     assert isinstance(server.duration, RoundTime)
     listing = server.duration.tape.listing()
-    names = _state_names(server.duration)
+    names = state_names(server.duration.phases)
     varying_registers = {register for register, name in listing["inputs"] if name in names}
     uncomputed_operators = []
     for operator, output_register, *arguments in listing["code"]:
@@ -238,11 +238,6 @@ def unknown_operators(server: RoundServer) -> list[str]:
             varying_registers.add(output_register)
             uncomputed_operators += [operator] if operator not in COMPUTED_OPERATORS else []
     return uncomputed_operators
-
-
-def _state_names(duration: RoundTime) -> list[str]:
-    """List the names of the contents of a round, in the order of the tables."""
-    return duration.split.state
 
 
 def _constant_result(operator: str, registers: Array, arguments: Sequence[int]) -> float:

@@ -418,6 +418,19 @@ class BatchServerForm(CompiledModel):
         return RoundTime(self._round_time.tape, own, tuple(self.model.phases), self._round_time)
 
 
+def state_names(phases: Sequence[str]) -> list[str]:
+    """List the names of the contents of a round, in the order of tables.
+
+    Parameters
+    ----------
+    phases : names
+
+    >>> state_names(["commit"])
+    ['served.commit', 'units.commit', 'products.commit', 'held']
+    """
+    return [*(f"{kind}.{phase}" for kind in STATE for phase in phases), HELD]
+
+
 class SplitRoundTime:
     """The parts of the time of a round, divided into what depends on the contents of a round and
     what does not.
@@ -430,7 +443,7 @@ class SplitRoundTime:
 
     def __init__(self, parts: Sequence[Expr], phases: Sequence[str]) -> None:
         self.tape = Tape(parts)
-        self.state = [*(f"{kind}.{phase}" for kind in STATE for phase in phases), HELD]
+        self._state = state_names(phases)
         self._parts = parts
 
     @cached_property
@@ -452,7 +465,7 @@ class SplitRoundTime:
             return fixed[id(node)]
 
         for node in walk(*self._parts):
-            if isinstance(node, Parameter) and node.name in self.state:
+            if isinstance(node, Parameter) and node.name in self._state:
                 varying[id(node)] = node
             elif any(id(operand) in varying for operand in operands(node)):
                 new_operands = tuple(as_operand(operand) for operand in operands(node))
@@ -473,16 +486,16 @@ class RoundTime:
     Parameters
     ----------
     tape : the parts of the time
-    split : what of them does not depend on the contents of a round
     own : parameters that differ from the model's own; of several points arrays along them, and
         as many rounds of each
     phases : names
+    split : what of the time does not depend on the contents of a round; None: not known
     """
 
     tape: Tape
     own: Values
     phases: tuple[str, ...]
-    split: SplitRoundTime
+    split: SplitRoundTime | None = None
 
     def at_points(self, own: Values) -> RoundTime:
         """Return the function at several points: what does not depend on the contents of a round is
@@ -492,9 +505,9 @@ class RoundTime:
         ----------
         own : parameters that differ from the model's own, as arrays along the points
         """
-        fixed, tape = self.split.fixed_and_varying
-        if not fixed:
+        if self.split is None or not self.split.fixed_and_varying[0]:
             return replace(self, own=own)
+        fixed, tape = self.split.fixed_and_varying
         fixed_tape = self.split.fixed_tape
         fixed_values = fixed_tape.run(selected_values(own, fixed_tape.parameters))
         return replace(self, tape=tape, own={**own, **dict(zip(fixed, fixed_values, strict=True))})
