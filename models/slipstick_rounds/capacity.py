@@ -61,6 +61,9 @@ LEAST_ROOM = 0.05
 """Least part of the time that first phases leave over with which backlogs are computed (a guard:
 0.02 and 0.1 move nothing up to a load of 0.8)."""
 
+WHOLE_NUMBERS = 8
+"""Whole numbers of customers below and above a ratio that are counted."""
+
 LEAST_FED = 0.5
 """Places as a part of the customers that full rounds bring to the second phase, from which on first
 phases wait for rounds that make room. Fitted on the seeds 20261128, 71128 and 828411 of
@@ -127,8 +130,14 @@ class MeanRounds:
         variance = self.first_variation * self.units**2 + self.variation * second_work**2
         renewals = in_memory - (1 - np.minimum(variance / largest_memory**2, 1.0)) / 2
         whole = np.where(variance > 0, renewals, np.floor(in_memory))
-        is_reserved = (_as_column(server.reserved for server in servers) > 0) & np.isfinite(memory)
-        in_memory = np.where(is_reserved, whole, in_memory)
+        is_reserved = _as_column(server.reserved for server in servers) > 0
+        # Where memory grows with the work, the rest into which no first phase fits is unused, too.
+        variance_of_done = met_work**2 / 12 * (1 + 2 * self.variation)
+        variance_held = self.first_variation * self.units**2 + variance_of_done
+        growing = mean_that_fits(in_memory, variance_held / self._held**2)
+        whole = np.where(is_reserved, whole, growing)
+        in_memory = np.where(np.isfinite(memory), whole, in_memory)
+        self.memory_binds = in_memory < places
         limits = (places, in_memory, self._budget / self.piece)
         self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
         # As many are in the second phase in the mean if all rounds are full.
@@ -187,14 +196,21 @@ class MeanRounds:
         """
         if not self.first_variation.any():
             return np.zeros_like(self.units)
+        added_times = self._added_by_works(present)
+        mean_time = np.maximum(np.mean(added_times, axis=0), 1e-300)
+        return np.asarray(np.var(added_times, axis=0) / mean_time**2)
+
+    def _added_by_works(self, present: Array | float) -> list[Array]:
+        """Return the times by which a first phase alone prolongs rounds, of each of `first_work`
+        [points, rounds; s].
+        """
         room, plain_time = self.room(present), self.time(present, 0.0)
         added_times = []
         for work in self.first_work():
             rounds_needed = np.maximum(work / room, 1.0)
             round_time = self.time(present, work / rounds_needed)
             added_times.append(rounds_needed * (round_time - plain_time))
-        mean_time = np.maximum(np.mean(added_times, axis=0), 1e-300)
-        return np.asarray(np.var(added_times, axis=0) / mean_time**2)
+        return added_times
 
     def share_of_first(self, present: Array | float) -> Array:
         """Return the part of the time that first phases of a stream take, X P(n) [1]."""
@@ -251,20 +267,24 @@ class MeanRounds:
 
         Of a stream whose rounds have room for several, A Poisson with mean m = X T, the first makes
         a round longer by P1 and each further by P2, as where a round takes at least the time to
-        read its data: m P = P1 (1 - exp(-m)) + P2 (m - 1 + exp(-m)).
+        read its data: m P = P1 (1 - exp(-m)) + P2 (m - 1 + exp(-m)). Both are means over first
+        phases of different work and over pairs of them: in rounds that take at least the time to
+        read data, short first phases add nothing and long ones what they take beyond it.
         """
-        room = self.room(present)
-        rounds_needed = np.maximum(self.units / room, 1.0)
-        time_without_first = self.time(present, 0.0)
-        time_of_one = self.time(present, self.units / rounds_needed)
-        added_by_first = time_of_one - time_without_first
+        room, time_without_first = self.room(present), self.time(present, 0.0)
+        added_by_first = np.mean(self._added_by_works(present), axis=0)
         if not self.rate.any() or not (self.units < room).any():
-            return np.asarray(rounds_needed * added_by_first)
+            return np.asarray(added_by_first)
         # Of two for which a round has no room, the next round does the rest.
-        rest = np.maximum(2 * self.units - room, 0.0)
-        time_of_two = self.time(present, np.minimum(2 * self.units, room))
-        time_of_two += self.time(present, np.minimum(rest, self.units)) - time_without_first
-        added_by_further = np.where(self.units < room, time_of_two - time_of_one, added_by_first)
+        works = self.first_work()
+        added_by_two = []
+        for index, work in enumerate(works):
+            both = work + works[(3 * index + 2) % len(works)]
+            rest = np.clip(both - room, 0.0, room)
+            time_of_two = self.time(present, np.minimum(both, room)) + self.time(present, rest)
+            added_by_two.append(time_of_two - 2 * time_without_first)
+        added_by_further = np.mean(added_by_two, axis=0) - added_by_first
+        added_by_further = np.where(self.units < room, added_by_further, added_by_first)
         added_time = added_by_first
         for _ in range(ROUNDS_TOGETHER):
             mean_arrivals = np.maximum(
@@ -275,7 +295,7 @@ class MeanRounds:
             added_time = added_by_first * probability_of_none + added_by_further * (
                 1 - probability_of_none
             )
-        return np.asarray(rounds_needed * added_time)
+        return np.asarray(added_time)
 
     def visit(
         self, present: Array | float, rate: Array | float = 0.0, number_behind: Array | float = 0.0
@@ -324,6 +344,29 @@ class MeanRounds:
     def second(self, present: Array, number_behind: Array) -> Array:
         """Return W(n), the mean time of a second phase beside a number of others [s]."""
         return self.visit(present, self.rate, number_behind) * present
+
+
+def mean_that_fits(in_memory: Array, variation: Array) -> Array:
+    """Return how many customers fit into memory in the mean [points, 1; 1].
+
+    What k customers hold is about normal; as many fit as have a sum below the memory, whole
+    numbers. Where they hold equal amounts that is the whole number below the ratio, where these
+    differ much it is that of renewals in a time.
+
+    Parameters
+    ----------
+    in_memory : memory over the mean amount of a customer [points, 1; 1]
+    variation : squared coefficient of variation of the amount [points, 1; 1]
+    """
+    from scipy.special import ndtr
+
+    ratio = np.where(np.isfinite(in_memory), in_memory, 1.0)
+    numbers = np.floor(ratio) + np.arange(-WHOLE_NUMBERS, WHOLE_NUMBERS) + 1.0
+    deviation = np.sqrt(ratio * variation)
+    chances = ndtr((ratio - numbers + 1e-6) / np.maximum(deviation, 1e-9))
+    near = numbers[:, :1] - 1 + chances.sum(axis=1, keepdims=True)
+    mean = np.where(deviation < 1, near, ratio - 0.5)
+    return np.asarray(mean + np.minimum(variation, 1.0) / 2)
 
 
 def saturated(load: float) -> NoAnswerError:

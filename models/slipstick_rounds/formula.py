@@ -6,19 +6,18 @@ place, `streams` Poisson streams, which all of these make up, `closed_loads` clo
 runs that all customers begin at once, and `accounts` how times are split.
 
 Assumptions: n, the number in the second phase, is constant while a first phase lasts; numbers of
-customers and of first phases in a round are independent; lengths of second phases count by their
-means; customers do not stay in step. Errors beside simulation, by `benchmarks/rounds.py`, stand in
-benchmarks/README.md: of 43 fresh streams up to load 0.8, means of the first phase and of the time
-of a unit within 7 %, and the 95 of 100 of the first phase within 13 %; that of a unit within 15 %
-in 42 and 23 % off in one. Where lengths of second phases differ by a factor of 40, it was 16 to 19
-% too low. Streams are refused where groups of customers wait for a place, where second phases have
-few rounds, and where numbers do not settle. Of a closed population mostly within 6 % in the mean of
-the first phase, up to 15 % too short or too long; where second phases about fill the budget, up to
-three fifths too long, as chance leaves room for first phases.
+customers and of first phases in a round are independent; customers do not stay in step. Errors
+beside simulation, by `benchmarks/rounds.py`, stand in benchmarks/README.md. Streams are refused
+where more than `MOST_TAKEN` of the places are taken, where large groups of customers wait, where
+second phases have few rounds, and where numbers do not settle; a quantile is left out where a small
+error of the number of waits moves it much. Of a closed population errors are mostly within 6 % in
+the mean of the first phase, up to 15 % too short or too long; where second phases about fill the
+budget, up to three fifths too long, as chance leaves room for first phases.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from slipstick.errors import NoAnswerError
@@ -29,6 +28,7 @@ from slipstick_rounds.accounts import ComputedPoint
 from slipstick_rounds.birth_death import LARGEST_PLACE_LOAD
 from slipstick_rounds.capacity import MeanRounds, loads_of, saturated
 from slipstick_rounds.closed_loads import point_of_population
+from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import DELAY, LOAD, QUANTILES, WAIT, OpenCustomers, quantile_name
 from slipstick_rounds.points import BatchServerForm, PointAnswer, PointNumbers, exact_estimates
 from slipstick_rounds.streams import ConvergedStreams, values_of_streams
@@ -38,6 +38,14 @@ SELDOM, MOST_TAKEN = 2e-4, 0.83
 the places is taken, and the load of the places up to which waits are answered. Chosen on 28 streams
 of `llm-serving` of 100,000 visits and more, up to a load of 0.8 of their capacity without length
 bias: at 0.84 and 0.85 of the places the 95 of 100 was 20 % too long and 27 % too short.
+"""
+
+GROUPS_WAIT, GROUPS_WAIT_FOR_MEMORY = 0.3, 0.01
+"""Probability of a wait, times the customers by which groups of second phases are larger than one
+(`groups`), up to which streams are answered that places limit, and that memory limits. Chosen on
+streams of `llm-serving`: of places the time of a unit was within 4 % up to 0.26, and 15 % too long
+at 0.54; of memory the first phase was within 3 % at 0.007, and its 95 of 100 37 % too short at 0.4,
+as what customers hold changes while others wait.
 """
 
 LEAST_STEPS, STREAM_STEPS = 16.0, 32.0
@@ -60,13 +68,17 @@ NOT_SETTLED = (
     " other, do not settle in the formula; let fewer customers arrive, or ask for simulation"
 )
 
-NOTE = "numbers in a round are taken as independent, lengths of second phases by their means"
+NOTE = "numbers in a round are taken as independent of each other"
 
 CLOSED_NOTE = (
     "in a closed population first phases were up to 15 % off simulated ones, and up to three fifths"
     " longer where second phases fill the budget"
 )
 
+UNSURE_NOTE = (
+    "the quantiles {quantiles} of the first phase are left out: about as many customers wait for a"
+    " place as they leave out, so that a small error of that number moves them much"
+)
 LOAD_NOTE = (
     "errors of the formula beside simulation were measured up to a load of 0.8; beyond it first"
     " phases were up to twice as long in simulations"
@@ -128,7 +140,11 @@ class BatchServerFormula(BatchServerForm):
         rows = np.flatnonzero(loads < 1)
         streams = ConvergedStreams(rounds, rows)
         is_saturated = streams.place_load >= LARGEST_PLACE_LOAD
-        is_refused = (streams.probability_full > SELDOM) & (streams.place_load > MOST_TAKEN)
+        groups = group_size(rounds, streams.beside[:, None])[:, 0] - 1
+        most_groups = np.where(rounds.memory_binds[:, 0], GROUPS_WAIT_FOR_MEMORY, GROUPS_WAIT)
+        groups_wait = streams.probability_full * groups > most_groups
+        waits_long = (streams.probability_full > SELDOM) & (streams.place_load > MOST_TAKEN)
+        is_refused = groups_wait | waits_long
         reasons = dict.fromkeys(rows[is_refused[rows]].tolist(), PLACES_TAKEN)
         reasons |= {
             row: str(saturated(streams.place_load[row]))
@@ -155,7 +171,8 @@ class BatchServerFormula(BatchServerForm):
         first_phase = f"phase_time[{names[0]}]"
         first_phase_time = times.delay + times.waiting + times.first_phase
         response_time = first_phase_time + times.second_phase
-        quantiles = zip(QUANTILES, computed_point.quantiles, strict=False)
+        quantiles = [*zip(QUANTILES, computed_point.quantiles, strict=False)]
+        unsure_parts = [f"{part:g}" for part, time in quantiles if math.isnan(time)]
         values = {
             "response_time": response_time,
             "throughput": computed_point.throughput,
@@ -166,7 +183,7 @@ class BatchServerFormula(BatchServerForm):
             **{
                 quantile_name(first_phase, part): times.delay + time
                 for part, time in quantiles
-                if not (point.delay and point.delay_scv)
+                if not (point.delay and point.delay_scv) and not math.isnan(time)
             },
             **{
                 quantile_name(f"time_per_unit[{names[1]}]", part): time / second_phase.mean
@@ -194,6 +211,8 @@ class BatchServerFormula(BatchServerForm):
         notes = [NOTE]
         if not point.rate:
             notes.append(CLOSED_NOTE)
+        if unsure_parts:
+            notes.append(UNSURE_NOTE.format(quantiles=", ".join(unsure_parts)))
         if load is not None:
             values[LOAD] = load
             notes += [LOAD_NOTE] if load > MEASURED_LOAD else []

@@ -8,6 +8,8 @@ units.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from slipstick.late import Array, np
 from slipstick_rounds.accounts import PhaseTimes
 from slipstick_rounds.capacity import MeanRounds
@@ -28,7 +30,7 @@ def times_of_a_unit(
     phases do not exceed [points, 1 and quantiles; in units of a second phase of mean length; s].
 
     A second phase takes the mean of the number present while it lasts, and the first phases that
-    arrive meanwhile (`_means_of_windows`); the number has the birth-death distribution, wider as
+    arrive meanwhile (`means_of_windows`); the number has the birth-death distribution, wider as
     second phases begin in groups. The first phases make of U = v D + L P a busy period of M/G/1
     that begins with as much work, with the mean U / (1 - X P) and the variance
     U X E P^2 / (1 - X P)^3 + Var L P^2 / (1 - X P)^2; what is in it beyond v D is taken as a gamma
@@ -54,7 +56,7 @@ def times_of_a_unit(
     parts = np.array(QUANTILES)
     if lengths.shape[1] > 1:
         parts = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
-    variance_of_mean, same_arrivals = _means_of_windows(lengths)
+    variance_of_mean, same_arrivals = means_of_windows(lengths)
     by_number = _deviation_by_number(rounds, fullness, number_behind, parts)[:, None, :]
     by_number = by_number * np.sqrt(variance_of_mean)[:, :, None]
     work = plain_time * lengths + work_behind
@@ -86,7 +88,9 @@ def times_of_a_unit(
     return np.hstack([unit_means.mean(axis=1, keepdims=True), quantiles])
 
 
-def _means_of_windows(lengths: Array) -> tuple[Array, Array]:
+def means_of_windows(
+    lengths: Array, chosen: Sequence[int] | slice = slice(None)
+) -> tuple[Array, Array]:
     """Return the variance of the mean number present while a second phase lasts, as a part of that
     of the number, and the correlation of that mean with the arrivals meanwhile [points, lengths;
     1].
@@ -101,13 +105,15 @@ def _means_of_windows(lengths: Array) -> tuple[Array, Array]:
     Parameters
     ----------
     lengths : equally probable ones, as parts of their mean [points, lengths; 1]
+    chosen : indices of those that are asked for
     """
-    own, other = lengths[:, :, None], lengths[:, None, :]
+    asked = lengths[:, chosen]
+    own, other = asked[:, :, None], lengths[:, None, :]
     both = np.minimum(own, other)
     together = own * other * both - (own + other) * both**2 / 2 + both**3 / 3
-    variance = 2 * together.mean(axis=2) / lengths**2
+    variance = 2 * together.mean(axis=2) / asked**2
     counted = (both**2 / 2 + other * (own - both)).mean(axis=2)
-    return variance, counted / (lengths * np.sqrt(lengths * variance))
+    return variance, counted / (asked * np.sqrt(asked * variance))
 
 
 def _deviation_by_number(

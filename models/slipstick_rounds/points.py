@@ -624,8 +624,13 @@ def _reason_invalid(
                 "the server has no memory left for customers: what else it holds needs"
                 f" {abs(value):,.6g} units more than its memory; give it more memory"
             )
-        if not (math.isfinite(value) and _meets_rule(value, rule)):
-            phase_suffix = f" of phase {phase}" if phase else ""
+        phase_suffix = f" of phase {phase}" if phase else ""
+        if not math.isfinite(value):
+            return (
+                f"{meaning}{phase_suffix} is no finite number: its formula divides by 0, or an"
+                " input of it is far too large"
+            )
+        if not _meets_rule(value, rule):
             return f"{meaning}{phase_suffix} is {value:,.6g}: give {rule}"
     for phase in uniform:
         work = value_by_name[f"{phase}.work"]

@@ -60,11 +60,18 @@ class CustomersSpec(Spec):
     )
 
     def check_rules(self) -> None:
-        if (self.population is None) == (self.arrivals is None):
+        if self.population is not None and self.arrivals is not None:
+            raise broken_rule(
+                "there are arrivals as well; where the extended file has them, write arrivals: null"
+                " beside the population, or population: null beside arrivals",
+                "population",
+            )
+        if self.population is None and self.arrivals is None:
             raise broken_rule("give either a population or arrivals", "population")
         if self.arrivals is not None and (self.think_time is not None or self.visits is not None):
             raise broken_rule(
-                "think_time and visits belong to a population; a customer that arrives comes once",
+                "think_time and visits belong to a population; a customer that arrives comes once;"
+                " where the extended file has them, write think_time: null and visits: null",
                 "arrivals",
             )
         if self.delay_scv is not None and self.delay is None:
@@ -83,8 +90,9 @@ class RoundPhaseSpec(Spec):
             "smallest number of units; the work is then a random whole number from least to work"
         ),
     )
-    samples: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
-        [],
+    samples: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
+        None,
+        min_length=1,
         description=(
             "measured units of work, in place of work and least; all are equally likely and"
             " independent of other phases"

@@ -28,6 +28,12 @@ RARE_WAIT, SUPPORT, HALVINGS = 1e-4, 64, 18
 """Probability of a wait for a place below which quantiles leave it out; times of equal probability
 to which the first phase is reduced where it is added to a wait, and halvings of their range."""
 
+UNSURE_WAITS, LARGEST_SHIFT = 0.1, 0.15
+"""Part by which the probability of a wait may be wrong, and by which a quantile may then move at
+most. Beside long simulations of 20 streams of `llm-serving` the mean of the first phase was within
+9 %; of one stream in which 5 of 100 customers wait, runs of 30,000 and of 150,000 visits had 95 of
+100 within 0.8 and within 0.05 s."""
+
 WAIT_LESS_OFTEN = 0.92
 """Customers that wait for one of several places at constant times at the server, as a part of those
 that wait at exponential ones. This and the gamma shape 1.5 of the wait of those that wait were
@@ -96,10 +102,10 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
 
     The wait is independent of the rest. Where there is one, it is exponential if times at the
     server are, of gamma shape 1.5 if these are constant (`WAIT_LESS_OFTEN`), and in between by
-    their squared coefficient of variation.
+    their squared coefficient of variation. A quantile that `UNSURE_WAITS` more or fewer waits move
+    by more than `LARGEST_SHIFT` is not known, NaN: as many customers wait as it leaves out, and two
+    simulations differ as much.
     """
-    from scipy.special import erf
-
     order = np.argsort(times, axis=1)
     weight_below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
     quantiles = _times_at_parts(times, order, weight_below, QUANTILES)
@@ -108,24 +114,42 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
         return quantiles
     parts = (np.arange(SUPPORT) + 0.5) / SUPPORT
     support = _times_at_parts(times[rows], order[rows], weight_below[rows], parts)[:, None, :]
-    taken, wait, variation = (
-        column[rows, None, None] for column in (waits.taken, waits.wait, waits.variation)
-    )
+    waits_of_rows = Waits(*(column[rows, None, None] for column in waits))
     low = quantiles[rows]
-    high = low + wait[:, :, 0] * math.log(1 / RARE)
+    high = low + waits_of_rows.wait[:, :, 0] * math.log(1 / RARE)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        time_left = middle[:, :, None] - support
-        ratio = np.maximum(time_left, 0.0) / wait
-        still = np.exp(-ratio)
-        root = np.sqrt(1.5 * ratio)
-        ended_of_constant = erf(root) - 2 / math.sqrt(math.pi) * root * still * np.sqrt(still)
-        ended = variation * (1 - still) + (1 - variation) * ended_of_constant
-        chance = np.where(time_left >= 0, 1 - taken + taken * ended, 0.0).mean(axis=2)
-        is_enough = chance >= np.array(QUANTILES)
+        is_enough = _part_within(middle, support, waits_of_rows) >= np.array(QUANTILES)
         low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
-    quantiles[rows] = high
+    more, fewer = (
+        waits_of_rows._replace(taken=np.minimum(waits_of_rows.taken * factor, 1.0))
+        for factor in (1 + UNSURE_WAITS, 1 / (1 + UNSURE_WAITS))
+    )
+    is_sure = _part_within(high * (1 + LARGEST_SHIFT), support, more) >= np.array(QUANTILES)
+    is_sure &= _part_within(high / (1 + LARGEST_SHIFT), support, fewer) <= np.array(QUANTILES)
+    quantiles[rows] = np.where(is_sure, high, math.nan)
     return quantiles
+
+
+def _part_within(times: Array, support: Array, waits: Waits) -> Array:
+    """Return the part of first phases, with the wait, that are done within times [points, times].
+
+    Parameters
+    ----------
+    times : limits [points, times; s]
+    support : equally probable times of first phases without the wait [points, 1, times; s]
+    waits : for a place [points, 1, 1]
+    """
+    from scipy.special import erf
+
+    time_left = times[:, :, None] - support
+    ratio = np.maximum(time_left, 0.0) / waits.wait
+    still = np.exp(-ratio)
+    root = np.sqrt(1.5 * ratio)
+    ended_of_constant = erf(root) - 2 / math.sqrt(math.pi) * root * still * np.sqrt(still)
+    ended = waits.variation * (1 - still) + (1 - waits.variation) * ended_of_constant
+    chances = np.where(time_left >= 0, 1 - waits.taken + waits.taken * ended, 0.0)
+    return np.asarray(chances.mean(axis=2))
 
 
 def _times_at_parts(

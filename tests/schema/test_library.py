@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.api import load
+from slipstick.api import load, solve
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import validate
@@ -242,6 +242,28 @@ def test_a_shipped_spec_is_parsed_once_in_a_process(monkeypatch: pytest.MonkeyPa
         again.load("activity", "lock-and-bus"),
     ] == trees
     assert again.hashes == first.hashes
+
+
+def test_an_inherited_formula_may_use_a_parameter_that_is_added(tmp_path: Path) -> None:
+    """What is added comes before the first that uses it, as formulas use those before them."""
+    (tmp_path / "base.yaml").write_text(
+        "batch-server: 1\nparameters: {rate: 9 /s, burst: 2 * rate, flush: 1 ms}\n"
+        "customers: {arrivals: burst}\nphases: {commit: {work: 1}}\nround: {flush: flush}\n"
+    )
+    mine = tmp_path / "mine.yaml"
+
+    def arrivals(lines: str) -> float:
+        mine.write_text(f"batch-server: 1\nextends: base.yaml\nparameters: {{{lines}}}\n")
+        answer = solve(mine)
+        assert answer["throughput"] is not None
+        return answer["throughput"]
+
+    assert arrivals("rate: people * each, each: third / 2, third: 3 /s, people: 4") == (
+        pytest.approx(12.0)
+    )
+    assert arrivals("more: burst / 9, flush: 1 / (9000 * more)") == pytest.approx(18.0)
+    with pytest.raises(SpecError, match="there is no name 'rate'"):
+        arrivals("rate: own * 2, own: rate / 2")
 
 
 def test_a_misspelt_name_beside_that_of_the_extended_file_is_refused(tmp_path: Path) -> None:

@@ -593,7 +593,41 @@ class Library:
         base = self.load(spec_kind, base_node.value, base_node.mark, "extends", extending_paths)
         merged_values = _as_table(merge(base, own_values))
         _refuse_misspelt_names(base, own_values, merged_values)
+        return _with_new_parameters_first(base, merged_values)
+
+
+def _with_new_parameters_first(base: Table, merged_values: Table) -> Table:
+    """Put each parameter that a file adds, with what it uses, before the first that uses it: the
+    formula of an inherited parameter may name it.
+    """
+    base_node, parameters = (node_at(table, ["parameters"]) for table in (base, merged_values))
+    if not isinstance(base_node, Table) or not isinstance(parameters, Table):
         return merged_values
+    inherited, entries = base_node.entries, parameters.entries
+    ordered: dict[str, Entry] = {}
+    for first_name in entries:
+        pending_names = [first_name]
+        while pending_names:
+            name = pending_names[-1]
+            unordered_names = [
+                used
+                for used in _names_in_formula(entries[name].node)
+                if used in entries and used not in ordered and used not in pending_names
+                if name not in inherited or used not in inherited
+            ]
+            if unordered_names:
+                pending_names.append(unordered_names[0])
+            else:
+                ordered[pending_names.pop()] = entries[name]
+    entry = merged_values.entries["parameters"]
+    ordered_entry = entry._replace(node=Table(ordered, parameters.mark))
+    return Table({**merged_values.entries, "parameters": ordered_entry}, merged_values.mark)
+
+
+def _names_in_formula(node: Node) -> list[str]:
+    """List the names in the formula of a parameter."""
+    value = node_at(node, ["value"]) if isinstance(node, Table) else node
+    return _NAME.findall(value.text) if isinstance(value, Scalar) else []
 
 
 def _refuse_misspelt_names(base: Table, own_values: Table, merged_values: Table) -> None:
@@ -619,7 +653,7 @@ def _refuse_misspelt_names(base: Table, own_values: Table, merged_values: Table)
         raise SpecError(problems)
 
 
-_WORD = re.compile(r"\w+")
+_WORD, _NAME = re.compile(r"\w+"), re.compile(r"[\w.]+")
 
 
 def _own_source(tree: Table) -> str:
