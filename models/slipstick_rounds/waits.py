@@ -75,15 +75,17 @@ def waits_for_places(
     # A place is held in the rounds of the first phase, too.
     first_alone = rounds.first_alone(present)
     holding_ratios = rounds.rate * (visit_times + first_alone / customers_on_server)
-    # Customers that come in groups are more at once: a number with z times the variance.
-    size = group_size(rounds, np.minimum(mean_number, present))
+    # Customers that come in groups are more at once: a number with z times the variance. Where
+    # full rounds bring fewer than there are places, they limit groups as well.
+    places_limit = most_customers <= rounds.highest
+    size = np.where(places_limit, group_size(rounds, np.minimum(mean_number, present)), 1.0)
     weights = birth_death(holding_ratios ** (1 / size), last_number)
     # At a full server a first phase begins where a customer leaves, so that first phases come as
     # visits end, and not as customers arrive.
     first_rounds = (first_alone - rounds.added_by_first_phase(present)) / present
     full_load = rounds.rate * (rounds.visit(present) + first_rounds)
     last_ratio = np.take_along_axis(holding_ratios, last_number - 1, axis=1)
-    place_load = np.where(most_customers <= rounds.highest, full_load, last_ratio)
+    place_load = np.where(places_limit, full_load, last_ratio)
     decay = np.minimum(place_load, LARGEST_PLACE_LOAD)
     weight_full = np.take_along_axis(weights, last_number, axis=1) / (1 - decay)
     probability_full = weight_full / (weights.sum(axis=1, keepdims=True) + weight_full * decay)
