@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slipstick.errors import NoAnswerError, Saturated
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.points import PointNumbers, round_time_at
-from slipstick_rounds.round_run import RoundContents
+from slipstick_rounds.round_run import RoundContents, RoundServer
 
 if TYPE_CHECKING:
     Indices = NDArray[np.intp]
@@ -119,11 +119,31 @@ class MeanRounds:
         met_work = second_work * (1 + self.variation)
         self._held = self.units + met_work / 2
         self._budget = _as_column(server.budget for server in servers)
+        places = _as_column(server.places for server in servers)
+        in_memory = self._number_in_memory(servers, second_work)
+        self.memory_binds = in_memory < places
+        limits = (places, in_memory, self._budget / self.piece)
+        self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
+        # As many are in the second phase in the mean if all rounds are full.
+        self._mean_in_second_phase = second_work * self._budget / (self.units + second_work)
+        self.highest: Array = np.maximum(
+            1.0, np.minimum(self.most_customers, self._mean_in_second_phase)
+        )
+        self.few_places = self.most_customers < LEAST_FED * self._mean_in_second_phase
+
+    def _number_in_memory(self, servers: Sequence[RoundServer], second_work: Array) -> Array:
+        """Return how many customers memory has room for in the mean [points, 1; 1].
+
+        Parameters
+        ----------
+        servers : of the points
+        second_work : mean work of the second phase [points, 1; units]
+        """
+        met_work = second_work * (1 + self.variation)
         largest_memory = self.units + met_work
         kept_memory = np.where(
             _as_column(server.reserved for server in servers) > 0, largest_memory, self._held
         )
-        places = _as_column(server.places for server in servers)
         memory = _as_column(server.memory for server in servers)
         in_memory = memory / kept_memory
         # The next reservation does not fit into what is left: as many fit as renewals in a time.
@@ -136,16 +156,7 @@ class MeanRounds:
         variance_held = self.first_variation * self.units**2 + variance_of_done
         growing = mean_that_fits(in_memory, variance_held / self._held**2)
         whole = np.where(is_reserved, whole, growing)
-        in_memory = np.where(np.isfinite(memory), whole, in_memory)
-        self.memory_binds = in_memory < places
-        limits = (places, in_memory, self._budget / self.piece)
-        self.most_customers: Array = np.maximum(1.0, np.minimum.reduce(limits))
-        # As many are in the second phase in the mean if all rounds are full.
-        self._mean_in_second_phase = second_work * self._budget / (self.units + second_work)
-        self.highest: Array = np.maximum(
-            1.0, np.minimum(self.most_customers, self._mean_in_second_phase)
-        )
-        self.few_places = self.most_customers < LEAST_FED * self._mean_in_second_phase
+        return np.where(np.isfinite(memory), whole, in_memory)
 
     def served(self, visits_ended: Array, present: Array) -> Array:
         """Return the mean number of customers in a round [points; 1].

@@ -650,6 +650,8 @@ def test_a_finite_run_begins_with_all_at_once() -> None:
 
 
 def test_what_has_no_answer_is_refused_in_words() -> None:
+    with pytest.raises(SpecError, match="give either a population or arrivals"):
+        solve(changed(COMMIT, customers={"delay": "1 ms"}))
     with pytest.raises(SpecError, match="there are arrivals as well"):
         solve(changed(COMMIT, customers={"population": 2, "arrivals": "1 /s"}))
     with pytest.raises(SpecError, match=r"round\.flush: there is no name"):
@@ -840,7 +842,10 @@ def test_the_formula_refuses_what_it_does_not_know() -> None:
             solve(model, method="formula")
     with pytest.raises(
         SpecError,
-        match="think_time and visits belong to a population; a customer that arrives comes once",
+        match=(
+            "think_time and visits belong to a population; a customer that arrives comes once;"
+            " where the extended file has them, write think_time: null and visits: null"
+        ),
     ):
         solve(changed(COMMIT, customers={"arrivals": "1 /s", "think_time": "think"}))
 
