@@ -78,7 +78,7 @@ def _as_column(values_at_points: Iterable[float]) -> Array:
     return np.array([*values_at_points], dtype=np.float64)[:, None]
 
 
-class VisitTimes(NamedTuple):
+class PartsOfVisits(NamedTuple):
     """Times of which visits consist, by the number of customers in the second phase.
 
     Attributes
@@ -327,7 +327,7 @@ class MeanRounds:
             return np.asarray(times.plain / present + times.added)
         return self.visit_of_stream(times, present, rate, number_behind)
 
-    def parts_of_visits(self, present: Array | float, with_longest: object = True) -> VisitTimes:
+    def parts_of_visits(self, present: Array | float, with_longest: object = True) -> PartsOfVisits:
         """Return the times of which visits consist, beside a number of customers."""
         longest_time = np.zeros(1)
         plain_time = self.steps * self.time(present, 0.0)
@@ -336,11 +336,14 @@ class MeanRounds:
             longest_time = self.steps * self.time(
                 present, np.minimum(self.room(present), MOST_PIECES // 4 * self.units)
             )
-        return VisitTimes(plain_time, added_time, longest_time)
+        return PartsOfVisits(plain_time, added_time, longest_time)
 
     @staticmethod
     def visit_of_stream(
-        times: VisitTimes, present: Array | float, rate: Array | float, number_behind: Array | float
+        times: PartsOfVisits,
+        present: Array | float,
+        rate: Array | float,
+        number_behind: Array | float,
     ) -> Array:
         """Return S(n) of a stream from the times of which it consists, see `visit` [s]."""
         share_left = np.maximum(1 - rate * times.added, 1e-9)

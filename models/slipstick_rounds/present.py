@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.birth_death import weights_with_tail
-from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, VisitTimes
+from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, PartsOfVisits
 from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import QUANTILES
 from slipstick_rounds.waits import waits_for_places
@@ -55,7 +55,7 @@ def numbers_of_customers(rounds: MeanRounds) -> tuple[Array, Indices]:
 
 
 def solve_present(
-    rounds: MeanRounds, number_behind: Array, times: VisitTimes | None = None
+    rounds: MeanRounds, number_behind: Array, times: PartsOfVisits | None = None
 ) -> PresentNumbers:
     """Solve the number present of streams; beyond the largest on the server it is geometric.
 

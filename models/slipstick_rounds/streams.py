@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.accounts import ComputedPoint, PhaseTimes, points_from_times
 from slipstick_rounds.backlog import Backlog
-from slipstick_rounds.capacity import LEAST_ROOM, MOST_PRESENT, MeanRounds, VisitTimes
+from slipstick_rounds.capacity import LEAST_ROOM, MOST_PRESENT, MeanRounds, PartsOfVisits
 from slipstick_rounds.first_phases import (
     LEAST_CHANGE,
     NODES,
@@ -153,7 +153,7 @@ class ConvergedStreams:
         self.units = np.zeros(count)
         most_numbers = int(numbers_of_customers(rounds)[1].max())
         self._kept_numbers = most_numbers if count * most_numbers <= MOST_KEPT else 0
-        self._kept_times = np.zeros((3, count, self._kept_numbers))
+        self._kept_times = np.ones((3, count, self._kept_numbers))
         self._is_kept = np.zeros(count, dtype=bool)
         all_rounds, all_rows = rounds, rows
         for _ in range(MOST_SETTLING):
@@ -238,7 +238,7 @@ class ConvergedStreams:
         times = self._times(rows)
         return np.asarray((abs(times - times_before) / times).max(axis=1))
 
-    def _visit_times(self, rounds: MeanRounds, rows: Indices) -> VisitTimes:
+    def _visit_times(self, rounds: MeanRounds, rows: Indices) -> PartsOfVisits:
         """Return the times of visits by the number of customers, which do not change while numbers
         and times are computed from each other, and are kept if there is space for them.
         """
@@ -246,7 +246,7 @@ class ConvergedStreams:
         if self._kept_numbers < numbers.shape[1]:
             return rounds.parts_of_visits(numbers)
         if self._is_kept[rows].all():
-            return VisitTimes(*self._kept_times[:, rows, : numbers.shape[1]])
+            return PartsOfVisits(*self._kept_times[:, rows, : numbers.shape[1]])
         times = rounds.parts_of_visits(numbers)
         self._kept_times[:, rows, : numbers.shape[1]] = times
         self._is_kept[rows] = True
