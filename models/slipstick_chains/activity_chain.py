@@ -189,7 +189,7 @@ class ActivityChain(ActivityForm):
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
         table = ActivityTable(np.array(value_by_expr[self.model.population.size]), reason_by_point)
         points_by_transitions = defaultdict[Any, list[int]](list)
-        for point in table.answerable.tolist():
+        for point in table.answerable_points.tolist():
             key = (
                 (number[point].real, expr.dimension == COUNT)
                 for expr, number in value_by_expr.items()
@@ -914,7 +914,9 @@ class _States:
         self._rate_number_by_bytes = dict[bytes, int]()
 
     def _names_of_events(self, cycle_count: int) -> list[int | str]:
-        """List what is counted, see the class."""
+        """Return the names of the events that are counted: ends of cycles, beginnings of visits,
+        refusals of breakers, and outcomes of attempts.
+        """
         outcomes = (PASSED_AT, FAILED_AT, GIVEN_UP_AT)
         return [
             *range(cycle_count),

@@ -631,8 +631,8 @@ def enter(tables: State, resource: Row, token: int, work: float, now: float) -> 
 
 @inlined
 def merge_heaps(tables: State, first: int, second: int) -> int:
-    """Merge two heaps of customers that share servers, by their ends and the order of arrival, and
-    return the customer on top; -1 is an empty heap.
+    """Merge two heaps of customers that share servers, and return the customer on top, which ends
+    its service first; of equal ends, that of the earlier arrival comes first. -1 is an empty heap.
 
     A skew heap: a merge follows one line of subheaps (`next`) and puts each aside (`subheap`), so
     that n merges take n log n steps at most.

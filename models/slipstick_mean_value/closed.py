@@ -189,10 +189,10 @@ def solve_closed(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
     processors_by_group = [np.rint(value_by_expr[group.processors].real) for group in groups]
     processors_by_point = np.stack(processors_by_group, axis=-1)
     in_product_form = product_form_points(model, recursion.trees, recursion.queues, value_by_expr)[
-        table.answerable
+        table.answerable_points
     ]
-    exact_points = table.answerable[in_product_form]
-    approximate_points = table.answerable[~in_product_form]
+    exact_points = table.answerable_points[in_product_form]
+    approximate_points = table.answerable_points[~in_product_form]
     for solved_population in _exact_populations(
         recursion, value_by_expr, processors_by_point, exact_points
     ):

@@ -605,8 +605,8 @@ def own_features(model: Model) -> Features | None:
 
 
 def reasons_without_own_promise(model: Model) -> list[str]:
-    """List the reasons why no error is promised for a model, each with the errors measured;
-    empty where one is promised.
+    """List the reasons why no limit on the error of a model is promised, each with the errors
+    measured; empty if a limit is promised.
     """
     if isinstance(model.population, SuperstepPopulation):
         return []

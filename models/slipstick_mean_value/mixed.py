@@ -74,7 +74,7 @@ def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> Act
             table,
             recursion,
             value_by_expr,
-            table.answerable[in_product_form[table.answerable] == is_exact],
+            table.answerable_points[in_product_form[table.answerable_points] == is_exact],
             is_exact,
             with_account,
         )

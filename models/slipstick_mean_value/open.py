@@ -79,7 +79,7 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
         np.array(rate_by_stream[0]),
         {**_without_arrivals(model, rate_by_stream), **reasons_out_of_range(model, value_by_expr)},
     )
-    point_indexes = table.answerable
+    point_indexes = table.answerable_points
     while len(point_indexes):
         values_at_points = at_points(value_by_expr, point_indexes)
         streams = [

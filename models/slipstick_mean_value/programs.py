@@ -104,7 +104,9 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
     )
     program_table = ActivityTable(np.array(most_processors), reason_by_point)
     phase_tables = [
-        phase_solver.solve(value_by_expr, most_processors, program_table.answerable, with_account)
+        phase_solver.solve(
+            value_by_expr, most_processors, program_table.answerable_points, with_account
+        )
         for phase_solver in phase_solvers
     ]
     program_table.time = added(phase_table.time for phase_table in phase_tables)

@@ -676,21 +676,21 @@ def _quoted(text: str) -> str:
 _LIBRARY = tuple(
     {sysconfig.get_path("stdlib"), os.path.dirname(os.path.realpath(threading.__file__)), "<frozen"}
 )
-_sites: dict[tuple[str, int], str] = {}
+_name_by_call_site: dict[tuple[str, int], str] = {}
 
 
-def _site(kind: str) -> str:
+def _cause_at_call(kind: str) -> str:
     """Return a cause named after the calling line outside of the standard library."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((*_LIBRARY, __file__)):
         frame = frame.f_back
     call_site = (frame.f_code.co_filename, frame.f_lineno)
-    if call_site not in _sites:
+    if call_site not in _name_by_call_site:
         stem = re.sub(r"[^A-Za-z0-9_]+", "_", Path(call_site[0]).stem)[-40:]
-        _sites[call_site] = (
+        _name_by_call_site[call_site] = (
             f"{stem}-{call_site[1]}" if not call_site[0].startswith(_LIBRARY) else "library"
         )
-    return f"{kind}-{_sites[call_site]}"
+    return f"{kind}-{_name_by_call_site[call_site]}"
 
 
 def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
@@ -700,7 +700,7 @@ def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
     return lambda: (
         plain()
         if sys._getframe(1).f_code.co_filename.startswith(_LIBRARY)
-        else TimedLock(_site("lock"), plain())
+        else TimedLock(_cause_at_call("lock"), plain())
     )
 
 
@@ -709,7 +709,7 @@ def _replace_by_timed(owner: Any, name: str, kind: str) -> None:
     method = getattr(owner, name)
 
     def timed_method(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        with _recorded_wait(_site(kind)):
+        with _recorded_wait(_cause_at_call(kind)):
             return method(self, *arguments, **keywords)
 
     setattr(owner, name, timed_method)
@@ -777,7 +777,9 @@ def _time_semaphores(synchronize: Any) -> None:
     def make_methods(self: Any) -> None:
         make_methods_before(self)
         if isinstance(self, synchronize.Lock | synchronize.RLock | synchronize.Semaphore):
-            self.timed = TimedLock(getattr(self, "cause", "") or _site("lock"), self._semlock)
+            self.timed = TimedLock(
+                getattr(self, "cause", "") or _cause_at_call("lock"), self._semlock
+            )
             self.acquire = lambda block=True, timeout=None: self.timed.acquire(block, timeout)
 
     def set_state(self: Any, state: Any) -> None:

@@ -959,15 +959,15 @@ _MOST_COLUMNS = 3
 def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | None:
     """Return the time that changes of single quantities save, with a column for each case."""
     first_ranking = rankings[0]
-    ranking_columns = [ranking for ranking in rankings if ranking.under == first_ranking.under][
+    shown_rankings = [ranking for ranking in rankings if ranking.under == first_ranking.under][
         :_MOST_COLUMNS
     ]
-    time_saved_by_row = [
+    columns = [
         {
             (row.point["change"], row.point["parameter"]): row.values["time_saved"]
             for row in ranking.rows
         }
-        for ranking in ranking_columns
+        for ranking in shown_rankings
     ]
     rows = [
         [
@@ -976,7 +976,7 @@ def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | N
                 percent(column[change_and_parameter].value, ends=column[change_and_parameter].ends)
                 if change_and_parameter in column
                 else NOTHING
-                for column in time_saved_by_row
+                for column in columns
                 for change_and_parameter in [(row.point["change"], row.point["parameter"])]
             ),
         ]
@@ -984,8 +984,8 @@ def _time_saved_table(rankings: Sequence[Ranking], words: Words) -> Decision | N
         if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
     ]
     head = ["change", "time saved"]
-    if len(ranking_columns) > 1:
-        head = ["time saved by", *(words.case(ranking.case) for ranking in ranking_columns)]
+    if len(shown_rankings) > 1:
+        head = ["time saved by", *(words.case(ranking.case) for ranking in shown_rankings)]
     return (head, rows) if len(rows) > 1 else None
 
 

@@ -888,8 +888,8 @@ class _SearchRefinement:
         return np.where(is_undecided, self.longer * factor, np.inf)
 
     def bisect(self) -> None:
-        """Bisect between neighbours where an end of the interval crosses the condition, or where
-        only one has an answer.
+        """Bisect between neighbouring places if an end of the interval is above the limit of the
+        condition at one of them and below it at the other, or if only one of them has an answer.
 
         The end of the answers is bisected too, because a limit may lie between the last place with
         an answer and saturation. For computed answers nothing else is bisected here; their changes
@@ -1019,9 +1019,10 @@ def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:
-    """Return clauses on the cases: one for those with a bound, one for those where the condition
-    always holds, one for those where it never holds, and one for each other case. The first clause
-    without a bound names the range searched.
+    """Return clauses that say for which values a condition holds: one for all cases with a
+    limit, such as "at least 14", one for all in which it always holds, one for all in which it
+    never holds, and one for each other case. The last clause on always and never names the range
+    searched.
     """
     bound_clauses = list[str]()
     other_clauses = list[str]()

@@ -461,22 +461,22 @@ def doubts(
         *(() if has_amounts else track.rates_of_amounts_alone),
     }
     first_year = float(min(track.base_year, *years))
-    last = float(max(track.base_year, *years))
-    names: dict[str, list[str]] = {}
+    last_year = float(max(track.base_year, *years))
+    titles_by_doubt: dict[str, list[str]] = {}
     for name, rate in track.trend.rates.items():
-        doubt = doubt_of(rate, first_year, last)
+        doubt = doubt_of(rate, first_year, last_year)
         if doubt and name not in rates_without_effect:
             title = rate.fit.series.title if isinstance(rate, SeriesRate) else as_words(name)
-            names.setdefault(doubt, []).append(title)
+            titles_by_doubt.setdefault(doubt, []).append(title)
     plurals = {"guess": "guesses"}
     ended_years = {
-        as_words(data_title): last
-        for data_title, last in last_years_of_data(track, rates_without_effect).items()
+        as_words(data_title): data_end
+        for data_title, data_end in last_years_of_data(track, rates_without_effect).items()
     }
     return (
         *(
-            f"{plurals.get(doubt, doubt)}: {', '.join(names_of_doubt)}"
-            for doubt, names_of_doubt in names.items()
+            f"{plurals.get(doubt, doubt)}: {', '.join(titles)}"
+            for doubt, titles in titles_by_doubt.items()
         ),
         *([ended_data_text(track.base_year, ended_years)] if ended_years else []),
     )

@@ -470,8 +470,8 @@ _COLUMNS = tuple(PointSpec.model_fields)
 
 
 def with_points(tree: Table, library: SpecFiles) -> Table:
-    """Return the tree of a trend with the points of its series read from the files that they name,
-    which are found from the folder of the trend's file.
+    """Return the tree of a trend with the points of its series. If a series names a file in place
+    of points, they are read from it; a relative path begins in the folder of the trend's file.
 
     Parameters
     ----------

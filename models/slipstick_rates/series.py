@@ -587,10 +587,10 @@ Trials = Mapping[tuple[RateModel, float], BackTest]
 
 def back_test_all(series: Sequence[PointSeries], starts: Sequence[float]) -> Trials:
     """Return the back-tests of every damping and walk in the list, from each start."""
-    growths = [RateModel(damping, walk) for damping in DAMPINGS for walk in WALKS]
+    rate_models = [RateModel(damping, walk) for damping in DAMPINGS for walk in WALKS]
     return {
-        (growth, start_year): back_test(series, start_year, growth)
-        for growth in growths
+        (rate_model, start_year): back_test(series, start_year, rate_model)
+        for rate_model in rate_models
         for start_year in starts
     }
 

@@ -286,13 +286,13 @@ class BatchServerForm(CompiledModel):
     ) -> list[dict[str, Estimate]]:
         """Compute the amounts, such as costs, that follow from mean values of answers."""
         assert self._amounts is not None
-        rates = {THROUGHPUT: THROUGHPUT} | {
+        value_name_by_rate = {THROUGHPUT: THROUGHPUT} | {
             f"{UNIT_RATE}.{phase}": f"{UNIT_RATE}[{phase}]" for phase in self.model.phases
         }
         means, half_widths_by_name = (
             {
                 name: np.array([getattr(answer.values[value], part) for answer in answers])
-                for name, value in rates.items()
+                for name, value in value_name_by_rate.items()
             }
             for part in ("mean", "half_width")
         )
@@ -302,23 +302,29 @@ class BatchServerForm(CompiledModel):
         ]
         means[PRESENT] = means[THROUGHPUT] * np.array(times_at_server)
         has_half_widths = np.isfinite(np.array([*half_widths_by_name.values()])).all(axis=0)
-        finite = {
-            name: np.where(has_half_widths, half, 0.0) for name, half in half_widths_by_name.items()
+        finite_half_widths = {
+            name: np.where(has_half_widths, half_width, 0.0)
+            for name, half_width in half_widths_by_name.items()
         }
-        amounts, widths = amounts_and_half_widths(
-            self._amounts, own_columns(points), means, finite if has_half_widths.any() else {}
+        amounts, half_widths = amounts_and_half_widths(
+            self._amounts,
+            own_columns(points),
+            means,
+            finite_half_widths if has_half_widths.any() else {},
         )
         intervals = {
             f"amount[{name}]": (
                 np.broadcast_to(amount, len(points)),
-                np.where(has_half_widths, width, math.inf),
+                np.where(has_half_widths, half_width, math.inf),
             )
-            for name, amount, width in zip(self.model.amounts, amounts, widths, strict=True)
+            for name, amount, half_width in zip(
+                self.model.amounts, amounts, half_widths, strict=True
+            )
         }
         return [
             {
-                name: _estimate_with_interval(float(amount[index]), float(width[index]))
-                for name, (amount, width) in intervals.items()
+                name: _estimate_with_interval(float(amount[index]), float(half_width[index]))
+                for name, (amount, half_width) in intervals.items()
             }
             for index in range(len(points))
         ]

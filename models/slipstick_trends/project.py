@@ -763,12 +763,12 @@ def _dominant_classes(case: DrawnCase, band_ends: tuple[float, float]) -> Iterat
     """Yield each class of cost that takes more time than any other class in some years, with the
     first and the last of these years.
     """
-    stated_columns = case.close
+    answer_columns = case.close
     years = case.close_years
-    names = [class_index for class_index in stated_columns if class_index.startswith(CLASS)]
+    names = [name for name in answer_columns if name.startswith(CLASS)]
     if not names:
         return
-    times_by_class = np.stack([stated_columns[class_index] for class_index in names])
+    times_by_class = np.stack([answer_columns[name] for name in names])
     has_answer = np.isfinite(times_by_class).all(axis=0)
     times_by_class = times_by_class[:, has_answer]
     years = years[has_answer]

@@ -333,7 +333,7 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
         yield probability, slope
 
 
-def _all_levels(load: Array, count: Array, use_level: Callable[[int, Array, Array], None]) -> None:
+def _pass_levels(load: Array, count: Array, use_level: Callable[[int, Array, Array], None]) -> None:
     """Pass the probabilities of 0, 1, ... customers to a function, as far as the largest count asks
     for.
     """
@@ -355,7 +355,7 @@ def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
         np.copyto(probabilities, probability, where=at_level)
         np.copyto(slopes, slope, where=at_level)
 
-    _all_levels(load, count, copy_level)
+    _pass_levels(load, count, copy_level)
     return probabilities, slopes
 
 
@@ -424,7 +424,7 @@ def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]
             where=is_possible,
         )
 
-    _all_levels(load, next_whole, add_level)
+    _pass_levels(load, next_whole, add_level)
     beyond_limit = next_whole > MOST_PRESENT
     for result in (probability, slope_by_load, slope_by_time):
         result[beyond_limit] = np.nan

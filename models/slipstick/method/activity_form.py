@@ -77,7 +77,7 @@ class ActivityTable:
         return np.full((*rows, len(self.population)), np.nan, dtype=self.population.dtype)
 
     @property
-    def answerable(self) -> Array:
+    def answerable_points(self) -> Array:
         """The numbers of the points that are not refused."""
         return np.array(
             [

@@ -234,7 +234,7 @@ def _collect_members(field_value: object, member_type: type[Any], members: list[
 
 
 def _with_children(field_value: Any, children: Iterator[Activity]) -> Any:
-    """Return a copy of a field's value in which activities are replaced, in order."""
+    """Return a copy of a field's value with each activity replaced by the next of `children`."""
     if isinstance(field_value, Activity):
         return next(children)
     if isinstance(field_value, tuple):

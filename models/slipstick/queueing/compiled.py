@@ -95,7 +95,7 @@ def power_sums(series: Array, paces: Array, population: Array) -> Array:
     return sums
 
 
-def lattice(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
+def lattice_constants(factor: Array, counts: Array, pace: Array) -> tuple[Array, Array]:
     """Compute the normalizing constants of single servers and delays over all populations, with
     class 0 in the outermost loop.
 

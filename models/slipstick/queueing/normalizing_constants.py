@@ -26,7 +26,7 @@ from typing import Any
 
 from slipstick.late import np
 from slipstick.limits import check_cost
-from slipstick.queueing.compiled import lattice, loop, power_sums, recurrences
+from slipstick.queueing.compiled import lattice_constants, loop, power_sums, recurrences
 from slipstick.queueing.network import (
     Array,
     ClosedPart,
@@ -580,10 +580,12 @@ def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
     pace = pace * scale[:, :, None]
     grid = _Grid(population)
     probability: list[Array | None] = [None] * demand.shape[2]
-    compiled_lattice = loop(lattice, pace, delay) if pace.shape[2] and not speeds_by_queue else None
+    compiled_constants = (
+        loop(lattice_constants, pace, delay) if pace.shape[2] and not speeds_by_queue else None
+    )
     with np.errstate(all="ignore"):
-        if compiled_lattice:
-            constants, with_one_less = compiled_lattice(
+        if compiled_constants:
+            constants, with_one_less = compiled_constants(
                 _delay_terms(scale * delay, population), population, pace
             )
             constants_with_one_less = with_one_less[..., 0]

@@ -190,7 +190,7 @@ class Calibration:
         return self._run(runs)
 
     def grains(self) -> list[Timing]:
-        """Run the grains that check the machine and do not enter it."""
+        """Run the grains on which the machine's values are tested; none is estimated from them."""
         return self._run(
             [self._kernel_of_inputs(grain) for grain in grains_for(self.parties, self.most)]
         )

@@ -83,7 +83,7 @@ class FreeParameter:
 
     @property
     def prior(self) -> Prior:
-        """The log-normal distribution with these two quantiles."""
+        """The log-normal distribution whose 5 % and 95 % quantiles are `low` and `high`."""
         low = log(self.low)
         high = log(self.high)
         return Prior(self.path, (low + high) / 2, (high - low) / 2 / NORMAL_90, self.owners)
@@ -448,22 +448,22 @@ def _error_shares_by_parameter(
     """Yield for each parameter the share of the squared residuals that another value would remove,
     with a description.
     """
-    fixed = {
+    choice_values = {
         choice.path: np.full(
             len(rows), choice.values[int(_weights_of_owner(fit, index, "", choice).argmax())]
         )
         for index, choice in enumerate(task.choices)
     }
     parameter_values = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
-    _, shares = task.observed.slopes(
-        [parameter.path for parameter in task.free], parameter_values, fixed, rows
+    _, slopes = task.observed.slopes(
+        [parameter.path for parameter in task.free], parameter_values, choice_values, rows
     )
     for index, parameter in enumerate(task.free):
-        share = shares[:, :, index][finite]
-        if (sum_of_squares := float(share @ share)) <= 0:
+        slope = slopes[:, :, index][finite]
+        if (sum_of_squares := float(slope @ slope)) <= 0:
             continue
-        shift = float(share @ residual) / sum_of_squares
-        remainder = residual - shift * share
+        shift = float(slope @ residual) / sum_of_squares
+        remainder = residual - shift * slope
         if abs(shift) < MOST_SHIFTED:
             factor_in_words = f"{np.exp(shift):.2f} times as much as elsewhere"
             yield (

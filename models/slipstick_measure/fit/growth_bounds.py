@@ -213,8 +213,9 @@ class LossGrowth:
 
 
 def loss_growths(timings: Timings, noise: float) -> tuple[LossGrowth, ...]:
-    """Return how losses grow in the rows of the largest size, by rows about a factor of two apart
-    and by the last three; none with fewer than three numbers of processors.
+    """Return two estimates of how losses grow in the rows of the largest size: one from three
+    numbers of processors about a factor of two apart, and one from the last three. Return nothing
+    if there are fewer than three.
 
     The last three rows show a plateau that the others pass over, but are near each other, so that
     noise moves an elasticity more; theirs counts `CLOSE_ROWS` times.

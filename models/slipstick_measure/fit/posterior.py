@@ -104,13 +104,13 @@ class RowGroups:
         ]
 
 
-def floor_of(count: int) -> float:
+def prior_spread(group_count: int) -> float:
     """Return the prior spread between owners for a number of groups.
 
-    >>> [floor_of(count) for count in (1, 4, 9, 20)]
+    >>> [prior_spread(count) for count in (1, 4, 9, 20)]
     [0.3, 0.3, 0.15, 0.15]
     """
-    fraction = (count - FEW_GROUPS) / (MANY_GROUPS - FEW_GROUPS)
+    fraction = (group_count - FEW_GROUPS) / (MANY_GROUPS - FEW_GROUPS)
     return FLOOR + (LEAST_FLOOR - FLOOR) * min(max(fraction, 0.0), 1.0)
 
 
@@ -258,7 +258,7 @@ class _Search:
         k = len(priors)
         self.mean = np.array([prior.mean for prior in priors] + [0.0] * len(self.offsets))
         self.spread = {
-            (index, column): floor_of(len(groups.owners_by_column[column]))
+            (index, column): prior_spread(len(groups.owners_by_column[column]))
             for index, prior in enumerate(priors)
             for column in prior.owners
         }
@@ -389,9 +389,9 @@ class _Search:
             offset_squares = sum(
                 self.point[index] ** 2 + covariance[index, index] for index in offset_indices
             )
-            floor = floor_of(len(offset_indices))
+            prior_of_spread = prior_spread(len(offset_indices))
             self.spread[key] = float(
-                np.sqrt((offset_squares + 2 * floor**2) / (len(offset_indices) + 2))
+                np.sqrt((offset_squares + 2 * prior_of_spread**2) / (len(offset_indices) + 2))
             )
             largest_change = max(
                 largest_change, abs(float(np.log(self.spread[key] / spread_before)))

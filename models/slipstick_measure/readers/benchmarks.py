@@ -431,20 +431,19 @@ def _check_one_machine(reading: Reading) -> None:
     """Refuse the outputs of several runs that have a function in common and were of different
     machines: they are no repetitions.
     """
-    computer = ""
-    runs: dict[str, dict[str, int]] = {}
+    machine = ""
+    lines_by_function: dict[str, dict[str, int]] = {}
     for line, text in enumerate(reading.lines, 1):
         if _RUN_ON.fullmatch(text.strip()):
-            computer = text.strip()
+            machine = text.strip()
         elif match := _GOOGLE_ROW.fullmatch(text.strip()):
-            runs.setdefault(match["name"], {}).setdefault(computer, line)
-    for name, lines in runs.items():
-        if len(lines) > 1:
-            (first_machine, _), (second, line_of_second) = list(lines.items())[:2]
+            lines_by_function.setdefault(match["name"], {}).setdefault(machine, line)
+    for name, line_by_machine in lines_by_function.items():
+        if len(line_by_machine) > 1:
+            (first_machine, _), (second_machine, line_of_second) = list(line_by_machine.items())[:2]
             message = (
-                f"is in runs of different machines, {first_machine[:60]!r} and {second[:60]!r};"
-                " keep those"
-                " of one"
+                f"is in runs of different machines, {first_machine[:60]!r} and"
+                f" {second_machine[:60]!r}; keep those of one"
             )
             reading.refuse(line_of_second, name[:80], message)
 

@@ -15,7 +15,7 @@ from slipstick.schema.text import Mark, Node, Scalar, from_plain
 from slipstick_measure.fit.columns import ColumnUse, read_columns
 from slipstick_measure.fit.estimation import estimation, widened_by_others, widening_factor
 from slipstick_measure.fit.fitted_file import fitted_document, fitted_text
-from slipstick_measure.fit.posterior import Prior, RowGroups, estimate, floor_of
+from slipstick_measure.fit.posterior import Prior, RowGroups, estimate, prior_spread
 from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
 from slipstick_measure.report.estimation import estimation_text
 from slipstick_measure.results import EstimatedParameter, Estimation, GroupError
@@ -416,7 +416,7 @@ def test_an_owner_that_is_new_adds_the_spread() -> None:
     assert known[0][0] == pytest.approx(offsets["a"], abs=0.02)
     assert known[1][0, 0] < 0.02**2
     assert new[1][0, 0] > posterior.spread[0, "machine"] ** 2
-    assert floor_of(6) < posterior.spread[0, "machine"] < 0.8
+    assert prior_spread(6) < posterior.spread[0, "machine"] < 0.8
 
 
 def test_headings_keep_their_case_and_brackets(tmp_path: Path) -> None:

@@ -210,7 +210,9 @@ class _XmlReader:
             self.variables.assign(match[1], formula.strip('"'), line)
 
     def _end_ranges(self, element: XmlElement, line: int, variable: str) -> None:
-        """Leave out the ranges of loops in whose passes a variable changes by itself."""
+        """Drop the ranges of the enclosing loops, with a remark: a variable is computed from its
+        own earlier value, so its value in a pass depends on all passes before.
+        """
         if [name for name in self._loops if self.variables.ranges.pop(name, None)]:
             message = (
                 f"{short(variable)} changes with each pass of a loop, which no range can say: the"
