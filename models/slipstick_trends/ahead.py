@@ -343,7 +343,7 @@ def crossing_words(
     draws that cross by the last year; empty if all draws cross in the same year.
 
     >>> crossing_words(2028.1, None, 0.715, 2046.0)
-    ' (2028 or later; by 2046 in 71.5 % of the draws)'
+    ' (uncertain: 2028 or later; by 2046 in 71.5 % of the drawn trends)'
     """
     if not _is_uncertain(low, high, share_of_draws):
         return ""
@@ -364,9 +364,10 @@ def crossing_words(
     if share_of_draws is not None and share_of_draws < _ALL_DRAWS:
         share = (
             f"by {year(last_year)} in {percent(share_of_draws) if share_of_draws else 'none'} of"
-            " the draws"
+            " the drawn trends"
         )
-    return f" ({'; '.join(words for words in (band, share) if words)})"
+    words = "; ".join(clause for clause in (band, share) if clause)
+    return f" ({words})" if words.startswith("in ") else f" (uncertain: {words})"
 
 
 def find_overtakings(

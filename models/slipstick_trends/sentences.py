@@ -319,7 +319,7 @@ def _years_clause(history: ConditionHistory, track: ProjectedCase) -> str:
         return f"has no answer {track.span}"
     share_text = ""
     if history.holds_last is not None and 0.001 < history.holds_last < 0.999:
-        share_text = f" (at the end in {percent(history.holds_last)} of the draws)"
+        share_text = f" (at the end in {percent(history.holds_last)} of the drawn trends)"
     everywhere_in_words = "wherever there is an answer" if unanswered_in_words else "throughout"
     return (
         f"{everywhere_in_words if history.holds_first else 'in no year'}"

@@ -349,10 +349,13 @@ def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
     assert crossing_band(places, (0.0, 0.5)) == (2020.0, 2022.0, 0.75)
     assert crossing_band(places, (0.0, 0.95)) == (2020.0, None, 0.75)
     assert crossing_band(np.full(4, np.nan), (0.05, 0.95)) == (None, None, 0.0)
-    assert crossing_words(None, None, 0.0, 2024.0) == " (by 2024 in none of the draws)"
-    later = " (2021 or later; by 2024 in 75 % of the draws)"
+    assert (
+        crossing_words(None, None, 0.0, 2024.0)
+        == " (uncertain: by 2024 in none of the drawn trends)"
+    )
+    later = " (uncertain: 2021 or later; by 2024 in 75 % of the drawn trends)"
     assert crossing_words(2020.6, None, 0.75, 2024.0) == later
-    assert crossing_words(2020.6, 2023.0, 1.0, 2024.0) == " (2021 to 2023)"
+    assert crossing_words(2020.6, 2023.0, 1.0, 2024.0) == " (uncertain: 2021 to 2023)"
     assert crossing_words(2022.6, 2023.3, 1.0, 2024.0) == " (in 2023)"
     # All draws cross in one year: its decimals are known, and the band says nothing.
     assert crossing_words(2006.1, 2006.1, 1.0, 2024.0) == ""
@@ -379,7 +382,7 @@ def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> Non
     assert overtaking.part is not None
     assert overtaking.part < 0.95
     assert overtaking.high is None
-    crossed = f" or later; by 2034 in {percent(overtaking.part)} of the draws)"
+    crossed = f" or later; by 2034 in {percent(overtaking.part)} of the drawn trends)"
     assert crossed in " ".join(ProjectResult(made).sentences())
     (sentence,) = [text for text in ProjectResult(made).sentences() if "less time than" in text]
     assert sentence.startswith(f"Other takes less time than base from {overtaking.year:.0f} on")
