@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -67,6 +68,9 @@ _WRITES = re.compile(
 )
 """An assignment to the tables of PDQ itself, which programs in C may do."""
 _MAKES = re.compile(r"(?:\bPDQ_|\b)(?:[Ii]nit|[Cc]reate\w+|[Ss]et(?:Demand|Visits)\w*)\s*+\(")
+_GO_OR_SCALA = re.compile(r"(?m)^[^\S\n]*+package[^\S\n]++[\w.]++[^\S\n]*+$")
+"""The first statement of a program in Go or Scala; that of Java, and of Perl, ends with a mark."""
+
 _CONSTANTS = (*QUEUES, *NODES, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
 
 
@@ -106,6 +110,7 @@ class _PdqReader:
     def spec(self) -> ImportedSpec:
         """Return the network of the calls up to the first solution."""
         line_of_solution = 0
+        self._refuse_unread_language()
         self._refuse_written_tables()
         for call in self.program.calls():
             name = OTHER_NAMES.get(call.name.removesuffix("_p"), call.name.removesuffix("_p"))
@@ -134,6 +139,7 @@ class _PdqReader:
         stations = {
             name: station for name, station in self.stations.items() if station.get("demand")
         }
+        self._refuse_missing_parts(stations)
         for name, station in stations.items():
             if len(station["demand"]) > 1 and station["discipline"] == "fcfs":
                 station["discipline"] = "ps"
@@ -161,6 +167,34 @@ class _PdqReader:
                 " give each model a program of its own"
             )
         return self.ledger.close(imported)
+
+    def _refuse_unread_language(self) -> None:
+        """Refuse a program in a language whose assignments and divisions have other rules."""
+        program = bare_program(self.reading.text)
+        if statement := _GO_OR_SCALA.search(program):
+            message = (
+                "a program in Go or Scala is not read; write its calls in one of R, Python, C,"
+                " Java, Perl, Ruby, PHP and JavaScript"
+            )
+            line = program.count("\n", 0, statement.start()) + 1
+            self.reading.refuse(line, statement[0].strip(), message)
+
+    def _refuse_missing_parts(self, stations: Mapping[str, object]) -> None:
+        """Refuse a program whose calls create no class of customers, or no station with demands."""
+        missing = [
+            f"no {part} (by {calls})"
+            for part, calls, created in (
+                ("class of customers", "CreateOpen or CreateClosed", self.classes),
+                ("station with a demand", "CreateNode and SetDemand or SetVisits", stations),
+            )
+            if not created
+        ]
+        if missing:
+            message = (
+                f"the calls before Solve create {' and '.join(missing)}; write all calls in"
+                " one file, with names in quotes and numbers"
+            )
+            self.reading.refuse(1, "", message)
 
     def _refuse_written_tables(self) -> None:
         """Refuse a program that writes into the tables of PDQ itself."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from math import prod
@@ -307,18 +307,7 @@ def _note_roles(
         is_documented and not left_out and not roles.guessed_columns and roles.weak is None
     )
     if not is_documented:
-        headings = {role: column.text for role, column in column_by_role.items()}
-        if roles.program_columns:
-            headings["region"] = " ".join(columns[index].text for index in roles.program_columns)
-        guesses = {role: heading for role, heading in headings.items() if role != heading}
-        clauses = [", ".join(f"{role} = {heading}" for role, heading in guesses.items())]
-        clauses = clauses if guesses else ["their names say"]
-        if left_out:
-            clauses.append(f"left out: {', '.join(left_out)}")
-        if roles.heading_of_growth:
-            clauses.append(f"the work grows with the processors, as {roles.heading_of_growth} says")
-        if per_processor := [columns[index].text for index in sorted(roles.per_processor)]:
-            clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
+        clauses = _clauses_of_reading(columns, roles, column_by_role, left_out)
         other_reading = _other_reading_in_words(reading, columns, roles)
         reading.odd(grid.line, "columns", f"read as {'; '.join(clauses)}{other_reading}")
     _note_outside(reading, grid, is_documented)
@@ -353,6 +342,30 @@ def _note_outside(reading: Reading, grid: CellGrid, is_documented: bool) -> None
     )
 
 
+def _clauses_of_reading(
+    columns: Sequence[TableColumn],
+    roles: Roles,
+    column_by_role: Mapping[str, TableColumn],
+    left_out: Sequence[str],
+) -> list[str]:
+    """List how the columns were read: the heading of each role, and what else was derived."""
+    headings = {role: column.text for role, column in column_by_role.items()}
+    if roles.program_columns:
+        headings["region"] = " ".join(columns[index].text for index in roles.program_columns)
+    guesses = {role: heading for role, heading in headings.items() if role != heading}
+    clauses = [", ".join(f"{role} = {heading}" for role, heading in guesses.items())]
+    clauses = clauses if guesses else ["their names say"]
+    if (counts := roles.guessed_columns.get("p")) and counts.words in names.SIZES:
+        clauses.append(f"{counts.text} counts processors, and is no size")
+    if left_out:
+        clauses.append(f"left out: {', '.join(left_out)}")
+    if roles.heading_of_growth:
+        clauses.append(f"the work grows with the processors, as {roles.heading_of_growth} says")
+    if per_processor := [columns[index].text for index in sorted(roles.per_processor)]:
+        clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
+    return clauses
+
+
 def _is_documented_heading(role: str, column: TableColumn) -> bool:
     """Return whether a heading is the documented word for its role, or an accepted alternative."""
     heading = re.split(r"[\[(]", column.text)[0].strip(" #").casefold()
@@ -372,8 +385,10 @@ def _other_reading_in_words(reading: Reading, columns: Sequence[TableColumn], ro
         options.append(f"--column time={shlex.quote(value.text)} --unit s")
     elif value := roles.guessed_columns.get("time"):
         options.append(f"--column throughput={shlex.quote(value.text)}")
-    if "p" in roles.guessed_columns:
-        options.append("--column p=NAME")
+    if counts := roles.guessed_columns.get("p"):
+        heading = shlex.quote(counts.text)
+        is_size_too = counts.words in names.SIZES
+        options.append(f"--column n={heading} --processors N" if is_size_too else "--column p=NAME")
     file = shlex.quote(reading.file)
     if options:
         return f"; to say otherwise: slipstick measured {file} {' '.join(options)}"

@@ -607,6 +607,11 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
         ("CreateOpen('w', rate)", {}, "'rate' cannot be computed; give it with --set rate=NUMBER"),
         ("CreateOpen('w', 1)\nSetDemand('a', 'w', 1)", {}, "'a' is used before it is created"),
         (
+            "CreateOpen('w', 1)\nCreateNode('a', CEN, FCFS)",
+            {},
+            "the calls before Solve create no station with a demand (by CreateNode and SetDemand",
+        ),
+        (
             '<!DOCTYPE a [<!ENTITY b "c">]><lqn-model/>',
             {},
             "a model file must not contain a document type or an entity",

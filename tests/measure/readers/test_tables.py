@@ -345,6 +345,20 @@ def test_what_was_understood_is_a_note_with_the_command_that_says_otherwise(tmp_
     )
 
 
+def test_a_column_n_that_counts_processors_is_said_to_be_no_size(tmp_path: Path) -> None:
+    """By the command of the note its numbers are sizes of runs on given processors."""
+    path = tmp_path / "x.csv"
+    path.write_text("n,FOM\n1000,12.1\n2000,14.5\n4000,15.9\n")
+    runs = read(path)
+    assert [(run.p, run.n) for run in runs.records] == [(1000, None), (2000, None), (4000, None)]
+    assert runs.notes[0].message == (
+        "read as p = n, throughput = FOM; n counts processors, and is no size; to say otherwise:"
+        f" slipstick measured {path} --column n=n --processors N"
+    )
+    sizes = read(path, Hints(columns={"n": "n"}, processors=8)).records
+    assert [(run.p, run.n) for run in sizes] == [(8, 1000), (8, 2000), (8, 4000)]
+
+
 @pytest.mark.parametrize(
     ("name", "table"),
     [

@@ -426,6 +426,12 @@ class _TextReader:
         if self.sign(":"):
             self._connections(task)
         self.take("-1 at the end of the activities", "end")
+        if self.next.kind == "name" and self.next.text in TEXT_FIELDS["A"]:
+            message = (
+                f"the -1 before this row ends the activities of {short(task.name)}; rows of"
+                " activities have no -1, unlike those of entries: write it once, after the last one"
+            )
+            self.reading.refuse(self.next.line, self.next.text, message)
 
     def _connections(self, task: Task) -> None:
         while self.next.kind != "end":
