@@ -253,6 +253,14 @@ REFUSED = [
         ),
     ),
     (
+        ring("repeat", discipline="lcfs-pr", servers=2),
+        (
+            "a simulation has no rule for first, where customers are blocked: it holds up "
+            "servers in the order of arrival or of ranks without rates, and infinite servers; "
+            "write discipline: fcfs at first"
+        ),
+    ),
+    (
         ring("before-service", scv={"jobs": 0.5}),
         (
             "a simulation has no rule for jobs at first, which is blocked before its service, where"
