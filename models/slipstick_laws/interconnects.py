@@ -563,7 +563,7 @@ HOT_SPOT_PROCESSORS = Law(
 
 CIRCUIT_HOT_SPOT_LIMIT = Law(
     name="multistage-circuit-hot-spot-limit",
-    title="Largest circuit rate of a processor when some circuits go to one module",
+    title="Highest rate at which a processor sets up circuits if a share of them is to one module",
     gives=Symbol(
         "through", COUNT, "mean number of circuits of a processor that are set up in a cycle", "x"
     ),
@@ -573,9 +573,9 @@ CIRCUIT_HOT_SPOT_LIMIT = Law(
     holds="processors >= 1 and held >= 1 and hot >= 0 and hot <= 1",
     source=f"{_PFISTER_NORTON}: the hot module serves one circuit at a time",
     note=(
-        "this is an upper bound; requests that the hot module refuses hold no links, so other"
-        " traffic is slowed less than if they waited in the network and filled the buffers behind"
-        " them (tree saturation)"
+        "this is an upper bound; a request occupies no links once the hot module has refused it, so"
+        " other traffic is slowed less than if it waited in the network and filled the buffers"
+        " behind it (tree saturation)"
     ),
     checks=(Check((1001, 5, 0.01), 1 / 55, 1e-16, f"{HAND}: 1 / (5 x 11)"),),
 )

@@ -253,7 +253,7 @@ TIME_BOUND_WORK_SCALABILITY = Law(
         efficiency / more_efficiency
     ),
     holds="efficiency >= 0 and more_efficiency > 0",
-    source=f"{_PAPER} 13, with the prime as in equation 11",
+    source=f"{_PAPER} 13; the prime marks the same run as in equation 11",
     note=(
         "the scalability is the work of a processor divided by its work in the larger run; it"
         " equals the isospeed scalability only if the efficiency is the same"
