@@ -212,9 +212,11 @@ cycle: [{name: compute, delay: work}, {name: rest, delay: wait, component: rest}
 """
 
 
-def study_of(folder: Path, text: str) -> tuple[list[str], TextTable | None]:
+def study_of(
+    folder: Path, text: str, program: str = ACTIVITY
+) -> tuple[list[str], TextTable | None]:
     """Run a study of a small program, and return the head of its report and its table."""
-    (folder / "program.yaml").write_text(ACTIVITY)
+    (folder / "program.yaml").write_text(program)
     (folder / "study.yaml").write_text(f"study: 1\n{text}")
     results = run(prepare(str(folder / "study.yaml")))
     return head_lines(results, results.answer), decision_table(results, results.answer)
@@ -237,6 +239,21 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
     assert head[-1] == "By closed form, without approximation."
     assert table is not None
     assert [row[0] for row in table.rows] == ["today", "without rest", "more work"]
+
+
+def test_an_answer_from_assumed_inputs_is_not_said_to_be_without_a_doubt(tmp_path: Path) -> None:
+    """The work takes most of the time; what is assumed and does not change it is not counted."""
+    assumed = ACTIVITY.replace("meaning: work of a step}", "meaning: work, assumed: true}").replace(
+        "wait: 2 ms}", "wait: {value: 2 ms, assumed: true}, none: {value: 3 ms, assumed: true}}"
+    )
+    assumed = assumed.replace("delay: work}", "delay: work + 0 * none}")
+    head, _ = study_of(tmp_path, "base: {model: program.yaml}\n", assumed)
+    assert head[-1] == (
+        "The model is solved by closed form, without approximation; 2 of its inputs are assumed:"
+        " work and wait."
+    )
+    head, _ = study_of(tmp_path, "base: {model: program.yaml, parameters.work: 1 ms}\n", assumed)
+    assert head[-1].endswith("without approximation; one of its inputs is assumed: wait.")
 
 
 def test_a_title_that_asks_what_if_is_answered_by_each_case(tmp_path: Path) -> None:

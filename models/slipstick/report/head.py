@@ -41,6 +41,7 @@ from slipstick.results.words import Words, asks_yes_or_no, may_ask_for_opposite
 from slipstick.vocabulary import VERDICTS
 
 _MOST_LINES = 4
+_FEW_INPUTS = 2
 _FEW_CASES = 8
 """Cases up to which a head compares them; more are a campaign, whose tables say it."""
 
@@ -718,12 +719,12 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
             [_method_words(method) for method in (first_method, *further_methods)]
         )
         exactness_clause = f"by {methods}, without approximation"
-        if questions_with_estimates:
-            exactness_clause = (
-                f"the model is solved {exactness_clause}; its fitted parameters are estimates"
-            )
-        elif has_intervals:
-            exactness_clause += "; some values have an interval"
+        doubts = ["its fitted parameters are estimates"] if questions_with_estimates else []
+        doubts += _assumption_clauses(answers, results.words)
+        subject = "the model is solved " if doubts else ""
+        if has_intervals and not questions_with_estimates:
+            doubts.append("some values have an interval")
+        exactness_clause = subject + "; ".join([exactness_clause, *doubts])
         clause_list.insert(0, exactness_clause)
     clause_list += _loss_clauses(answers, results.sweeps)
     clause_list += _missing_answer_clauses(answers, results.sweeps)
@@ -738,6 +739,26 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     clauses_text = "; ".join(clause_list) or "measured values are as reliable as their source"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
+
+
+def _assumption_clauses(answers: Iterable[Answer], words: Words) -> Iterator[str]:
+    """Yield a clause on the inputs that files call assumed and that change a value, by their
+    elasticity; of a method without derivatives, on all assumed inputs.
+    """
+    effect_by_path = Counter[str]()
+    for answer in answers:
+        for path, entry in answer.described.items():
+            if entry.given.assumed:
+                effects = [
+                    abs(slopes.get(path, 0.0) * entry.given.value / (answer.find(name) or 1.0))
+                    for name, slopes in answer.gradient.items()
+                ]
+                effect_by_path[path] = max(effect_by_path[path], *effects, 0.0 if effects else 1.0)
+    paths = [path for path, effect in effect_by_path.most_common() if effect]
+    if paths:
+        names = join_phrases([*map(words.quantity, paths[:_FEW_INPUTS])])
+        count = f"{len(paths)} of its inputs are" if len(paths) > 1 else "one of its inputs is"
+        yield f"{count} assumed{', such as' if len(paths) > _FEW_INPUTS else ':'} {names}"
 
 
 def _distinct_doubts(doubts: Iterable[str]) -> Iterator[str]:
