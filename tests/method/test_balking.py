@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from slipstick import Model, Simulation, Station, closed_model, delay, load, open_model, solve
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import RATE, Parameter
-from slipstick.model.activity import attempt, service
+from slipstick.model.activity import Attempt, attempt, service
 from slipstick.model.steps import Activity
 from slipstick.vocabulary import MARKOV_CHAIN
 
@@ -39,6 +39,28 @@ def test_the_chain_has_the_balance_of_the_queue() -> None:
     assert answer["goodput[barber]"] == pytest.approx(served, rel=1e-9)
     run = solve(model, method="simulation", simulation=Simulation(seed=4, events=40_000))
     assert run["goodput[barber]"] == pytest.approx(served, rel=0.03)
+
+
+def test_customers_that_join_any_queue_count_too() -> None:
+    """Half of the customers stay however many wait: those served are the work of the chairs."""
+    answer = solve(visits(attempt(CUT, balking=[0.2, 0.5])), method=MARKOV_CHAIN)
+    busy, rate = answer["utilization[barber]"], answer["throughput"]
+    assert busy is not None
+    assert rate is not None
+    served = 2 * busy / 0.5
+    assert answer["goodput[barber]"] == pytest.approx(served, rel=1e-9)
+    assert answer["abandonment[barber]"] == pytest.approx(1 - served / rate, rel=1e-9)
+
+
+def test_customers_that_join_any_queue_saturate_a_station_and_obey_a_breaker() -> None:
+    chair = attempt(CUT, balking=[0.2, 0.5])
+    with pytest.raises(NoAnswerError) as refusal:
+        solve(open_model(chair, Parameter("rate", RATE, 10.0), resources={"barber": Station(2)}))
+    assert "station barber is saturated: 10/s arrive, fewer than 8/s can be served" in str(
+        refusal.value
+    )
+    guarded = attempt(CUT, balking=[0.2, 0.5], breaker="guard")
+    assert all(isinstance(node, Attempt) and node.breaker for node in guarded.children)
 
 
 def test_certain_balking_is_a_queue_without_places_and_none_is_a_visit() -> None:

@@ -87,6 +87,7 @@ from slipstick.vocabulary import (
     FULL_QUEUES,
     GEOMETRIC_COUNT,
     HEDGES,
+    MOST_HOLDERS,
     RANKS,
     REPLIES,
     ROUTES,
@@ -562,7 +563,10 @@ class Attempt(Activity):
 
     @property
     def executions(self) -> tuple[Expr | ByState, ...]:
-        return (BY_STATE, BY_STATE)
+        has_limit = self.limit is not None or self.breaker is not None
+        # A queue of the most customers that a run follows is never full.
+        is_always_served = not has_limit and self.queue == Number(float(MOST_HOLDERS))
+        return (Number(1.0), Number(0.0)) if is_always_served else (BY_STATE, BY_STATE)
 
     @property
     def constructs(self) -> frozenset[str]:
@@ -1280,13 +1284,10 @@ def attempt(
             f"an attempt at {resource} has a queue or balking; the last probability of balking may"
             " be 1"
         )
-    has_limit = timeout is not None or patience is not None
-    return _balking_choice(balking, make_attempt, make_attempt() if has_limit else visit)
+    return _balking_choice(balking, make_attempt)
 
 
-def _balking_choice(
-    balking: Sequence[Like], make_attempt: Callable[..., Attempt], patient_visit: Activity
-) -> Choice:
+def _balking_choice(balking: Sequence[Like], make_attempt: Callable[..., Attempt]) -> Choice:
     """Return a choice of attempts, each with another limit of the queue.
 
     A customer that leaves with probability p(n) at n waiting customers finds n too many, but not
@@ -1296,7 +1297,6 @@ def _balking_choice(
     ----------
     balking : the probabilities p
     make_attempt : with a `queue`
-    patient_visit : that of a customer that joins any queue
     """
     leaving = (Number(0.0), *(as_count(p, "a probability of balking") for p in balking))
     known = [p.value for p in leaving if isinstance(p, Number | Parameter) and p.value is not None]
@@ -1309,7 +1309,9 @@ def _balking_choice(
         (at_this_length - at_shorter, make_attempt(queue=Number(float(waiting))))
         for waiting, (at_shorter, at_this_length) in enumerate(pairwise(leaving))
     ]
-    return choose(*options, (1 - leaving[-1], patient_visit))
+    # A customer that joins any queue makes an attempt too: values count it, and a breaker may
+    # refuse it.
+    return choose(*options, (1 - leaving[-1], make_attempt(queue=Number(float(MOST_HOLDERS)))))
 
 
 @checked(options=ACTIVITY, by=TEXT)
