@@ -13,7 +13,7 @@ from slipstick import Breaker, QueueingNetwork, Simulation, closed_class, networ
 from slipstick.errors import ModelFaultsError, NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.model.lowering import lower_network
-from slipstick.model.network import guard, open_class
+from slipstick.model.network import guard, open_class, region
 
 RUN = Simulation(seed=21, events=120_000)
 AGAIN: Mapping[str, Any] = {"retries": {"calls": 2}, "back_off": {"calls": 1.0}}
@@ -50,6 +50,25 @@ def test_retries_are_those_of_an_activity(name: str) -> None:
         assert estimate.high is not None
         assert truth is not None
         assert abs(estimate.value - truth) <= 3 * (estimate.high - estimate.value), value
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_both_kernels_retry_alike(name: str) -> None:
+    runs = (Simulation(seed=6, events=3_000, kernel=kernel) for kernel in ("plain", "compiled"))
+    plain, compiled = (solve(MODELS[name], method="simulation", simulation=run) for run in runs)
+    assert plain.values == compiled.values
+
+
+def test_customers_that_pause_keep_their_place_in_a_region() -> None:
+    """Then all of the response time is spent inside, and Little's law holds for it."""
+    lines = station(service={"calls": 1.0}, capacity=1, **AGAIN)
+    hall = region(["lines"], capacity=4)
+    model = network({"calls": open_class(0.6)}, {"lines": lines}, regions={"hall": hall})
+    answer = solve(model, simulation=Simulation(seed=8, events=20_000, precision=1e-9))
+    response = answer["response_time[calls]"]
+    assert response is not None
+    assert answer.account["back-off:lines"] > 0.1 * response
+    assert answer["queue_length[hall]"] == pytest.approx(0.6 * response, rel=0.02)
 
 
 def test_all_time_of_a_cycle_is_in_its_account() -> None:
