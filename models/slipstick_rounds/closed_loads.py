@@ -2,15 +2,15 @@
 
 All n customers are present, and a visit takes S(n) of the server (see `capacity`): the number
 present is a birth-death process with rate of ends 1 / S(min(n, K)). S leaves out the wait for the
-round under way, which counts where second phases are short, so that second phases of fewer than 16
-rounds are refused. First phases of c > 1 rounds are one server. Time is counted in its rounds
-there, in which the second phases go on as well: service c, and v rounds and the think time between
-two of them, solved by mean value analysis where a customer finds half of a service under way, as
-lengths hardly vary. Think times that are longer than rounds bring first phases by time, so that
-long rounds get more of them. First phases of less than a round share it with those that arrived in
-the round before, a binomial number with mean (n - 1) / (v + 1) where customers come again at the
-end of a round. After a think time a customer meets a round with a probability in proportion to its
-time, if it finds another customer at all.
+round under way, which counts where second phases are short, so that the formula refuses those of
+few rounds (`formula.LEAST_STEPS`). First phases of c > 1 rounds are one server. Time is counted in
+its rounds there, in which the second phases go on as well: service c, and v rounds and the think
+time between two of them, solved by mean value analysis where a customer finds half of a service
+under way, as lengths hardly vary. Think times that are longer than rounds bring first phases by
+time, so that long rounds get more of them. First phases of less than a round share it with those
+that arrived in the round before, a binomial number with mean (n - 1) / (v + 1) where customers come
+again at the end of a round. After a think time a customer meets a round with a probability in
+proportion to its time, if it finds another customer at all.
 """
 
 from __future__ import annotations

@@ -43,9 +43,10 @@ bias: at 0.84 and 0.85 of the places the 95 of 100 was 20 % too long and 27 % to
 GROUPS_WAIT, GROUPS_WAIT_FOR_MEMORY = 0.3, 0.01
 """Probability of a wait, times the customers by which groups of second phases are larger than one
 (`groups`), up to which streams are answered that places limit, and that memory limits. Chosen on
-streams of `llm-serving`: of places the time of a unit was within 4 % up to 0.26, and 15 % too long
-at 0.54; of memory the first phase was within 3 % at 0.007, and its 95 of 100 37 % too short at 0.4,
-as what customers hold changes while others wait.
+streams of `llm-serving`, of the seed 31580219 of `benchmarks/rounds.py` among them: of places the
+time of a unit was within 4 % up to 0.26, and 15 % too long at 0.54; of memory the first phase was
+within 3 % at 0.007, and its 95 of 100 37 % too short at 0.4, as what customers hold changes while
+others wait.
 """
 
 LEAST_STEPS, STREAM_STEPS = 16.0, 32.0
@@ -80,8 +81,8 @@ UNSURE_NOTE = (
     " place as they leave out, so that a small error of that number moves them much"
 )
 LOAD_NOTE = (
-    "errors of the formula beside simulation were measured up to a load of 0.8; beyond it first"
-    " phases were up to twice as long in simulations"
+    f"errors of the formula beside simulation were measured up to a load of {MEASURED_LOAD:g};"
+    " beyond it first phases were up to twice as long in simulations"
 )
 
 

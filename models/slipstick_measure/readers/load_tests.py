@@ -1092,7 +1092,7 @@ def _tell_failures(
         )
         for name in ("Requests/s", "Failures/s")
     )
-    if failed:
+    if failed and requested:
         counted = "are counted in the throughput and the times"
         reading.odd(
             grid.line,
