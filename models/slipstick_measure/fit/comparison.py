@@ -269,19 +269,16 @@ class FitComparison:
             return (
                 f"no prediction at p = {p:g}, beyond the rows, as no law describes them: the"
                 f" nearest is {best_candidate.name}, but {self.misfit}; something may begin there,"
-                " such as a"
-                f" second node or a limit of memory; measure on {self.next_runs()} next"
+                f" such as a second node or a limit of memory; measure on {self.next_runs()} next"
             )
         if step <= 1 or best_candidate.test(step):
             return ""
         return (
             f"no prediction at p = {p:g}, {step:.3g} times the largest measured,"
             f" {self.largest_measured:g}: to test {best_candidate.name} at such a step takes runs"
-            " on"
-            f" {len(best_candidate.fitted.theta) + 1} numbers of processors, each more than once"
-            " or on more"
-            f" numbers, and runs on {step:.3g} times the largest of these; measure on more than"
-            f" {self.largest_measured:g} processors, so that the step is smaller"
+            f" on {len(best_candidate.fitted.theta) + 1} numbers of processors, each more than once"
+            f" or on more numbers, and runs on {step:.3g} times the largest of these; measure on"
+            f" more than {self.largest_measured:g} processors, so that the step is smaller"
         )
 
     def warning(self, p: float) -> str:
