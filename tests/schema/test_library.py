@@ -288,3 +288,9 @@ def test_a_misspelt_name_beside_that_of_the_extended_file_is_refused(tmp_path: P
     ]
     assert problems("parameters: {flsuh: 2 ms}\nround: {flush: flush + flsuh}\n") == []
     assert problems("parameters: {record: 2 ms}\n") == []
+
+
+def test_a_machine_of_one_file_leaves_other_files_without() -> None:
+    """Pydantic 2.11 writes an annotation into the field that a made class takes over."""
+    load("llm-serving", set={"machine": "gpu-node-h200"})
+    assert load("group-commit") == load("group-commit")

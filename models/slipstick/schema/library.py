@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -332,7 +333,8 @@ def _model_on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[
     """Build the pydantic model that checks a model's file together with its machine, because the
     kind of machine depends on the file.
     """
-    field = (machine, model.model_fields["machine"])
+    # Pydantic 2.11 writes the kind of machine into the field, which the other models share.
+    field = (machine, copy(model.model_fields["machine"]))
     return create_model(model.__name__, __base__=model, machine=field)
 
 
