@@ -107,6 +107,23 @@ def drawn(count: int, seed: int, brief: bool) -> list[tuple[tuple[int, int, int]
     return cases
 
 
+def drawn_values(chance: np.random.Generator, *ends: tuple[float, float]) -> dict[str, float | str]:
+    """Draw the parameters that all streams have; their logarithms are uniform.
+
+    Parameters
+    ----------
+    chance : random numbers
+    ends : smallest and largest length of a prompt and of an answer, and number of places
+    """
+
+    def between(low: float, high: float) -> float:
+        return float(np.exp(chance.uniform(np.log(low), np.log(high))))
+
+    prompt, output, slots = (int(between(*pair)) for pair in ends)
+    tokens = int(max(prompt / between(1 / 8, 6), 256))
+    return {**parameters(prompt, output, tokens), "parameters.slots": float(slots)}
+
+
 def drawn_wide(count: int, seed: int) -> list[dict[str, float | str]]:
     """Draw lengths, budgets, places, memory and GPUs over all that the formula may be asked.
 
@@ -116,18 +133,9 @@ def drawn_wide(count: int, seed: int) -> list[dict[str, float | str]]:
     seed : of the draws
     """
     chance = np.random.default_rng(seed)
-
-    def between(low: float, high: float) -> float:
-        return float(np.exp(chance.uniform(np.log(low), np.log(high))))
-
     cases = []
     for _ in range(count):
-        prompt, output, slots = (
-            int(between(*ends)) for ends in ((64, 16000), (17, 1000), (4, 400))
-        )
-        tokens = int(max(prompt / between(1 / 8, 6), 256))
-        values: dict[str, float | str] = {**parameters(prompt, output, tokens)}
-        values["parameters.slots"] = float(slots)
+        values = drawn_values(chance, (64, 16000), (17, 1000), (4, 400))
         values["parameters.shortest"] = float(chance.choice([0.3, 0.6, 0.8, 1.0]))
         values["parameters.reserve"] = f"{chance.uniform(4, 54):.1f} GB"
         values["admission"] = str(chance.choice(["grow", "reserve"]))
@@ -145,18 +153,9 @@ def drawn_varied(count: int, seed: int) -> list[dict[str, float | str]]:
     seed : of the draws
     """
     chance = np.random.default_rng(seed)
-
-    def between(low: float, high: float) -> float:
-        return float(np.exp(chance.uniform(np.log(low), np.log(high))))
-
     cases = []
     for _ in range(count):
-        prompt, output, slots = (
-            int(between(*ends)) for ends in ((200, 16000), (150, 4000), (16, 400))
-        )
-        tokens = int(max(prompt / between(1 / 8, 6), 256))
-        values: dict[str, float | str] = {**parameters(prompt, output, tokens)}
-        values["parameters.slots"] = float(slots)
+        values = drawn_values(chance, (200, 16000), (150, 4000), (16, 400))
         values["parameters.shortest"] = float(chance.choice([0.02, 0.05, 0.1, 0.2]))
         values["machine"] = str(chance.choice(["gpu-node-h100", "gpu-node-h200"]))
         cases.append(values)
