@@ -185,8 +185,9 @@ def _message_of_error(
     ):
         return _table_message(expected_class, wrong_value)
     keyed_by = getattr(_model_at(spec_class, location[:-1]), "keyed_by", None)
-    if error_type == "dict_type" and keyed_by and isinstance(wrong_value, int | float):
-        return f"write keys and values, such as {{{keyed_by}: {_shown_value(wrong_value)}}}"
+    if error_type == "dict_type" and keyed_by and isinstance(wrong_value, int | float | str):
+        example_value = _shown_value(wrong_value).strip("'")
+        return f"write keys and values, such as {{{keyed_by}: {example_value}}}"
     if error_type in _MESSAGES:
         return f"{_MESSAGES[error_type](details)}; got {_shown_value(wrong_value)}"
     return str(validation_error["msg"])

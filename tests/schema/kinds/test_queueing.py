@@ -170,6 +170,10 @@ REFUSED: list[tuple[str, list[str]]] = [
         ["5:24: stations.cpu.demand.jobs: write a number with a unit, such as '5 us'; got 5"],
     ),
     (
+        line(DESIGN, 5, "  cpu: {demand: 5 ms}"),
+        ["5:17: stations.cpu.demand: write keys and values, such as {CLASS: 5 ms}"],
+    ),
+    (
         line(DESIGN, 5, "  cpu: {demand: {jobs: -5 ms}}"),
         ["5:24: stations.cpu.demand.jobs: must be at least 0 s, got -5 ms"],
     ),
