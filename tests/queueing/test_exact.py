@@ -464,13 +464,24 @@ def test_a_million_customers_see_what_open_arrivals_see() -> None:
 
 @pytest.mark.parametrize(
     ("points", "length", "paces"),
-    [(1, 64, 3), (1, 65, 1), (1, 1001, 10), (3, 100, 17), (210, 66, 2), (2, 5000, 3)],
+    [
+        (1, 64, 3),
+        (1, 65, 1),
+        (1, 1001, 10),
+        (3, 100, 17),
+        (210, 66, 2),
+        (2, 5000, 3),
+        (3, 20, 100),
+        (1, 12, 1000),
+    ],
 )
 @pytest.mark.parametrize("slope", [0, 1e-20])
 def test_recurrences_are_those_that_a_loop_over_the_numbers_gives(
     points: int, length: int, paces: int, slope: float
 ) -> None:
-    """One after the other or in blocks: the same numbers and derivatives, also over a pace of 0."""
+    """One after the other, in blocks or by sums of powers: the same numbers and derivatives, also
+    over a pace of 0.
+    """
     random = np.random.default_rng(length)
     series, rates = random.random((points, length)), random.random((paces, points))
     x, each = (

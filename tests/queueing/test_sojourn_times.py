@@ -10,6 +10,7 @@ import pytest
 from slipstick.queueing.sojourn_times import (
     Transform,
     approximate_path,
+    closed_path,
     open_path,
     quantile,
     two_moments,
@@ -58,3 +59,13 @@ def test_a_visit_that_is_made_with_a_probability_is_a_mixture() -> None:
     assert quantile(approximate_path([(0.5, one)]), 0.9, 1.0) == pytest.approx(
         math.log(5), rel=1e-6
     )
+
+
+def test_a_closed_path_of_a_thousand_stations_stays_in_the_range_of_doubles() -> None:
+    """Of one customer the time is a sum of exponential times, which an open path without load has;
+    a warning of an overflow would fail the test.
+    """
+    demands = np.linspace(0.5, 2, 1000).tolist()
+    alone = closed_path(demands, 1.0, 1)
+    expected = quantile(open_path([(demand, 1, 0.0) for demand in demands]), 0.95, sum(demands))
+    assert quantile(alone, 0.95, sum(demands)) == pytest.approx(expected, rel=1e-9)

@@ -41,6 +41,11 @@ SHORT_ROWS, MANY_ROWS = 64, 200
 Measured: the faster way.
 """
 
+PACES_PER_NUMBER = 2
+"""Paces for each number of a row from which sums of their powers take less time than recurrences:
+K N additions of rows beside N^2.
+"""
+
 MOST_TOGETHER = 16
 """Stations whose recurrences are one matrix: its powers take time by the third power of their
 number.
@@ -376,10 +381,12 @@ def geometric(series: Array, *paces: Array) -> Array:
     """Run y(n) = x(n) + pace y(n - 1) along each row for one pace (P,) after the other.
 
     Short rows, and many of them, are run side by side, number by number; others in blocks
-    (`_recurrences_in_blocks`).
+    (`_recurrences_in_blocks`). Of more paces than a row has numbers, sums of powers are fewer.
     """
     point_count, length = series.shape
     dtype = np.result_type(series, *paces)
+    if len(paces) > PACES_PER_NUMBER * length:
+        return _recurrences_by_power_sums(series, np.stack(paces), dtype)
     compiled_recurrences = loop(recurrences, series, *paces)
     if compiled_recurrences and paces:
         compiled_recurrences(series := series.copy(), np.array(paces))
@@ -401,6 +408,33 @@ def geometric(series: Array, *paces: Array) -> Array:
         terms_by_number = list(accumulate(terms_by_number, next_term))
     return np.ascontiguousarray(
         np.array(terms_by_number, dtype=dtype).reshape(length, point_count).T
+    )
+
+
+def _recurrences_by_power_sums(series: Array, paces: Array, dtype: np.dtype[Any]) -> Array:
+    """Run the recurrences of the paces (K, P) by the series h of prod 1 / (1 - pace z).
+
+    By Newton's identities n h(n) is the sum of p(k) h(n - k), with p(k) the sum of the k-th powers
+    of the paces. No term is negative, as in the recurrences themselves.
+    """
+    length = series.shape[1]
+    power_sums_by_exponent = np.empty((length, series.shape[0]), dtype=dtype)
+    powers = paces.astype(dtype)
+    for exponent in range(1, length):
+        power_sums_by_exponent[exponent] = powers.sum(axis=0)
+        powers *= paces
+    product = np.zeros((length, series.shape[0]), dtype=dtype)
+    product[0] = 1
+    for number in range(1, length):
+        addends = power_sums_by_exponent[1 : number + 1] * product[number - 1 :: -1]
+        product[number] = addends.sum(axis=0) / number
+    terms_by_number = series.T
+    return np.stack(
+        [
+            (terms_by_number[: number + 1] * product[number::-1]).sum(axis=0)
+            for number in range(length)
+        ],
+        axis=1,
     )
 
 

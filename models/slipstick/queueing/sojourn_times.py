@@ -95,10 +95,12 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
 
     def transform(s: Array) -> Array:
         slowdown = 1 + np.multiply.outer(np.array(demand), s)
+        # In logarithms: the product over a thousand stations leaves the range of doubles.
+        undelayed_share = np.exp(-np.log(slowdown).sum(axis=0))
         return np.asarray(
             normalizing_constant(relative_load[:, None] / slowdown)
             / full_constant
-            / slowdown.prod(axis=0)
+            * undelayed_share
         )
 
     return transform

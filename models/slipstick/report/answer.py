@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
@@ -492,8 +492,15 @@ def _first_rows(
     most_rows: int | None,
 ) -> str:
     """Write the first rows of a table, at most `most_rows`, and the number of rows left out."""
-    hidden_count = 0 if most_rows is None else max(0, len(rows) - most_rows)
-    table = plain_table(titles, rows[: len(rows) - hidden_count], number_columns) if rows else ""
+    return _cut_table(titles, rows[:most_rows], number_columns, len(rows))
+
+
+def _cut_table(
+    titles: Sequence[str], rows: Sequence[list[str]], number_columns: Iterable[int], row_count: int
+) -> str:
+    """Write the first rows of a table, and how many of its rows are left out."""
+    table = plain_table(titles, rows, number_columns) if rows else ""
+    hidden_count = row_count - len(rows)
     return f"{table}\nand {hidden_count} more" if hidden_count else table
 
 
@@ -595,7 +602,7 @@ def _station_table(answer: Answer, most_rows: int | None) -> str:
         dict.fromkeys(kind for values in values_by_labels.values() for kind in values)
     )
     rows = []
-    for labels, values in values_by_labels.items():
+    for labels, values in islice(values_by_labels.items(), most_rows):
         amounts = (
             _amount_text(values[kind]) if kind in values else NOTHING for kind in value_kinds
         )
@@ -605,7 +612,7 @@ def _station_table(answer: Answer, most_rows: int | None) -> str:
         *label_titles,
         *(_COLUMN_TITLES.get(kind, kind.replace("_", " ")) for kind in value_kinds),
     ]
-    return _first_rows(titles, rows, range(2, len(titles)), most_rows)
+    return _cut_table(titles, rows, range(2, len(titles)), len(values_by_labels))
 
 
 def _importance_rank(name: str) -> int:
@@ -706,19 +713,19 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
         (name_and_share for name_and_share in share_by_path.items() if name_and_share[1]),
         key=lambda path_and_share: -abs(path_and_share[1]),
     )
-    value_and_meaning = {
-        # What follows the first clause says how the key is written.
-        path: [str(described_value.given), described_value.meaning.partition("; ")[0]]
-        for path, described_value in answer.described.items()
-    }
     rows = []
-    for path, share in ranked_shares:
+    for path, share in ranked_shares[:most_rows]:
+        described_value = answer.described.get(path)
+        # What follows the first clause of a meaning says how the key is written.
+        value_and_meaning = (
+            [str(described_value.given), described_value.meaning.partition("; ")[0]]
+            if described_value
+            else ["", ""]
+        )
         # A falling slope means that a larger value saves, such as a faster processor.
         change_text = f"{'+' if slope_by_path.get(path, share) < 0 else '-'}1 %"
         saving_text = f"{'about ' * (abs(share) > STEEP_SHARE)}{percent(abs(share) / 100)}"
-        rows.append(
-            [path, change_text, saving_text, percent(share), *value_and_meaning.get(path, ["", ""])]
-        )
+        rows.append([path, change_text, saving_text, percent(share), *value_and_meaning])
     titles = [
         f"what {'lowers' if name.startswith('amount[') else 'shortens'} {name}",
         "change",
@@ -730,7 +737,8 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
     # Models built in Python have no values and meanings to show, parameters often no meaning.
     shown_count = max((len(_without_empty_end(row)) for row in rows), default=len(titles))
     shown_rows = [row[:shown_count] for row in rows]
-    return _first_rows(titles[:shown_count], shown_rows, [1, 2, 3, 4][: shown_count - 1], most_rows)
+    number_columns = [1, 2, 3, 4][: shown_count - 1]
+    return _cut_table(titles[:shown_count], shown_rows, number_columns, len(ranked_shares))
 
 
 def _without_empty_end(row: Sequence[str]) -> Sequence[str]:
