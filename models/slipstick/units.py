@@ -298,7 +298,7 @@ _SYNONYMS = (  # a unit, then what else people call it that `did_you_mean` would
 )
 
 
-def _misspellings() -> dict[str, str]:
+def _unit_by_misspelling() -> dict[str, str]:
     """Return the unit to write for each common misspelling."""
     advice_by_spelling = {unit.casefold(): repr(unit) for unit in UNITS if unit.isascii()}
     advice_by_spelling |= {
@@ -328,7 +328,7 @@ def _spelling_hint(unit_name: str) -> str:
     """Return a hint on the unit that was meant, as the end of a message."""
     if "(" in unit_name or ")" in unit_name:
         return "; write s/(B op) without brackets, as 's/B/op'"
-    advice_by_spelling = _misspellings()
+    advice_by_spelling = _unit_by_misspelling()
     advice = advice_by_spelling.get(unit_name) or advice_by_spelling.get(unit_name.casefold())
     return (
         f"; write {advice}"

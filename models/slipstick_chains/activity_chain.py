@@ -364,7 +364,9 @@ def _unfit_parts(
                 f"times made of exponential phases, and step {node.name} has scv {node.scv:g}"
             )
             yield _Unfit(accepted_words, f"write from {LEAST_SCV:g} (1 is exponential)")
-        elif isinstance(resource, Station) and resource.servers > 1 and _interrupts(resource):
+        elif (
+            isinstance(resource, Station) and resource.servers > 1 and _interrupts_service(resource)
+        ):
             accepted_words = f"services that are interrupted at one server, and {node.uses[0]} has"
             yield _Unfit(f"{accepted_words} {resource.servers}")
         elif isinstance(resource, Lock) and (
@@ -384,7 +386,7 @@ def _unfit_breaker(name: str, breaker: Breaker) -> _Unfit | None:
     return None
 
 
-def _interrupts(station: Station) -> bool:
+def _interrupts_service(station: Station) -> bool:
     return DISCIPLINES[station.discipline].preemptive
 
 
@@ -466,7 +468,7 @@ def chain_from_start(
     positions = np.asarray(chain.states)[:, : states.width]
     present = {
         name: count - _servers_away(states, positions, name)
-        for (kind, name), count in _counts(states, positions)
+        for (kind, name), count in _present_by_account(states, positions)
         if kind == "present"
     }
     return replace(chain, rates=rates, start=start / start.sum()), present
@@ -512,7 +514,7 @@ def _cycles_and_streams(
         if arrivals is None:
             cycles.append((cycle, round(value_by_expr[processors][0].real)))
             continue
-        bursts = _bursts(pattern, value_by_expr)
+        bursts = _burst_rates(pattern, value_by_expr)
         streams[len(cycles)] = _FollowedArrivals(
             value_by_expr[arrivals], backlog or pattern.backlog, bursts
         )
@@ -520,7 +522,7 @@ def _cycles_and_streams(
     return cycles, streams
 
 
-def _bursts(pattern: ArrivalPattern, value_by_expr: Mapping[Expr, Array]) -> tuple[Any, ...]:
+def _burst_rates(pattern: ArrivalPattern, value_by_expr: Mapping[Expr, Array]) -> tuple[Any, ...]:
     """Return the rate of arrivals in a burst, and the rates at which bursts begin and end; empty
     without bursts [1/s] [points].
     """
@@ -559,7 +561,7 @@ def _solve_alike(
     )
     for cycles, rounds in _cycles_with_rounds(population, size_by_expr):
         states = _States(model, value_by_expr, cycles, rounds)
-        for key, value in _sums(states, with_account):
+        for key, value in _sums_over_cycle(states, with_account):
             sums[key] += value
             if key == ("time", "") and rounds is not None:
                 sums["label", IDLE_PROCESSORS] += (members - len(states.kinds)) * value
@@ -679,7 +681,9 @@ def _announce_solution(model: str, size: int, solutions: int) -> None:
         )
 
 
-def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any], Array]]:
+def _sums_over_cycle(
+    states: _States, with_account: bool
+) -> Iterator[tuple[tuple[str, Any], Array]]:
     """Yield sums over a cycle of the first group, or over the rounds of a phase: of time by label
     and of visits by resource.
     """
@@ -691,7 +695,7 @@ def _sums(states: _States, with_account: bool) -> Iterator[tuple[tuple[str, Any]
         (("calls", name), flow)
         for name, flow in zip(states.event_names, np.transpose(flows), strict=True)
     )
-    for key, count in _counts(states, positions) if with_account else ():
+    for key, count in _present_by_account(states, positions) if with_account else ():
         if key[0] == FATE:
             yield from _giving_up_times(states, key[1], times @ count)
         else:
@@ -786,7 +790,9 @@ def _times_and_flows(
     return times, flows
 
 
-def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any], Array]]:
+def _present_by_account(
+    states: _States, positions: Array
+) -> Iterator[tuple[tuple[str, Any], Array]]:
     """Yield the number of processors that each entry of the account counts in each state, by kind
     and name; shared servers are divided in proportion to the speed of a service [1] [states].
     """
@@ -802,7 +808,7 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any]
             station, is_served, weight = visit
             present = columns["present", station, None][positions].sum(axis=1)
             speed = states.speeds(station, kind)[present.astype(int)]
-            weights = _weights(columns, station)
+            weights = _weights_of_visits(columns, station)
             resource = states.model.resources[station]
             if isinstance(resource, Station) and _limits_weights(resource) and len(weights) > 1:
                 from slipstick.queueing.weighted_sharing import weighted_speeds
@@ -825,7 +831,7 @@ def _counts(states: _States, positions: Array) -> Iterator[tuple[tuple[str, Any]
         yield (kind, name), count_by_state
 
 
-def _weights(
+def _weights_of_visits(
     columns: Mapping[tuple[str, Any, Any], Array], station: str
 ) -> list[tuple[float, Array]]:
     """List the weights of the visits to a shared station, each with the number of processors that
@@ -1180,7 +1186,7 @@ class _States:
         self, positions: Sequence[Position], step: act.Step, steps_together: Sequence[act.Step]
     ) -> Any:
         """Return the speed of a service that is under way together with others [1] [points]."""
-        weights = [self._weight(served) for served in steps_together]
+        weights = [self._weight_of_visit(served) for served in steps_together]
         station = self._resources[step.resource or ""]
         if _limits_weights(station) and any(served.weight is not None for served in steps_together):
             from slipstick.queueing.weighted_sharing import weighted_speeds
@@ -1190,7 +1196,7 @@ class _States:
             speeds = weighted_speeds(weight_array, ones, station.capacity)
             return speeds[steps_together.index(step)]
         speed = self._speed(positions, step.resource or "", len(steps_together))
-        return speed * self._weight(step) * len(steps_together) / sum(weights)
+        return speed * self._weight_of_visit(step) * len(steps_together) / sum(weights)
 
     def _speed(self, positions: Sequence[Position], name: str, serving: int) -> Any:
         """Return the speed of each of the services that are under way at a station [1]."""
@@ -1199,7 +1205,7 @@ class _States:
             return self._value_by_expr[self._resources[name].rates[present - 1]] / serving
         return min(1.0, self._resources[name].capacity / serving)
 
-    def _weight(self, step: act.Step) -> Any:
+    def _weight_of_visit(self, step: act.Step) -> Any:
         """Return the weight of a visit to a shared station [1] [points]."""
         return 1.0 if step.weight is None else self._value_by_expr[step.weight]
 
@@ -1591,7 +1597,7 @@ class _States:
         node = self._nodes[node_number]
         name, breaker = node.breaker, self.breakers[node.breaker]
         state = units[self._unit_names.index(name)]
-        begun_trials, passed_trials = _trials(breaker, state)
+        begun_trials, passed_trials = _trial_counts(breaker, state)
         if state == OPEN or begun_trials == breaker.trials:
             onward = self._after_failure(remaining, node_number, try_count)
             names = (name, REFUSED + name, *self._giving_up_names(node_number, try_count))
@@ -1643,7 +1649,7 @@ class _States:
         number of its window of outcomes.
         """
         if state < OPEN:
-            begun_trials, passed_trials = _trials(breaker, state)
+            begun_trials, passed_trials = _trial_counts(breaker, state)
             if has_failed:
                 return OPEN
             return (
@@ -1654,7 +1660,7 @@ class _States:
         outcomes = 2 * self._windows[state] + has_failed
         if outcomes.bit_count() == breaker.failures:
             return OPEN
-        window = _remembered(breaker, outcomes)
+        window = _remembered_outcomes(breaker, outcomes)
         if window not in self._number_by_window:
             self._number_by_window[window] = len(self._windows)
             self._windows.append(window)
@@ -2145,12 +2151,12 @@ def _half_open(breaker: Breaker, begun_trials: int, passed_trials: int) -> int:
     return OPEN - 1 - begun_trials * (breaker.trials + 1) - passed_trials
 
 
-def _trials(breaker: Breaker, state: int) -> tuple[int, int]:
+def _trial_counts(breaker: Breaker, state: int) -> tuple[int, int]:
     """Return the trials that have begun and that have ended well; -1 where there are none."""
     return divmod(OPEN - 1 - state, breaker.trials + 1) if state < OPEN else (-1, 0)
 
 
-def _remembered(breaker: Breaker, outcomes: int) -> int:
+def _remembered_outcomes(breaker: Breaker, outcomes: int) -> int:
     """Return the outcomes of the last tries without the failures that are too old to open a circuit
     breaker together with later ones.
 
@@ -2213,7 +2219,7 @@ def _compiled(model: Subject, parameters: Parameters, simulation: Simulation) ->
     return form
 
 
-def _takes(model: Subject, smooth: bool) -> Acceptance:
+def _accepts_model(model: Subject, smooth: bool) -> Acceptance:
     """Accept models that a Markov chain takes, except where mean value is exact at less cost."""
     from slipstick_mean_value.form import exact_everywhere
 
@@ -2225,5 +2231,11 @@ def _takes(model: Subject, smooth: bool) -> Acceptance:
 
 
 CHAIN = Method(
-    MARKOV_CHAIN, ACTIVITY, _compiled, CHAIN_RANK, _takes, partial=True, knows=KNOWN[MARKOV_CHAIN]
+    MARKOV_CHAIN,
+    ACTIVITY,
+    _compiled,
+    CHAIN_RANK,
+    _accepts_model,
+    partial=True,
+    knows=KNOWN[MARKOV_CHAIN],
 )

@@ -102,7 +102,7 @@ def network_with_breakdowns(
         absences[failure_class] = breakdown.absence(name, station.servers, ranked)
         classes[failure_class] = ClosedClass(Number(float(station.servers)), breakdown.every)
         stations[name] = _station_with_failures(station, ranked, failure_class, breakdown.repair)
-    amounts = {**network.amounts, **_availabilities(breakdowns, finishing)}
+    amounts = {**network.amounts, **_availability_by_station(breakdowns, finishing)}
     return replace(network, classes=classes, stations=stations, amounts=amounts, absences=absences)
 
 
@@ -197,7 +197,7 @@ def model_with_breakdowns(
         model,
         population=ClosedPopulation((*groups, *failures)),
         resources=resources,
-        amounts={**model.amounts, **_availabilities(breakdowns, finishing)},
+        amounts={**model.amounts, **_availability_by_station(breakdowns, finishing)},
         absences=absences,
     )
 
@@ -296,7 +296,7 @@ def _check_counts_customers(name: str, is_counted: Mapping[str, bool]) -> None:
             )
 
 
-def _availabilities(
+def _availability_by_station(
     breakdowns: Mapping[str, tuple[Expr, Expr]], finishing: Collection[str]
 ) -> dict[str, Expr]:
     """Return the availability of each station, unless its servers finish services first."""

@@ -71,17 +71,19 @@ class Absences:
             assert own_gradient is not None
             gradient = own_gradient(index)
             if not isinstance(gradient.slopes, DeferredShares):
-                return replace(gradient, slopes=self._visible(gradient.slopes))
+                return replace(gradient, slopes=self._is_visible(gradient.slopes))
             deferred_slopes = gradient.slopes
-            slopes = DeferredShares(lambda: self._visible(deferred_slopes), deferred_slopes.seconds)
+            slopes = DeferredShares(
+                lambda: self._is_visible(deferred_slopes), deferred_slopes.seconds
+            )
             return replace(gradient, slopes=slopes)
 
         return replace(
             self._with_stations_of_customers(solution, values),
-            account=self._visible(solution.account, "account"),
-            technology=self._visible(solution.technology, "technology"),
-            steps=self._visible(solution.steps, "step"),
-            once=self._visible(solution.once, "once"),
+            account=self._is_visible(solution.account, "account"),
+            technology=self._is_visible(solution.technology, "technology"),
+            steps=self._is_visible(solution.steps, "step"),
+            once=self._is_visible(solution.once, "once"),
             detail=None if own_detail is None else detail_of_customers,
             gradient=None if own_gradient is None else gradient_of_customers,
         )
@@ -93,7 +95,7 @@ class Absences:
         )
 
         def changed(columns: Columns) -> dict[str, Array]:
-            visible_columns = self._visible(columns)
+            visible_columns = self._is_visible(columns)
             for station, (number_away, busy_share, factor_of_wait) in changes.items():
                 for name, amount_away in (
                     (f"queue_length[{station}]", number_away),
@@ -181,7 +183,7 @@ class Absences:
             factor = (queue - waiting) / (queue - rate * wait)
         return servers_away + waiting, busy_share, np.where(wait > 0, factor, 1.0)
 
-    def _visible(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
+    def _is_visible(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
         return {
             name: column
             for name, column in columns.items()

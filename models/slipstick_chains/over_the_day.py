@@ -114,7 +114,7 @@ def parts_of_period(
         name: faster_chain.generator() - generator for name, faster_chain in faster_chains.items()
     }
     start_times = sorted(
-        {start for profile in profiles.values() for start, _, _ in _pieces(profile)}
+        {start for profile in profiles.values() for start, _, _ in _pieces_of_profile(profile)}
     )
     period = period_of(next(iter(profiles.values())))
     day_parts = []
@@ -128,7 +128,7 @@ def parts_of_period(
     return day_parts
 
 
-def _pieces(profile: Profile) -> Iterator[tuple[float, float, float]]:
+def _pieces_of_profile(profile: Profile) -> Iterator[tuple[float, float, float]]:
     """Yield the start and the end of each piece of a profile, and its rate."""
     end = 0.0
     for duration, rate in profile:
@@ -138,7 +138,9 @@ def _pieces(profile: Profile) -> Iterator[tuple[float, float, float]]:
 
 def _factor_at(time: float, profile: Profile) -> float:
     """Return the rate of a profile at a time of the period, as a part of its mean rate [1]."""
-    rate = next((rate for _, end, rate in _pieces(profile) if time < end), profile[-1][1])
+    rate = next(
+        (rate for _, end, rate in _pieces_of_profile(profile) if time < end), profile[-1][1]
+    )
     return rate / mean_rate_of(profile)
 
 

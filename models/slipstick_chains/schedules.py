@@ -112,10 +112,11 @@ def network_with_schedules(
     if not any(isinstance(members, OpenClass) for members in customers):
         raise ModelError(_NO_STREAM)
     classes = {
-        name: _stream("classes", name, members, period) for name, members in network.classes.items()
+        name: _customers_with_profile("classes", name, members, period)
+        for name, members in network.classes.items()
     }
     chains = {
-        name: replace(chain, members=_stream("chains", name, chain.members, period))
+        name: replace(chain, members=_customers_with_profile("chains", name, chain.members, period))
         for name, chain in network.chains.items()
     }
     stations, ways_to_work = dict(network.stations), dict[str, NetworkStation]()
@@ -139,7 +140,7 @@ def network_with_schedules(
             with _fault_at("stations", name, "schedule"):
                 for new_name in (label, delay_name):
                     check_label_of_absence(new_name, name, (*network.names, *network.stations))
-            absences[label] = _absence(name, start, length, period, delay_name)
+            absences[label] = _absence_of_servers(name, start, length, period, delay_name)
             classes[label] = OpenClass(Number(1 / period, RATE), trace=(period,))
             zero_scv = {label: Number(0.0)}
             # A class visits its stations in the order written.
@@ -153,7 +154,7 @@ def network_with_schedules(
                 priority={**station.priority, label: 0},
             )
         stations[name] = station
-        amounts |= _amounts(name, schedule)
+        amounts |= _servers_on_duty(name, schedule)
     return replace(
         network,
         classes=classes,
@@ -183,7 +184,9 @@ def _fault_at(*path: str) -> Iterator[None]:
         raise ModelFaultsError([Fault(path, str(error))]) from None
 
 
-def _stream(section: str, name: str, members: CustomerClass, period: float) -> CustomerClass:
+def _customers_with_profile(
+    section: str, name: str, members: CustomerClass, period: float
+) -> CustomerClass:
     """Return customers, with a profile of the period if they arrive."""
     if not isinstance(members, OpenClass):
         return members
@@ -221,7 +224,7 @@ def model_with_schedules(
     ['customers', 'off_desk_1']
     """
     period = _common_period(schedules)
-    groups = _groups(model, period)
+    groups = _groups_with_profile(model, period)
     resources, amounts = dict(model.resources), dict(model.amounts)
     absences = dict(model.absences)
     ranked_stations = []
@@ -245,12 +248,12 @@ def model_with_schedules(
             label = f"off_{arithmetic_name(name)}_{absence_number}"
             names = (*(group.name for group in groups), *model.resources)
             check_label_of_absence(label, name, names)
-            absences[label] = _absence(name, start, length, period)
+            absences[label] = _absence_of_servers(name, start, length, period)
             cycle = delay(start, name=f"on-{label[4:]}") >> service(name, length, name=label)
             off_duty.append(
                 Group(label, Number(0.0), cycle, Number(1 / period, RATE), once_a_period)
             )
-        amounts |= _amounts(name, schedule)
+        amounts |= _servers_on_duty(name, schedule)
 
     def behind_absences(step: Step) -> Step:
         if step.resource not in schedules:
@@ -274,7 +277,7 @@ def model_with_schedules(
     )
 
 
-def _groups(model: Model, period: float) -> list[Group]:
+def _groups_with_profile(model: Model, period: float) -> list[Group]:
     """Return the groups of a model, whose streams have a profile of the period."""
     population = model.population
     if isinstance(population, OpenPopulation):
@@ -349,7 +352,7 @@ def _check_counts_customers(name: str, is_counted: Mapping[str, bool]) -> None:
             )
 
 
-def _absence(
+def _absence_of_servers(
     station: str, start: float, length: float, period: float, delay_name: str = ""
 ) -> Absence:
     times = Number(start, TIME), Number(length, TIME)
@@ -357,7 +360,7 @@ def _absence(
     return Absence(station, rate, servers, SCHEDULE, *times, delay_name)
 
 
-def _amounts(name: str, schedule: ServersByTime) -> dict[str, Expr]:
+def _servers_on_duty(name: str, schedule: ServersByTime) -> dict[str, Expr]:
     """Return the mean number of servers on duty, and the part of their time in which they serve."""
     servers = max(count for _, count in schedule)
     on_duty = sum(duration * count for duration, count in schedule) / period_of(tuple(schedule))

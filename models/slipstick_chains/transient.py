@@ -148,7 +148,7 @@ def transient(
             ]
         lengths = space.customers(states, station_index, network_points.network.is_absence)
         columns[f"queue_length[{name}]"] = probabilities_by_time @ lengths
-        columns |= _probabilities(name, lengths.astype(np.float64), probabilities_by_time)
+        columns |= _probabilities_by_name(name, lengths.astype(np.float64), probabilities_by_time)
     return columns
 
 
@@ -178,7 +178,7 @@ def _simulated_columns(
     return columns
 
 
-def _probabilities(name: str, lengths: Array, probabilities_by_time: Array) -> Columns:
+def _probabilities_by_name(name: str, lengths: Array, probabilities_by_time: Array) -> Columns:
     """Return the probabilities of every number present at a station or resource [times]."""
     return {
         f"probability[{name},{n}]": probabilities_by_time[:, lengths == n].sum(axis=1)
@@ -200,7 +200,7 @@ def _columns_of_activity(
     columns: Columns = {}
     for name, lengths in present.items():
         columns[f"queue_length[{name}]"] = probabilities_by_time @ lengths
-        columns |= _probabilities(name, lengths, probabilities_by_time)
+        columns |= _probabilities_by_name(name, lengths, probabilities_by_time)
     return columns
 
 
@@ -546,12 +546,12 @@ def transient_values(
             value_by_name[name] = str(error)
             if not isinstance(error, NeverReachedError):
                 names_to_simulate.append(name)
-    return value_by_name | _simulated(
+    return value_by_name | _simulated_estimates(
         model, names_to_simulate, values, seconds, simulation or Simulation()
     )
 
 
-def _simulated(
+def _simulated_estimates(
     model: QueueingNetwork | Model,
     names: Sequence[str],
     values: Mapping[str, float],

@@ -128,7 +128,7 @@ def simulated_values(
     questions: dict[str, _TransientValue] = {}
     answers: dict[str, Value | str] = {}
     for name in names:
-        question = _question(name, seconds)
+        question = _parse_question(name, seconds)
         if question.resource in followed_plan.plan.resources:
             questions[name] = question
         else:
@@ -137,13 +137,13 @@ def simulated_values(
             )
     if not questions:
         return answers
-    observations = _observations(followed_plan, list(questions.values()), simulation)
+    observations = _observations_of_runs(followed_plan, list(questions.values()), simulation)
     for name, observed_values in zip(questions, np.array(observations).T, strict=True):
-        answers[name] = _estimate(name, observed_values, simulation.level)
+        answers[name] = _mean_over_runs(name, observed_values, simulation.level)
     return answers
 
 
-def _question(name: str, seconds: Callable[[str], float]) -> _TransientValue:
+def _parse_question(name: str, seconds: Callable[[str], float]) -> _TransientValue:
     """Parse the name of a value."""
     if passage := passage_of(name):
         return _Passage(*passage)
@@ -198,7 +198,7 @@ def counted_resources(model: QueueingNetwork | Model, values: Mapping[str, float
     return [name for name in names if name in resources]
 
 
-def _observations(
+def _observations_of_runs(
     followed_plan: _FollowedPlan, questions: Sequence[_TransientValue], simulation: Simulation
 ) -> list[list[float]]:
     """Return what each run contributes to each question; NaN for a number that was never present
@@ -242,7 +242,7 @@ def _half_widths(observations: Array, level: float) -> Array:
     return np.asarray(t.ppf((1 + level) / 2, runs - 1) * deviations)
 
 
-def _estimate(name: str, observed_values: Array, level: float) -> Value | str:
+def _mean_over_runs(name: str, observed_values: Array, level: float) -> Value | str:
     """Return the mean of a value over the runs with its interval, or why there is none."""
     passage = passage_of(name)
     if passage and not (passage[1] or observed_values.any()):

@@ -184,11 +184,11 @@ def _keys_by_station(
                 for absence in absences.values()
                 if (absence.station, absence.by) == (name, SCHEDULE)
             ]
-            keys[SCHEDULE] = _schedule(by_schedule, servers[name])
+            keys[SCHEDULE] = _parts_of_period(by_schedule, servers[name])
     return keys_by_station
 
 
-def _schedule(absences: Sequence[Absence], servers: int) -> list[tuple[float, int]]:
+def _parts_of_period(absences: Sequence[Absence], servers: int) -> list[tuple[float, int]]:
     """Return the parts of a period, each with its number of servers on duty."""
     absence_spans = [
         (constant(absence.start), constant(absence.start) + constant(absence.length))

@@ -35,7 +35,7 @@ from slipstick_compiled.tables import (
     Rows,
     State,
     StationKind,
-    _columns,
+    _name_columns,
 )
 
 AVAILABLE = find_spec("numba") is not None
@@ -77,11 +77,13 @@ class CompiledKernel:
         self._blocks = [draw.blocks(seed, replication) for draw in plan.draws]
         self._rows: list[Array] = []
         self._times: list[list[Array]] = [[] for _ in plan.groups]
-        first = State._make(table.copy() for table in _state(plan, 0 if trace is None else 4096))
+        first = State._make(
+            table.copy() for table in _initial_tables(plan, 0 if trace is None else 4096)
+        )
         self.state = _enlarged_tables(first, plan.population + 16, 2 * plan.population + 32)
-        self._start()
+        self._start_customers()
 
-    def _start(self) -> None:
+    def _start_customers(self) -> None:
         """Start the customers of closed groups and programs, and plan the first arrivals."""
         tables = self.state
         run = self.state.run[0]
@@ -89,7 +91,7 @@ class CompiledKernel:
         arrivals = list[tuple[float, int, int]]()
         for number, customers in enumerate(self.plan.groups):
             if customers.kind == "open":
-                self._refill(customers.arrivals)
+                self._refill_draws(customers.arrivals)
                 tables.values_taken[customers.arrivals] = 1
                 arrivals.append((tables.values[customers.arrivals, 0], len(arrivals), -1 - number))
                 continue
@@ -122,7 +124,7 @@ class CompiledKernel:
         ]
         run.next_order = run.events_planned = len(arrivals)
 
-    def _refill(self, draw: int) -> None:
+    def _refill_draws(self, draw: int) -> None:
         """Supply the loop with the next block of random numbers of a draw."""
         tables = self.state
         distribution = self.plan.draws[draw].distribution
@@ -161,16 +163,16 @@ class CompiledKernel:
             why = self._go_on(self.state, last - self.events)
             run = self.state.run[0]
             if why == Return.NEEDS_RANDOM:
-                self._refill(run.needed)
+                self._refill_draws(run.needed)
             elif why == Return.NEEDS_SPACE:
                 more = max(int(run.needed), len(self.state.token))
                 self.state = _enlarged_tables(self.state, more, more + len(self.state.heap))
             else:
-                self._empty()
+                self._take_out_rows()
                 if why != Return.TABLE_FULL:
                     return bool(why == Return.EVENTS_DONE)
 
-    def _empty(self) -> None:
+    def _take_out_rows(self) -> None:
         """Copy rows of statistics, response times and trace out of the tables of the loop, so that
         these can be filled anew.
         """
@@ -234,7 +236,7 @@ class CompiledKernel:
 
 
 @lru_cache(maxsize=1)
-def _state(plan: Plan, traced: int) -> State:
+def _initial_tables(plan: Plan, traced: int) -> State:
     """Return the tables of a run at time 0, without tokens; cached for the next replication of the
     plan.
     """
@@ -244,7 +246,7 @@ def _state(plan: Plan, traced: int) -> State:
     block_size = BLOCKS[-1] if any(not draw.distribution.is_constant for draw in draws) else 1
     run = _run_at_start(plan, layout)
     return State(
-        **_instructions(plan),
+        **_instruction_table(plan),
         targets=_whole([*plan.targets, 0]),
         cumulative=np.array([*plan.cumulative, 0.0]),
         counts=np.array([*plan.counts, 0.0]),
@@ -252,15 +254,15 @@ def _state(plan: Plan, traced: int) -> State:
         time_by_label=np.zeros((0, labels)),
         last_branch_times=np.zeros((0, labels)),
         registers=np.zeros((0, plan.registers), dtype=np.int64),
-        resource=_resources(plan, layout),
+        resource=_resource_table(plan, layout),
         queue=np.full((run[0].first_barrier_queue + len(plan.barriers), 2), -1, dtype=np.int64),
         waiting=np.zeros(len(plan.barriers), dtype=np.int64),
         holder=np.zeros(sum(lock.permits for lock in plan.locks), dtype=np.int64),
-        **_breakers(plan),
+        **_breaker_tables(plan),
         rates=np.array([*(rate for station in plan.stations for rate in station.rates), 0.0]),
-        **_pools(plan),
-        group=_groups(plan, layout),
-        heap=np.zeros(0, _columns("order token", "time")),
+        **_pool_tables(plan),
+        group=_group_table(plan, layout),
+        heap=np.zeros(0, _name_columns("order token", "time")),
         values=np.zeros((max(len(draws), 1), block_size)),
         values_taken=np.zeros(len(draws), dtype=np.int64),
         values_ready=np.zeros(len(draws), dtype=np.int64),
@@ -268,7 +270,7 @@ def _state(plan: Plan, traced: int) -> State:
         statistics=np.zeros(layout.width),
         rows=np.zeros((ROWS_KEPT, layout.width)),
         responses=np.zeros((len(plan.groups), TIMES_KEPT)),
-        trace=np.zeros(traced, _columns("customer index pc", "time")),
+        trace=np.zeros(traced, _name_columns("customer index pc", "time")),
     )
 
 
@@ -286,11 +288,11 @@ def _run_at_start(plan: Plan, layout: Layout) -> Rows:
     return run
 
 
-def _instructions(plan: Plan) -> dict[str, Any]:
+def _instruction_table(plan: Plan) -> dict[str, Any]:
     """Return the instructions of a plan, with the constant time of each, or else the number of the
     distribution that it draws from.
     """
-    draw_numbers = [_draw(*row) for row in plan.code]
+    draw_numbers = [_distribution_number(*row) for row in plan.code]
     distributions = [draw.distribution for draw in plan.draws]
     constants = [distributions[number].mean if number >= 0 else 0.0 for number in draw_numbers]
     varying_draws = (
@@ -308,7 +310,7 @@ def _whole(numbers: Any) -> Ints:
     return np.array(list(numbers), dtype=np.int64)
 
 
-def _draw(op: int, *operands: int) -> int:
+def _distribution_number(op: int, *operands: int) -> int:
     """Return the number of the distribution that an instruction draws a value from, or -1."""
     at_first = (Op.DELAY, Op.DRAW_DESTINATION, Op.CHOOSE, Op.BACK_OFF, Op.PATIENCE, Op.PICK)
     first = dict.fromkeys(at_first, 0)
@@ -323,7 +325,7 @@ def _draw(op: int, *operands: int) -> int:
     return -1 if place is None else operands[place]
 
 
-def _resources(plan: Plan, layout: Layout) -> Rows:
+def _resource_table(plan: Plan, layout: Layout) -> Rows:
     """Return the table of stations and locks."""
     count = len(plan.resources)
     table: Rows = np.zeros(count, RESOURCE)
@@ -367,7 +369,7 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
     return table
 
 
-def _breakers(plan: Plan) -> dict[str, Any]:
+def _breaker_tables(plan: Plan) -> dict[str, Any]:
     """Return the table of circuit breakers, and the outcomes of the last tries at each."""
     rules = [lock.rule for lock in plan.locks if lock.rule is not None]
     table: Rows = np.zeros(len(rules), BREAKER)
@@ -380,7 +382,7 @@ def _breakers(plan: Plan) -> dict[str, Any]:
     return {"breaker": table, "outcome": _whole([0] * sum(rule.calls for rule in rules))}
 
 
-def _groups(plan: Plan, layout: Layout) -> Rows:
+def _group_table(plan: Plan, layout: Layout) -> Rows:
     """Return the table of groups of customers."""
     table: Rows = np.zeros(len(plan.groups), GROUP)
     table["kind"] = [GroupKind[group.kind.upper()] for group in plan.groups]
@@ -393,7 +395,7 @@ def _groups(plan: Plan, layout: Layout) -> Rows:
     return table
 
 
-def _pools(plan: Plan) -> dict[str, Any]:
+def _pool_tables(plan: Plan) -> dict[str, Any]:
     """Return the tables of all pools of tasks, with the pools one after the other."""
     pool = list[tuple[int, ...]]()
     task = list[list[int]]()

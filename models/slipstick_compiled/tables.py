@@ -31,7 +31,7 @@ Rows = Any
 """A table of rows with named columns."""
 
 
-def _columns(names: str, times: str = "") -> np.dtype[Any]:
+def _name_columns(names: str, times: str = "") -> np.dtype[Any]:
     """Name the columns of a table: whole numbers, and times [s]."""
     columns = [(name, np.int64) for name in names.split()] + [
         (name, np.float64) for name in times.split()
@@ -39,7 +39,7 @@ def _columns(names: str, times: str = "") -> np.dtype[Any]:
     return np.dtype((np.record, np.dtype(columns, align=True)))
 
 
-TOKEN = _columns(
+TOKEN = _name_columns(
     "pc customer group parent index destination label wait_label rank branches_left last_branch"
     " previous_item next_item stages_passed awaited_stage next key order event event_kind station"
     " has_queued child sibling subheap excludes permits exit_instruction cut_label is_cut",
@@ -47,7 +47,7 @@ TOKEN = _columns(
     " queue_place patience weight speed",
 )
 
-RESOURCE = _columns(
+RESOURCE = _name_columns(
     "servers kind last_first preempts present busy ended_visits queue serving spinning"
     " arrival_count next_to_leave first_rate rate_count serves_in_arrival_order first_holder"
     " in_random_order overtime exclusive statistics_column waits_column breaker given_up_column",
@@ -55,20 +55,22 @@ RESOURCE = _columns(
     " busy_time_before",
 )
 
-BREAKER = _columns(
+BREAKER = _name_columns(
     "failures calls trials first_outcome state_number half_open trials_begun trials_passed"
     " next_outcome failed_tries",
     "open_until",
 )
 
-POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")
+POOL = _name_columns(
+    "tasks monitor queues last_first problems first_queue first_problem open problem"
+)
 
-GROUP = _columns(
+GROUP = _name_columns(
     "kind first_instruction arrival_draw arrival_count response_count statistics_column"
     " first_label_column"
 )
 
-RUN = _columns(
+RUN = _name_columns(
     "next_order events_planned first_free free_count alive cycles_per_row cycles_to_row running"
     " row_count trace_length needed events first_lock tally_column pipeline_column"
     " first_barrier_queue unawaited_branches unended_branches",

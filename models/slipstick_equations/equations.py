@@ -151,7 +151,7 @@ class Equations:
             equation_text = equation_text.replace(token, symbol_text)
         return equation_text
 
-    def _symbol(self, symbol_text: str, symbol_latex: str) -> str:
+    def _placeholder_name(self, symbol_text: str, symbol_latex: str) -> str:
         """Return a placeholder name for a symbol such as `t[x]`, which a parameter cannot be
         called.
         """
@@ -166,12 +166,12 @@ class Equations:
             if isinstance(node, Booked):
                 if node.label not in self.steps:
                     self.steps[node.label] = new_nodes[id(node.inner)]
-                    self._tokens[node.label] = self._symbol(
+                    self._tokens[node.label] = self._placeholder_name(
                         f"t[{node.label}]", f"t_{{{latex_text(node.label)}}}"
                     )
                 new_nodes[id(node)] = Parameter(self._tokens[node.label], node.dimension)
             else:
-                new_nodes[id(node)] = _rebuild(node, new_nodes)
+                new_nodes[id(node)] = _rebuild_expression(node, new_nodes)
         return new_nodes[id(expr)]
 
     def _with_shared_symbols(self, expr: Expr) -> Expr:
@@ -184,16 +184,16 @@ class Equations:
             return expr
         new_nodes: dict[int, Expr] = {}
         for node in walk(expr):
-            new_nodes[id(node)] = _rebuild(node, new_nodes)
+            new_nodes[id(node)] = _rebuild_expression(node, new_nodes)
             if uses[id(node)] > 1 and sizes[id(node)] >= _WORTH_A_NAME:
                 symbol_number = len(self.equations) + 1
-                token = self._symbol(f"x{symbol_number}", f"x_{{{symbol_number}}}")
+                token = self._placeholder_name(f"x{symbol_number}", f"x_{{{symbol_number}}}")
                 self.equations.append(Equation(*self._symbols[token], new_nodes[id(node)]))
                 new_nodes[id(node)] = Parameter(token, node.dimension)
         return new_nodes[id(expr)]
 
 
-def _rebuild(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
+def _rebuild_expression(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
     if not isinstance(node, Operation):
         return node
     new_operands = tuple(new_nodes[id(operand)] for operand in node.operands)
@@ -205,7 +205,7 @@ def _rebuild(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
 
 
 def _broken_line(right: Expr, names: Mapping[str, str]) -> str:
-    terms = list(_terms(right))
+    terms = list(_flat_terms(right))
     if len(terms) <= _TERMS_IN_LINE:
         return latex(right, names)
     lines = [
@@ -216,11 +216,11 @@ def _broken_line(right: Expr, names: Mapping[str, str]) -> str:
     )
 
 
-def _terms(expr: Expr) -> Iterator[Expr]:
+def _flat_terms(expr: Expr) -> Iterator[Expr]:
     """Yield the terms of a sum, with nested sums flattened."""
     if isinstance(expr, Operation) and expr.operator == "sum":
         for operand in expr.operands:
-            yield from _terms(operand)
+            yield from _flat_terms(operand)
     else:
         yield expr
 
@@ -271,14 +271,14 @@ def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
         if id(node) in visited_ids:
             continue
         visited_ids.add(id(node))
-        law = next((law for law in laws if _matches(law.right, node, {})), None)
+        law = next((law for law in laws if _matches_equation(law.right, node, {})), None)
         if law is None:
             stack.extend(operands(node))
         else:
             yield law
 
 
-def _matches(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> bool:
+def _matches_equation(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> bool:
     if isinstance(pattern, Parameter):
         return (
             pattern.dimension == node.dimension and bindings.setdefault(pattern.name, node) == node
@@ -293,7 +293,7 @@ def _matches(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> bool:
         return False
     operand_pairs = zip(pattern.operands, node.operands, strict=False)
     return len(pattern.operands) == len(node.operands) and all(
-        _matches(*operand_pair, bindings) for operand_pair in operand_pairs
+        _matches_equation(*operand_pair, bindings) for operand_pair in operand_pairs
     )
 
 

@@ -61,14 +61,14 @@ def answer_equations(answer: Answer) -> str:
     NoAnswerError : the answer does not know its model, or a part of the model has further rules in
         this method, of which no equations are written; the message names the part
     """
-    lines = list(_lines(answer))
+    lines = list(_lines_of_equations(answer))
     if not lines:
-        raise NoAnswerError(_refusal(answer, "this model"))
+        raise NoAnswerError(_no_equations_message(answer, "this model"))
     body = " \\\\\n".join(lines)
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
-def _refusal(answer: Answer, part: str) -> str:
+def _no_equations_message(answer: Answer, part: str) -> str:
     """Return the message that no equations are written because of a part of a model."""
     return (
         f"no equations are written for {part} by {answer.method}, in {answer.model}; slipstick"
@@ -84,7 +84,7 @@ def model_equations(model: Model) -> str:
     return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"
 
 
-def _lines(answer: Answer) -> Iterator[str]:
+def _lines_of_equations(answer: Answer) -> Iterator[str]:
     model = answer.subject
     method = answer.method
     if model is None:
@@ -108,7 +108,7 @@ def _lines(answer: Answer) -> Iterator[str]:
         if method == CLOSED_FORM:
             yield from equations
         elif part_without_equations := _part_without_equations(model):
-            raise NoAnswerError(_refusal(answer, part_without_equations))
+            raise NoAnswerError(_no_equations_message(answer, part_without_equations))
         elif any(isinstance(node, BarrierWait) for node in each_once(model.bodies)):
             yield from _section_equations(model, equations)
         else:
@@ -133,7 +133,7 @@ def _part_without_equations(model: Model) -> str:
     if repeated_name := next((name for name in names if names.count(name) > 1), ""):
         return f"several visits to {repeated_name}"
     for name in names:
-        if _discipline(model, name) not in ("fcfs", "ps", "is"):
+        if _discipline_of_queue(model, name) not in ("fcfs", "ps", "is"):
             return f"{model.resources[name].noun} {name}"
     return "times that are all constant" if all(node.variation == NEVER for node in nodes) else ""
 
@@ -196,7 +196,7 @@ def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
         yield from _MAXIMUM
     yield from residences
     yield from further_equations
-    shared_stations = [name for name in queues if _discipline(model, name) == "ps"]
+    shared_stations = [name for name in queues if _discipline_of_queue(model, name) == "ps"]
     if shared_stations:
         station_names = ", ".join(map(latex_text, shared_stations))
         yield rf"W_k(n) &= S_k Q_k(n - 1) \quad \text{{at }} {station_names}"
@@ -211,7 +211,7 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
     """
     (cycle,) = model.bodies
     sections: list[list[Activity]] = [[]]
-    for step in _parts(cycle):
+    for step in _successive_parts(cycle):
         if isinstance(step, BarrierWait):
             sections.append([])
         else:
@@ -222,7 +222,7 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
     section_sums = [
         " + ".join(_time_of_part(step, queues) for step in section) for section in sections
     ]
-    barriers = [step.name for step in _parts(cycle) if isinstance(step, BarrierWait)]
+    barriers = [step.name for step in _successive_parts(cycle) if isinstance(step, BarrierWait)]
     terms = [f"M_{{{index}}}(n)" for index, text in enumerate(section_sums, start=1) if text]
     terms += [f"t_{{{latex_text(f'barrier:{name}')}}}" for name in barriers]
     yield f"T(n) &= {' + '.join(terms)}"
@@ -236,11 +236,11 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
         yield _WAITS_AFTER_A_BARRIER
 
 
-def _parts(body: Activity) -> Iterator[Activity]:
+def _successive_parts(body: Activity) -> Iterator[Activity]:
     """Yield the parts of a body that follow each other."""
     if isinstance(body, Then):
         for step in body.parts:
-            yield from _parts(step)
+            yield from _successive_parts(step)
     else:
         yield body
 
@@ -253,7 +253,7 @@ def _time_of_part(node: Activity, queues: Mapping[str, list[Step]]) -> str:
     if isinstance(node, Hold):
         return f"W_{{{latex_text(node.resource)}}}(n) + {_time_of_part(node.body, queues)}"
     if not isinstance(node, Step):
-        return " + ".join(_time_of_part(step, queues) for step in _parts(node))
+        return " + ".join(_time_of_part(step, queues) for step in _successive_parts(node))
     time = f"t_{{{latex_text(node.name)}}}"
     has_wait = node.resource is not None and node in queues.get(str(node.resource), [])
     return f"W_{{{latex_text(str(node.resource))}}}(n) + {time}" if has_wait else time
@@ -271,7 +271,7 @@ def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Ste
         if isinstance(node, Step)
         and node.resource is not None
         and node.name not in held_steps
-        and _discipline(model, str(node.resource)) != "is"
+        and _discipline_of_queue(model, str(node.resource)) != "is"
     }
     return steps_by_resource | steps_of_holds
 
@@ -292,7 +292,7 @@ def _is_plain(hold: Hold) -> bool:
     )
 
 
-def _discipline(model: Model, name: str) -> str:
+def _discipline_of_queue(model: Model, name: str) -> str:
     """Return the discipline of a station of one server, or of a lock in the order of requests;
     empty for any other resource.
     """

@@ -156,7 +156,7 @@ MD1_RESPONSE_TAIL = Law(
 )
 
 
-def _belz(arrivals_scv: Any, scv: Any, load: Any) -> Any:
+def _langenbach_belz_factor(arrivals_scv: Any, scv: Any, load: Any) -> Any:
     """Return the correction factor of Kraemer and Langenbach-Belz for arrivals that are more
     regular, or more bursty, than a Poisson process.
     """
@@ -224,7 +224,7 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
         * service
         * (arrivals_scv + scv)
         / (2 * (1 - arrivals * service))
-        * _belz(arrivals_scv, scv, arrivals * service)
+        * _langenbach_belz_factor(arrivals_scv, scv, arrivals * service)
     ),
     holds=f"{_RENEWAL} and arrivals * service > 0 and arrivals_scv + scv > 0",
     source=_KLB,
@@ -288,7 +288,7 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
         * service
         * (arrivals_scv + scv)
         / (2 * (servers - arrivals * service))
-        * _belz(arrivals_scv, scv, arrivals * service / servers)
+        * _langenbach_belz_factor(arrivals_scv, scv, arrivals * service / servers)
     ),
     holds=f"{_MANY} and arrivals_scv + scv > 0",
     source=(

@@ -228,7 +228,9 @@ class ArrivalState:
         for queue in (queue for queue in queues if queue not in plain_queues):
             waits.update(
                 {
-                    visit.index: self._wait(queue, visit, delays_of_visit.get(visit.index, ()))
+                    visit.index: self._wait_at_visit(
+                        queue, visit, delays_of_visit.get(visit.index, ())
+                    )
                     for visit in queue.visits
                 }
             )
@@ -285,7 +287,7 @@ class ArrivalState:
                 )
         if queue.sharing:
             return {
-                visit.index: self._wait(
+                visit.index: self._wait_at_visit(
                     queue, visit, [replace(delay, time=delay.time * mean_services[visit.index])]
                 )
                 for visit in queue.visits
@@ -296,7 +298,7 @@ class ArrivalState:
         for visit in queue.visits:
             if visit.queue not in wait_by_queue:
                 delay = delay_by_queue[visit.queue]
-                wait_by_queue[visit.queue] = self._wait(queue, visit, [delay])
+                wait_by_queue[visit.queue] = self._wait_at_visit(queue, visit, [delay])
         return {visit.index: wait_by_queue[visit.queue] for visit in queue.visits}
 
     def _delays_at_visit(self, queue: Queue, visit: Visit, own_service: Array | None) -> _Delays:
@@ -613,7 +615,7 @@ class ArrivalState:
                         delay, time=(1 - earlier_share) * delay.time + earlier_share * earlier_time
                     )
 
-    def _wait(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
+    def _wait_at_visit(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
         """Return the wait at a visit: the sum of its delays, with its variance."""
         if not delays:
             return ZERO_TIME

@@ -932,7 +932,9 @@ class _RecursionStep:
             member_table[:, group_index] if members else 0
             for group_index, members in enumerate(populations[0])
         )
-        common_state = self._state(sum(populations[0]), members_by_group, states_before)
+        common_state = self._state_of_population(
+            sum(populations[0]), members_by_group, states_before
+        )
         yield from single_states(common_state, populations)
 
     def state(
@@ -943,9 +945,9 @@ class _RecursionStep:
             smaller_states[_with_one_fewer(population, group_index)] if members else None
             for group_index, members in enumerate(population)
         ]
-        return self._state(sum(population), population, states_before)
+        return self._state_of_population(sum(population), population, states_before)
 
-    def _state(
+    def _state_of_population(
         self,
         processors: int,
         population: Members,

@@ -115,7 +115,9 @@ class MeanValue(ActivityForm):
         }
         try:
             with np.errstate(all="ignore"):
-                _solver(self.model)(self.model, {**value_by_expr, **few_processors}, False)
+                _solver_of_population(self.model)(
+                    self.model, {**value_by_expr, **few_processors}, False
+                )
         except NoAnswerError:
             return True
         return False
@@ -143,7 +145,7 @@ class MeanValue(ActivityForm):
 
     def solve(self, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
         """Return the table of answers from the solver for the population of the model."""
-        return _solver(self.model)(self.model, value_by_expr, with_account)
+        return _solver_of_population(self.model)(self.model, value_by_expr, with_account)
 
     @property
     def approximation_remarks(self) -> Remarks:
@@ -151,7 +153,7 @@ class MeanValue(ActivityForm):
         return Remarks(notes=notes_of(self.model), promise=own_promise(self.model))
 
 
-def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
+def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
     """Choose the solver for a population; refuse parts without an approximation."""
     if GEOMETRIC_COUNT in model.constructs and any(
         node.use == MET for node in each_once(model.bodies)

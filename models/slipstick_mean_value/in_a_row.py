@@ -302,8 +302,8 @@ class _ClosedVisits:
         weights = np.stack(np.broadcast_arrays(service, np.ones(1)), axis=-1)
         products_of_found, products_of_arriving = [], []
         for _ in range(max(map(len, in_row.parts_by_power))):
-            products_of_found.append(_product(numbers_at_random, weights))
-            products_of_arriving.append(_product(arrival_rates, weights))
+            products_of_found.append(_products_of_numbers(numbers_at_random, weights))
+            products_of_arriving.append(_products_of_numbers(arrival_rates, weights))
             weights = in_row.onward @ weights
         work_found, number_found = np.moveaxis(np.stack(products_of_found), -1, 0)
         self._work_arriving, self._number_arriving = np.moveaxis(
@@ -313,12 +313,14 @@ class _ClosedVisits:
         # With the places first.
         self._services = np.moveaxis(service, -1, 0)
         self._waits_of_found = [
-            base_wait + _weighted(parts, work_found)
+            base_wait + _weighted_sum(parts, work_found)
             for base_wait, parts in zip(
                 np.moveaxis(base_waits, -1, 0), in_row.parts_by_power, strict=True
             )
         ]
-        self._numbers_of_found = [_weighted(parts, number_found) for parts in in_row.parts_by_power]
+        self._numbers_of_found = [
+            _weighted_sum(parts, number_found) for parts in in_row.parts_by_power
+        ]
 
     def waits_and_numbers(self, rate_factor: Array) -> tuple[Array, Array]:
         """Compute the mean wait at each visit [s], and the mean number of customers that it finds
@@ -347,10 +349,10 @@ class _ClosedVisits:
                         if earlier in parts_by_place
                     ],
                 )
-                waits_by_place[place] = waits_by_place[place] + _weighted(
+                waits_by_place[place] = waits_by_place[place] + _weighted_sum(
                     parts, self._work_arriving
                 )
-                numbers_by_place[place] = numbers_by_place[place] + _weighted(
+                numbers_by_place[place] = numbers_by_place[place] + _weighted_sum(
                     parts, self._number_arriving
                 )
             stay = waits_by_place[place] + self._services[place]
@@ -367,24 +369,24 @@ def _by_power(first: Array, earlier_parts: Sequence[Array]) -> Array:
     total = np.zeros((power_count, *shape), np.result_type(first, *earlier_parts))
     total[0] = first
     for parts in earlier_parts:
-        total[1 : 1 + len(parts)] += _aligned(parts, total.ndim)
+        total[1 : 1 + len(parts)] += _with_more_dimensions(parts, total.ndim)
     return total
 
 
-def _aligned(parts: Array, dimensions: int) -> Array:
+def _with_more_dimensions(parts: Array, dimensions: int) -> Array:
     """Return parts by power in an array of more dimensions [powers, ...]."""
     missing_dimensions = (1,) * (dimensions - parts.ndim)
     return parts.reshape(len(parts), *missing_dimensions, *parts.shape[1:])
 
 
-def _weighted(parts: Array, products: Array) -> Array:
+def _weighted_sum(parts: Array, products: Array) -> Array:
     """Return the sum of parts by power times the products of these powers [...]."""
-    aligned_parts = _aligned(parts, products.ndim)
+    aligned_parts = _with_more_dimensions(parts, products.ndim)
     sum_over_powers: Array = (aligned_parts * products[: len(parts)]).sum(axis=0)
     return sum_over_powers
 
 
-def _product(numbers: Array, weights: Array) -> Array:
+def _products_of_numbers(numbers: Array, weights: Array) -> Array:
     """Return the products of numbers with some weights of the places [..., weights]."""
     products: Array = (numbers[..., None, :] @ weights)[..., 0, :]
     return products

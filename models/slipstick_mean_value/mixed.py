@@ -115,7 +115,7 @@ def _reasons_of_counts(model: Model, value_by_expr: Numbers) -> dict[int, str]:
     return reasons
 
 
-def _rates(recursion: Recursion, value_by_expr: Numbers) -> list[Array | None]:
+def _arrival_rates(recursion: Recursion, value_by_expr: Numbers) -> list[Array | None]:
     """Return the arrivals of each group [1/s]; None of processors."""
     return [
         None if group.rate is None else value_by_expr[group.rate]
@@ -127,7 +127,7 @@ def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int,
     """Return, by point, why the streams alone saturate a station."""
     flow_by_visit: dict[int, Array] = {}
     service_by_visit: dict[int, Array] = {}
-    for tree, rate in zip(recursion.trees, _rates(recursion, value_by_expr), strict=True):
+    for tree, rate in zip(recursion.trees, _arrival_rates(recursion, value_by_expr), strict=True):
         if rate is not None:
             times = _times_alone(recursion, tree, value_by_expr)
             service_by_visit |= {index: time.mean for index, time in times[1].items()}
@@ -184,7 +184,12 @@ def _solve_points(
     cycles: list[CycleState] = []
     groups = recursion.model.population.groups
     for group, tree, (time, services), waits, rate in zip(
-        groups, recursion.trees, alone, relative_waits, _rates(recursion, values), strict=True
+        groups,
+        recursion.trees,
+        alone,
+        relative_waits,
+        _arrival_rates(recursion, values),
+        strict=True,
     ):
         ratios = tree.visit_ratios(values)
         mean_time = time.mean + added(ratios[index] * wait.mean for index, wait in waits.items())
@@ -260,7 +265,7 @@ def _as_network(
     think = np.stack(list(map(think_time, times, demand_by_group)), axis=-1)
     takes_time = ((visits * service).sum(axis=-1) + think).real > 0
     nothing = np.zeros(point_count)
-    rates = [nothing if rate is None else rate for rate in _rates(recursion, value_by_expr)]
+    rates = [nothing if rate is None else rate for rate in _arrival_rates(recursion, value_by_expr)]
     processors = [np.rint(value_by_expr[group.processors].real) for group in groups]
     return network_arrays(
         service,
@@ -269,7 +274,9 @@ def _as_network(
         arrivals=np.stack(rates, axis=-1),
         closed=[group.arrivals is None for group in groups],
         think=think,
-        discipline=[_discipline(recursion.model, queue, is_exact) for queue in recursion.queues],
+        discipline=[
+            _discipline_of_station(recursion.model, queue, is_exact) for queue in recursion.queues
+        ],
         servers=[queue.servers for queue in recursion.queues],
         scv=scv,
         stations=[queue.name for queue in recursion.queues],
@@ -277,7 +284,7 @@ def _as_network(
     )
 
 
-def _discipline(model: Model, queue: Queue, is_exact: bool) -> str:
+def _discipline_of_station(model: Model, queue: Queue, is_exact: bool) -> str:
     """Return the discipline of a station; in product form that of any station in product form."""
     station = model.resources[queue.name]
     assert isinstance(station, Station)

@@ -179,7 +179,9 @@ class _PhaseSolver:
             iterations = solved_population.value_by_expr[self.phase.repeat]
             phase_time = self._time(solved_phase, iterations)
             booked_times, use_by_queue = (
-                self._account(solved_phase, phase_time, iterations) if with_account else ({}, {})
+                self._time_by_label(solved_phase, phase_time, iterations)
+                if with_account
+                else ({}, {})
             )
             table.fill_in(
                 solved_phase.points,
@@ -254,7 +256,7 @@ class _PhaseSolver:
             [staggered_time, *(processors * iterations * work_time for work_time in work_by_queue)]
         )
 
-    def _account(
+    def _time_by_label(
         self, solved_population: SolvedPopulation, time: Array, iterations: Array
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Return the seconds by label of one processor that takes part in the phase, and the use of
@@ -434,7 +436,7 @@ class _LineReader:
                     totals["square", queue_name] = time**2 * (1 + activity.scv)
                 return totals
             case Pipeline():
-                return self._pipeline(activity)
+                return self._totals_of_pipeline(activity)
             case _ if activity.combination is Combination.IN_TURN and activity.use == NOTHING:
                 for count, child in activity.weighted_children:
                     executions = executions_at_points(count, self.value_by_expr)
@@ -446,7 +448,7 @@ class _LineReader:
                     f" {self.model.name}; simulate it"
                 )
 
-    def _pipeline(self, pipeline: Pipeline) -> _LineTotals:
+    def _totals_of_pipeline(self, pipeline: Pipeline) -> _LineTotals:
         """Return the totals of a pipeline: every stage once, and the longest serial stage for each
         further item, as in a flow line.
         """
@@ -540,8 +542,8 @@ class _SuperstepSolver:
         asked for.
         """
         totals_by_line = self._totals_by_line
-        waits = self._waits()
-        times = self._times(waits)
+        waits = self._waits_of_visit()
+        times = self._times_of_processors(waits)
         longest_time = largest(list(times))
         totals = _LineTotals()
         if with_account:
@@ -560,21 +562,21 @@ class _SuperstepSolver:
         totals["time", ""] = self._repeat * (longest_time + self._barrier_totals["time", ""])
         return totals
 
-    def _times(self, waits: Mapping[str, Array]) -> Array:
+    def _times_of_processors(self, waits: Mapping[str, Array]) -> Array:
         """Return the time of each processor with the waits at its visits [s]."""
         times: Array = self._time + sum(
             self._visits_on_path[queue_name] * waits[queue_name] for queue_name in self._queues
         )
         return times
 
-    def _waits(self) -> dict[str, Array]:
+    def _waits_of_visit(self) -> dict[str, Array]:
         """Return the wait of one visit of each processor to each queue, with loads averaged over
         the superstep.
         """
         waits = {queue: np.zeros((len(self._totals_by_line), 1)) for queue in self._queues}
         relative_change = 0.0
         for _ in range(FIXED_POINT_STEPS):
-            longest_time = largest(list(self._times(waits)))
+            longest_time = largest(list(self._times_of_processors(waits)))
             # A superstep that takes no time has no loads: any divisor gives 0.
             longest_time = np.where(longest_time == 0, 1.0, longest_time)
             next_waits = self._next_waits(waits, longest_time)

@@ -294,7 +294,7 @@ class Spinning:
         match self.lock.kind:
             case "tas":
                 hand_over_law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(
-                    spinning_processors, self._pause(), access_time
+                    spinning_processors, self._mean_pause(), access_time
                 )
                 time_after_release = hand_over_law - access_time
             case "ticket":
@@ -339,7 +339,7 @@ class Spinning:
         With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of
         others there: the arrival theorem for s spinning processors, solved for y.
         """
-        pause = self._pause()
+        pause = self._mean_pause()
         access_time = self._access
         # The positive root of y^2 - 2 half y - (a + w) d = 0, which the equation of the arrival
         # theorem becomes.
@@ -350,7 +350,7 @@ class Spinning:
         )
         return time_at_word / nonzero(time_at_word + pause), time_at_word
 
-    def _pause(self) -> Array:
+    def _mean_pause(self) -> Array:
         """Return the mean pause between two accesses [s]. Pauses that double add up to the wait so
         far, so that the last pause is about as long as that wait.
         """

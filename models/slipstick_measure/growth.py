@@ -83,7 +83,7 @@ def growth_of(
     SpecError : the time stays while the processors grow, and nothing says whether the work grew
     """
     timed_indices = [index for index in times if times[index].value > 0]
-    exponent = _exponent([points[index] for index in timed_indices])
+    exponent = _size_exponent([points[index] for index in timed_indices])
     if timed_indices and times[timed_indices[0]].run.metric in ("throughput", "speedup"):
         # Work in a time is what it is, whether the work grew or not. Rates of small and of large
         # messages are of different work.
@@ -98,7 +98,7 @@ def growth_of(
     return Growth()
 
 
-def _exponent(points: Sequence[MeasuredPoint]) -> float | None:
+def _size_exponent(points: Sequence[MeasuredPoint]) -> float | None:
     """Return the power of the size that grows in proportion to the processors, if each number of
     processors has one size; else None.
     """

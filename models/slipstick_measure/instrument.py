@@ -132,7 +132,7 @@ def _delay() -> float:
     return 0.0
 
 
-def _book() -> _Book:
+def _record_of_thread() -> _Book:
     """Return the record of this thread, beginning one if needed."""
     try:
         book: _Book = _local.book
@@ -149,7 +149,7 @@ def _is_main() -> bool:
     return child is None and threading.get_ident() == threading.main_thread().ident
 
 
-def _forget() -> None:
+def _begin_new_record() -> None:
     """Begin a new record in a forked process."""
     global _started
     _started = None
@@ -157,13 +157,13 @@ def _forget() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_begin_new_record)
 
 
 @contextmanager
 def _recorded_wait(cause: str) -> Iterator[_Book]:
     """Record the time of the body as a wait, unless an outer wait includes it."""
-    book = _book()
+    book = _record_of_thread()
     start = _now()
     book.nesting += 1
     try:
@@ -196,7 +196,7 @@ class TimedLock:
     def acquire(self, blocking: bool = True, timeout: float | None = -1) -> bool:
         """Acquire the lock, as `threading.Lock.acquire` and that of `multiprocessing` do."""
         if self._lock.acquire(False):
-            book = _book()
+            book = _record_of_thread()
             book.cells[(book.places.get(self.cause) or book.slot_of(self.cause)) + 1] += 1
             return True
         if not blocking:
@@ -313,7 +313,7 @@ class TimedMonitor:
         """
         if until():
             return
-        book = _book()
+        book = _record_of_thread()
         start = _now()
         book.nesting += 1
         self.declare(condition)._conditions[condition].wait_for(until)
@@ -501,10 +501,10 @@ class WaitRecorder:
         finally:
             self._temporary.cleanup()
         if self.file is not None:
-            _write(self.file, self.profile)
+            _write_profile(self.file, self.profile)
 
 
-def _write(file: str | Path, profile: str) -> None:
+def _write_profile(file: str | Path, profile: str) -> None:
     """Write a profile into a file; the file is complete or unchanged."""
     from slipstick.files import write_whole  # in the recorded program this is not imported
 
@@ -515,7 +515,7 @@ def _record_into(folder: Path | None) -> None:
     """Record into a folder from now on; into memory if None."""
     global _folder
     _folder = folder
-    _forget()
+    _begin_new_record()
 
 
 def _run_worker(rank: int, folder: str, worker: Callable[..., object], *arguments: object) -> None:
@@ -527,7 +527,7 @@ def _run_worker(rank: int, folder: str, worker: Callable[..., object], *argument
         worker(rank, *arguments)
     finally:
         book.close()
-        _forget()
+        _begin_new_record()
 
 
 class _WorkerTimes:
@@ -612,8 +612,8 @@ def _profile_text(
     causes = list(dict.fromkeys(name for waits, _ in times_by_processor for name in waits))
     lines = [
         "profile: 1",
-        f"title: {_quoted(title)}",
-        f"source: {_quoted(source)}",
+        f"title: {_yaml_string(title)}",
+        f"source: {_yaml_string(source)}",
         "runs:",
         f"  - processors: {len(times_by_processor)}",
         f"    time: {duration:.9f} s",
@@ -666,7 +666,7 @@ def _sum_of_workers(
     return {name: value for name, value in waits.items() if value > 0 or name in events}, events
 
 
-def _quoted(text: str) -> str:
+def _yaml_string(text: str) -> str:
     """Return a text in quotes as YAML writes it."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -746,7 +746,7 @@ def patch(folder: str) -> None:
     _started = _now(), time.thread_time(), _delay()
     # Processes that `multiprocessing` starts for itself are no part of the program.
     if not re.search(r"multiprocessing\.(resource_tracker|forkserver)", " ".join(sys.orig_argv)):
-        atexit.register(lambda: _book().close() if _is_main() else None)
+        atexit.register(lambda: _record_of_thread().close() if _is_main() else None)
 
 
 def _with_own_record(work: Callable[..., Any]) -> Callable[..., Any]:
@@ -755,7 +755,7 @@ def _with_own_record(work: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def closed_call(*arguments: Any, **keywords: Any) -> Any:
-        _forget()
+        _begin_new_record()
         book = _local.book = _Book(THREAD)
         try:
             return work(*arguments, **keywords)
@@ -828,7 +828,7 @@ def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
         status = subprocess.run(
             command, env={**os.environ, "PYTHONPATH": search_path}, check=False
         ).returncode
-        _write(file, profile_of(books, title or " ".join(command)))
+        _write_profile(file, profile_of(books, title or " ".join(command)))
     return status
 
 

@@ -123,7 +123,9 @@ def measured_scalability(
     """
     curves = _curves_of_several_sizes(answers)
     range_by_way = {way: _measured_range(way, curves) for way in WAYS}
-    goal_by_way = {way: _goal([*range_by_way[way].values()]) for way in WAYS} | dict(goals or {})
+    goal_by_way = {way: _most_reached_goal([*range_by_way[way].values()]) for way in WAYS} | dict(
+        goals or {}
+    )
     runs: dict[str, dict[int, MeasuredRun | None]] = {
         way: {
             count: _run_at_goal(way, goal_by_way[way], count, curves[count])
@@ -177,7 +179,7 @@ def _measured_range(
     return {count: (min(numbers), max(numbers)) for count, numbers in values.items()}
 
 
-def _goal(ranges: Sequence[tuple[float, float]]) -> float:
+def _most_reached_goal(ranges: Sequence[tuple[float, float]]) -> float:
     """Return the goal that the most numbers of processors can reach: the middle of the largest
     overlap of their ranges.
     """

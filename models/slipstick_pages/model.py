@@ -234,7 +234,7 @@ def _live_html(model: LiveModel) -> str:
         account = f"<h2>Account of {escape(_accounted_title(model))}</h2>{bars}"
     body = (
         f'{_method_html(answer)}{noscript}<div class="live"><div>{_answer_part(model)}</div>'
-        f"<div>{_controls(model)}</div></div>{_comparison(model)}{account}"
+        f"<div>{_controls_of_inputs(model)}</div></div>{_comparison_table(model)}{account}"
         f'<h2>What matters</h2><ol id="ranking"></ol>{_notes_html(answer)}'
         f"{_values_table(answer, model.words)}"
     )
@@ -275,7 +275,7 @@ def _answer_part(model: LiveModel) -> str:
     )
 
 
-def _controls(model: LiveModel) -> str:
+def _controls_of_inputs(model: LiveModel) -> str:
     """Return the HTML of a slider and a field for each input, and of a link to the page with these
     values.
     """
@@ -290,7 +290,7 @@ def _controls(model: LiveModel) -> str:
     )
 
 
-def _comparison(model: LiveModel) -> str:
+def _comparison_table(model: LiveModel) -> str:
     """Return the HTML table of all values, as given and as changed."""
     rows = "".join(
         f'<tr><th scope="row">{escape(model.words.value(name))}</th>'

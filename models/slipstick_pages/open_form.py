@@ -65,7 +65,7 @@ def open_form(model: QueueingNetwork) -> OpenForm | None:
     busy: dict[str, Expr] = {}
     residence: dict[str, dict[str, Expr]] = {name: {} for name in classes}
     for name, station in model.stations.items():
-        demands = {label: _demand(station, label) for label in station.visitors()}
+        demands = {label: _demand_of_class(station, label) for label in station.visitors()}
         load = total(arrivals[label] * demand for label, demand in demands.items())
         servers = Parameter(f"stations.{name}.servers", COUNT, float(station.servers))
         is_delay = DISCIPLINES[station.discipline].delay
@@ -107,7 +107,7 @@ def _has_product_form(station: NetworkStation) -> bool:
     return product_form != SAME_EXPONENTIAL or (has_one_service_time and is_exponential)
 
 
-def _demand(station: NetworkStation, label: str) -> Expr:
+def _demand_of_class(station: NetworkStation, label: str) -> Expr:
     """Return the service demand of a class [s]."""
     if label in station.demand:
         return station.demand[label]

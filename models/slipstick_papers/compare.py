@@ -543,7 +543,8 @@ def _table_text(table: PublishedTable, difference_texts: list[list[str]]) -> str
         rows.append([escape(row.label), "computed", *computed_texts])
         if row.against:
             values = [
-                _value_text(cell.printed, cell.printed_ends, _decimals(cell)) for cell in row.cells
+                _value_text(cell.printed, cell.printed_ends, _decimal_count(cell))
+                for cell in row.cells
             ]
             against_cells = (
                 f"{value} ({escape(case)})" for value, case in zip(values, row.against, strict=True)
@@ -559,7 +560,7 @@ def _table_text(table: PublishedTable, difference_texts: list[list[str]]) -> str
 
 
 def _computed_and_printed(cell: TableCell, is_measured: bool = False) -> tuple[str, str]:
-    computed_text = _value_text(cell.computed, cell.ends, _decimals(cell, is_measured))
+    computed_text = _value_text(cell.computed, cell.ends, _decimal_count(cell, is_measured))
     return computed_text, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
 
 
@@ -569,7 +570,7 @@ def _value_text(value: float | None, ends: Ends, decimals: int) -> str:
     )
 
 
-def _decimals(cell: TableCell, is_measured: bool = False) -> int:
+def _decimal_count(cell: TableCell, is_measured: bool = False) -> int:
     """Return the number of decimals of a computed value: one more than the printed value has,
     judged by the rounding that is allowed; one for a measured row.
     """
@@ -600,7 +601,7 @@ def _difference_with_mark(row: TableRow, cell: TableCell, slips: Notes, misses: 
 def _difference_text(cell: TableCell) -> str:
     if cell.difference is None:
         return NOTHING
-    text = f"{cell.difference:+.{_decimals(cell)}f}"
+    text = f"{cell.difference:+.{_decimal_count(cell)}f}"
     return text[1:] if float(text) == 0 else text
 
 

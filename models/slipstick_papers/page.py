@@ -147,7 +147,7 @@ def statements_page(
         paragraphs.append(_exclusions_table(exclusions_file))
     if earlier_file is not None:
         paragraphs.append(_earlier_verdicts_table(earlier_file, reports))
-    paragraphs += map(_section, reports)
+    paragraphs += map(_statements_of_source, reports)
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
@@ -459,7 +459,7 @@ def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
     )
 
 
-def _section(report: _Report) -> str:
+def _statements_of_source(report: _Report) -> str:
     """Return the statements of one report as a section of the page."""
     rows = []
     for row in report.statements:

@@ -81,7 +81,7 @@ class StatementsResult(QuestionResult):
         not; none where all statements are inputs.
         """
         has_verdicts = any(verdict != "input" for verdict in verdicts_of(self.statements).values())
-        return [_headline(self.statements)] if has_verdicts and not self.ranged else []
+        return [_counting_sentence(self.statements)] if has_verdicts and not self.ranged else []
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:
         """Return whether the statements are true; None where all are inputs, or where another
@@ -95,7 +95,7 @@ class StatementsResult(QuestionResult):
         truth_by_verdict = {"hit": True, "miss": False}
         word = verdict_word(truth_by_verdict.get(verdict) for verdict in verdicts)
         if len(self.statements) > 1:
-            return TitleAnswer(word, _headline(self.statements))
+            return TitleAnswer(word, _counting_sentence(self.statements))
         (row,) = self.statements
         says = textwrap.shorten(row.says, _LONGEST_QUOTE, placeholder=" ...").rstrip(".")
         is_true = {YES: "it is true", NO: "it is not true"}.get(word, "it is undecided")
@@ -135,7 +135,7 @@ class StatementsResult(QuestionResult):
 _LONGEST_QUOTE = 140
 
 
-def _headline(rows: Sequence[StatementRow]) -> str:
+def _counting_sentence(rows: Sequence[StatementRow]) -> str:
     """Return a sentence that counts the statements that the computed values confirm, and quotes the
     first that they do not.
     """
@@ -366,8 +366,8 @@ class _Sentence:
         """
         spec = self.spec
         stated_numbers = _stated_numbers(self.spec)
-        values = self._values("of") or []
-        low, high = self._limits(stated_numbers, values)
+        values = self._values_under_key("of") or []
+        low, high = self._limits_of_values(stated_numbers, values)
         no_values: list[ComparedNumber | None] = [None] * len(values)
         limit_by_key = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
             spec.form, no_values
@@ -395,7 +395,10 @@ class _Sentence:
             text = text.replace(
                 f"{{{cited_text}}}",
                 _number_text(
-                    cited_numbers[0] if len(cited_numbers) == 1 else _ratio(*cited_numbers), unit
+                    cited_numbers[0]
+                    if len(cited_numbers) == 1
+                    else _ratio_of_values(*cited_numbers),
+                    unit,
                 ),
             )
         return text
@@ -415,7 +418,7 @@ class _Sentence:
             filter(None, (self.answers[name].unit(self.spec.value) for name in self.spec.of)), "1"
         )
 
-    def _limits(
+    def _limits_of_values(
         self, stated_numbers: Mapping[str, Given], values: Sequence[ComparedNumber | None]
     ) -> tuple[list[ComparedNumber | None], list[ComparedNumber | None]]:
         """Return the lower and the upper limit of each value, as intervals; infinite where the
@@ -433,8 +436,8 @@ class _Sentence:
             nextafter(limit + 1e-9 * sign * abs(limit), sign * inf)
             for limit, sign in ((lower, -1), (upper, 1))
         )
-        low = self._values("above") or [_exact_number(lower)]
-        high = self._values("below") or [_exact_number(upper)]
+        low = self._values_under_key("above") or [_exact_number(lower)]
+        high = self._values_under_key("below") or [_exact_number(upper)]
         other_values = [
             value
             for name, value in zip(self.spec.of, values, strict=True)
@@ -447,7 +450,7 @@ class _Sentence:
         count = len(values)
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
-    def _values(self, key: str) -> list[ComparedNumber | None] | None:
+    def _values_under_key(self, key: str) -> list[ComparedNumber | None] | None:
         """Return the value of each answer under a key, repeated where one value is compared with
         several answers; None where the key names no answer.
         """
@@ -461,13 +464,13 @@ class _Sentence:
         if self.spec.per:
             compared_numbers = list(
                 map(
-                    _ratio,
+                    _ratio_of_values,
                     compared_numbers,
                     [self._number_of(name, self.spec.per) for name in names],
                 )
             )
-        if key == "of" and (bases := self._values("relative_to")):
-            compared_numbers = list(map(_ratio, compared_numbers, bases))
+        if key == "of" and (bases := self._values_under_key("relative_to")):
+            compared_numbers = list(map(_ratio_of_values, compared_numbers, bases))
         return compared_numbers * (len(self.spec.of) if len(compared_numbers) == 1 else 1) or None
 
     def _number_of(self, name: str, value: str) -> ComparedNumber | None:
@@ -501,7 +504,7 @@ def _combined_value(
     )
 
 
-def _ratio(
+def _ratio_of_values(
     numerator: ComparedNumber | None, denominator: ComparedNumber | None
 ) -> ComparedNumber | None:
     """Return the ratio of two values, with its interval; None where one is unknown or the divisor

@@ -238,7 +238,7 @@ def read(spec: UnpublishedSpec, study: StudyContext) -> Question:
     return Question(solve)
 
 
-def _rank(study: StudyContext) -> RankSpec | None:
+def _ranking_of_changes(study: StudyContext) -> RankSpec | None:
     """Return the ranking of changes that the study asks for; None if it asks for none."""
     rank_spec: RankSpec | None = study.spec.questions.get("rank")
     return rank_spec
@@ -276,7 +276,7 @@ class _DrawnInput:
         not allow a value.
         """
         place = ("unpublished", "inputs", self.name)
-        rank = _rank(self.study)
+        rank = _ranking_of_changes(self.study)
         if self.spec.change is not None:
             if rank is None or self.spec.change not in rank.changes:
                 names = list(rank.changes) if rank else []
@@ -479,7 +479,7 @@ class _AtDraws:
     @cached_property
     def effect_keys(self) -> dict[str, tuple[str, str, str]]:
         """Return case, change and technology of each answer of the ranking, by its name."""
-        rank = _rank(self.study)
+        rank = _ranking_of_changes(self.study)
         if rank is None:
             return {}
         return {
@@ -528,9 +528,9 @@ class _AtDraws:
         """Return whether the study names all files of a draw: if two inputs replace one file of a
         case, the second has to name the file that replaces that of the first.
         """
-        return all(self._files(case, draw) is not None for case in self.study.cases)
+        return all(self._files_of_draw(case, draw) is not None for case in self.study.cases)
 
-    def _files(self, case: str, draw: InputLevels) -> dict[str, Node] | None:
+    def _files_of_draw(self, case: str, draw: InputLevels) -> dict[str, Node] | None:
         """Return the files that replace files of a case in a draw, by path; None if the study does
         not name one of them. Inputs are applied one after the other.
         """
@@ -558,7 +558,7 @@ class _AtDraws:
     def _point(self, case: str, draw: InputLevels) -> _Point:
         own_case = evaluator(case, self.study.cases[case], self.study.library)
         values: dict[str, float] = {}
-        nodes = self._files(case, draw)
+        nodes = self._files_of_draw(case, draw)
         assert nodes is not None
         key = [(path, str(plain_data(node))) for path, node in nodes.items()]
         for drawn_input in self.inputs:
@@ -634,7 +634,7 @@ class _AtDraws:
         """Compute the effect of each change of the ranking at all draws, one solve for each model
         with and without the change.
         """
-        rank = _rank(self.study)
+        rank = _ranking_of_changes(self.study)
         assert rank is not None
         input_by_change = {
             drawn_input.spec.change: drawn_input
@@ -644,7 +644,7 @@ class _AtDraws:
         for settings, columns, rows in self._groups(case, draws):
             case_settings = settings_under(settings, rank, self.study.tree)[technology]
             case_changes = ChangeReader(case, case_settings, rank, self.study).read(technology)
-            overheads_before = _overheads(case_changes.before, columns, len(rows))
+            overheads_before = _overhead_by_draw(case_changes.before, columns, len(rows))
             for change, name in changes.items():
                 changed_columns = dict(columns)
                 if (drawn_input := input_by_change.get(change)) is not None:
@@ -656,7 +656,7 @@ class _AtDraws:
                     changed_columns[path] = np.array(
                         [draws[row].get(drawn_input.name, stated_value) for row in rows]
                     )
-                overheads_after = _overheads(
+                overheads_after = _overhead_by_draw(
                     case_changes.singles[change], changed_columns, len(rows)
                 )
                 for position, row in enumerate(rows):
@@ -681,7 +681,7 @@ class _AtDraws:
             and case in drawn_input.cases
             and not drawn_input.spec.instead
         }
-        return {**values, **(self._files(case, draw) or {})}
+        return {**values, **(self._files_of_draw(case, draw) or {})}
 
     def _solve_other_question(
         self, name: str, draws: Sequence[InputLevels], answers_by_draw: list[dict[str, Answer]]
@@ -719,7 +719,7 @@ class _AtDraws:
             answers_by_draw[row][name] = self.solved_questions[cache_key][name]
 
 
-def _overheads(
+def _overhead_by_draw(
     point: tuple[Evaluator, Mapping[str, float]], columns: Mapping[str, Array], count: int
 ) -> Array:
     """Return the overhead at each draw, or the first value of a model without one."""
@@ -785,7 +785,9 @@ class _Verdicts:
         ]
         statements_counted = [name for name in self.statements if self._is_counted(name)]
         answers = self.at_draws.answers_at(kept_draws, statements_counted)
-        verdicts = [self._verdicts(drawn_input, statements_counted) for drawn_input in answers]
+        verdicts = [
+            self._verdicts_at_draw(drawn_input, statements_counted) for drawn_input in answers
+        ]
         rows = tuple(
             self._row(
                 name,
@@ -803,7 +805,7 @@ class _Verdicts:
             len(kept_draws),
             tuple(agree),
             rows,
-            tuple(self._ranges(answers, statements_counted)),
+            tuple(self._ranges_of_values(answers, statements_counted)),
         )
 
     def _statement_of(self, name: str) -> str:
@@ -813,7 +815,9 @@ class _Verdicts:
     def _is_counted(self, name: str) -> bool:
         return self.statements[name].counted and name not in self.spec.agree
 
-    def _verdicts(self, answers: Mapping[str, Answer], names: Sequence[str]) -> dict[str, str]:
+    def _verdicts_at_draw(
+        self, answers: Mapping[str, Answer], names: Sequence[str]
+    ) -> dict[str, str]:
         """Return the verdict on each statement at one draw; parts and readings count once."""
         rows = []
         for name in names:
@@ -910,7 +914,7 @@ class _Verdicts:
             [{varied_input.name: level} for level in grid], statement_parts
         )
         verdicts = [
-            self._verdicts(answers_at_level, statement_parts)[name] == "hit"
+            self._verdicts_at_draw(answers_at_level, statement_parts)[name] == "hit"
             for answers_at_level in answers
         ]
         turns = [
@@ -926,7 +930,7 @@ class _Verdicts:
             return f"with all else as the study has it, it {verdict_text} at any value"
         return f"with all else as the study has it, it {join_phrases(turns, 'and')}"
 
-    def _ranges(
+    def _ranges_of_values(
         self, answers: Sequence[Mapping[str, Answer]], names: Sequence[str]
     ) -> Iterator[RangedValue]:
         """Yield each value that a statement compares, with the inputs of the study and its range

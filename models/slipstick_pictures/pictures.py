@@ -112,7 +112,9 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
     fills = fills_of(names)
     for stack in stacks:
         if isinstance(stack, dict):
-            components = {label: _component(values, useful) for label, values in stack.items()}
+            components = {
+                label: _component_of_label(values, useful) for label, values in stack.items()
+            }
             known = {label: name for label, name in components.items() if name in fills}
             fills |= {label: fills[name] for label, name in known.items() if label not in fills}
             # Labels of one picture differ; those of another may have the same fill of a cause.
@@ -120,7 +122,7 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
     return fills
 
 
-def _component(values: Sequence[str], useful: Iterable[str]) -> str:
+def _component_of_label(values: Sequence[str], useful: Iterable[str]) -> str:
     """Return the component that a label stands for; empty if it stands for several or none."""
     kind, label_inside = split_name(values[0])
     if len(values) > 1 or kind not in ("account", "processors_lost", "speedup"):
@@ -624,7 +626,7 @@ def coinciding_labels(lines: Sequence[Line], log: bool = False) -> dict[str, str
     note_by_label: dict[str, str] = {}
     for index, (label, drawn_lines) in enumerate(lines_by_label.items()):
         for earlier_label in [*lines_by_label][:index]:
-            if earlier_label not in note_by_label and _coincide(
+            if earlier_label not in note_by_label and _lines_coincide(
                 drawn_lines, lines_by_label[earlier_label], highest, log
             ):
                 note_by_label[label] = f" (as {earlier_label})"
@@ -635,7 +637,7 @@ def coinciding_labels(lines: Sequence[Line], log: bool = False) -> dict[str, str
 _ONE_WIDTH = 0.01  # of lines that lie on each other, as a part of the highest value
 
 
-def _coincide(
+def _lines_coincide(
     lines: Mapping[tuple[str, str], Line],
     other_lines: Mapping[tuple[str, str], Line],
     highest: Mapping[str, float],
@@ -1263,7 +1265,7 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
         if spec.question:
             return cast("Figure", results.questions[spec.question].draw(spec, order, results.words))
         figure = _draw_kind(results, spec, order)
-        write_remark(figure, _doubts(results, spec))
+        write_remark(figure, _doubtful_rate_notes(results, spec))
         return figure
 
 
@@ -1278,7 +1280,7 @@ def _draw_kind(results: Results, spec: PictureSpec, order: Mapping[str, int]) ->
     return draw_of_kind(results.timelines[spec.name], spec.title, order)
 
 
-def _doubts(results: Results, spec: PictureSpec) -> str:
+def _doubtful_rate_notes(results: Results, spec: PictureSpec) -> str:
     """Return the notes on doubtful rates that the models of a picture follow."""
     if spec.kind == "bars":
         answers = (results.cases[case] for case in spec.cases if case in results.cases)

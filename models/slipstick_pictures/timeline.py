@@ -186,7 +186,7 @@ def _draw_rows(
     names = {timeline.component(span) for span in timeline.spans}
     bars: dict[str, list[Bar]] = {name: [] for name in order if name in names}
     for member in members:
-        for span, bottom, height in _lanes(
+        for span, bottom, height in _lanes_of_processors(
             [span for span in timeline.spans if span.member == member]
         ):
             bars[timeline.component(span)].append(
@@ -228,7 +228,9 @@ def _draw_bars(
         )
 
 
-def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, float, float]]:
+def _lanes_of_processors(
+    spans: list[TimelineInterval],
+) -> Iterator[tuple[TimelineInterval, float, float]]:
     """Yield each time span of a processor with the bottom and the height of its bar.
 
     The bar has the full height of the row, or that of one lane if branches run in parallel.

@@ -66,10 +66,10 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
         )
     verdicts: list[str] = []
     findings = list(dict.fromkeys(contradictions))
-    reference = _reference(solved_answers)
+    reference = _choose_reference(solved_answers)
     for answer in solved_answers:
         if reference is not None and answer is not reference:
-            sentence, agrees = _comparison(answer, reference)
+            sentence, agrees = _comparison_sentence(answer, reference)
             (verdicts if agrees else findings).append(sentence)
     methods = tuple(answer.method for answer in answers)
     exact_methods = tuple(answer.method for answer in answers if answer.exact)
@@ -99,7 +99,7 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     failures = {
         id(answer): contradiction
         for answer_pair in combinations(exact_answers, 2)
-        for contradiction in [next(_contradictions(*answer_pair), "")]
+        for contradiction in [next(_contradictions_of_exact(*answer_pair), "")]
         if contradiction
         for answer in answer_pair
     }
@@ -117,7 +117,7 @@ def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     )
 
 
-def _contradictions(first_answer: Answer, second_answer: Answer) -> Iterator[str]:
+def _contradictions_of_exact(first_answer: Answer, second_answer: Answer) -> Iterator[str]:
     """Yield, in words, each value of two exact answers that differs by more than rounding."""
     for name in _values_compared(first_answer, second_answer):
         values = first_answer.values[name], second_answer.values[name]
@@ -185,7 +185,7 @@ def _shared_values(answers: Sequence[Answer]) -> list[str]:
     )
 
 
-def _reference(answers: Sequence[Answer]) -> Answer | None:
+def _choose_reference(answers: Sequence[Answer]) -> Answer | None:
     """Choose the reference of the comparison."""
     candidates = [
         answer
@@ -212,7 +212,7 @@ def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> 
     return next((names for names in kinds if names), shared_names[:1])
 
 
-def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
+def _comparison_sentence(answer: Answer, reference: Answer) -> tuple[str, bool]:
     """Return a sentence that compares an answer with the reference where they differ most, and
     whether the answer keeps its promise.
     """
@@ -268,9 +268,10 @@ def _comparison_of_value(
 def _sentence_on_difference(
     answer: Answer, reference: Answer, difference: float, half_widths_off: float
 ) -> tuple[str, bool]:
+    difference_text = _percent_text(difference)
     if reference.converged is False:
         return (
-            f"{answer.method} is {_percent(difference)} {reference.method}, which did not converge",
+            f"{answer.method} is {difference_text} {reference.method}, which did not converge",
             True,
         )
     if answer.exact:
@@ -279,7 +280,7 @@ def _sentence_on_difference(
         return (
             (
                 f"{answer.method} is within the interval of {reference.method}"
-                f" ({_percent(difference)} its mean)"
+                f" ({difference_text} its mean)"
             ),
             True,
         )
@@ -288,13 +289,13 @@ def _sentence_on_difference(
         # A method that leaves something out cannot check the promise of another.
         is_kept = abs(difference) <= answer.promise or not (reference.exact or reference.converged)
         return (
-            f"{answer.method} is {_percent(difference)} {reference.method}; {stated_error_text}",
+            f"{answer.method} is {difference_text} {reference.method}; {stated_error_text}",
             is_kept,
         )
     reason = next(
         (f", for it {note}" for note in answer.notes if isinstance(note, WaitingLeftOut)), ""
     )
-    return f"{answer.method} is {_percent(difference)} {reference.method}{reason}", True
+    return f"{answer.method} is {difference_text} {reference.method}{reason}", True
 
 
 def _sentence_on_exact(
@@ -306,18 +307,18 @@ def _sentence_on_exact(
     if half_widths_off <= 1:
         return (
             (
-                f"{method} {relation} within the interval of {reference} ({_percent(difference)}"
-                " its mean)"
+                f"{method} {relation} within the interval of {reference}"
+                f" ({_percent_text(difference)} its mean)"
             ),
             True,
         )
     if half_widths_off <= SURE_HALF_WIDTHS:
         sentence = (
             f"{method} {relation} at the edge of the interval of {reference}"
-            f" ({_percent(difference)} its mean)"
+            f" ({_percent_text(difference)} its mean)"
         )
         return f"{sentence}; one in twenty is, by chance", True
-    return f"{method} {claims} {_percent(difference)} {reference}, outside its interval", False
+    return f"{method} {claims} {_percent_text(difference)} {reference}, outside its interval", False
 
 
 def _sentence_on_bounds(
@@ -357,6 +358,6 @@ def _distance_in_half_widths(value: float, reference_value: Value) -> float:
     return abs(value - reference_value.value) / ((reference_value.high - reference_value.low) / 2)
 
 
-def _percent(difference: float) -> str:
+def _percent_text(difference: float) -> str:
     rounded_percentage = float(f"{abs(100 * difference):.2g}")
     return f"{rounded_percentage:g} % {'above' if difference > 0 else 'below'}"

@@ -140,7 +140,7 @@ class BottleneckResult(QuestionResult):
         return [
             f"{case_bottlenecks.case}: {line}"
             for case_bottlenecks in self.bottleneck
-            for line in _sentences(case_bottlenecks)
+            for line in _range_sentences(case_bottlenecks)
         ]
 
     @property
@@ -290,7 +290,7 @@ def _demands_of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Arra
     return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
 
 
-def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
+def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     """Return sentences on the ranges in which each resource is the bottleneck, on saturation, and
     on points whose throughput exceeds the bound.
     """

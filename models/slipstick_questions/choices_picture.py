@@ -78,7 +78,7 @@ def choices_figure(choices: Mapping[str, SolvedChoices], title: str, words: Word
         axes.text(0.5, 0.5, "no point has an answer", ha="center", transform=axes.transAxes)
         return titled(figure, title)
     first_choices = next(iter(choices.values()))
-    lowest, highest = _height(choices.values())
+    lowest, highest = _vertical_range(choices.values())
     unit, factor = choose_unit([highest], Dimension.of(first_choices.dimension))
     objectives = np.concatenate([choice.objectives for choice in choices.values()])
     across_unit, across_factor = choose_unit(
@@ -139,7 +139,7 @@ def _draw_points(axes: Axes, choice: SolvedChoices, across_factor: float, factor
         write_limit(axes, limit / factor, f"limit {quantity(limit, choice.dimension)}", points)
 
 
-def _height(choices: Collection[SolvedChoices]) -> tuple[float, float]:
+def _vertical_range(choices: Collection[SolvedChoices]) -> tuple[float, float]:
     """Return the ends of the vertical axis: from 0, or the least value, to not far above the
     highest limit.
     """

@@ -156,7 +156,11 @@ class ChooseResult(QuestionResult):
         """Return the chosen point of each case, the slack of each condition there, and how the
         choice is justified.
         """
-        return [f"{choice.case}: {line}" for choice in self.choices for line in _sentences(choice)]
+        return [
+            f"{choice.case}: {line}"
+            for choice in self.choices
+            for line in _choice_sentences(choice)
+        ]
 
     @property
     def has_further_answers(self) -> bool:
@@ -223,7 +227,7 @@ class ChooseResult(QuestionResult):
 
     def sentences_beside_tables(self) -> list[str]:
         """Return the chosen points and their justification, which the tables do not have."""
-        return [f"{choice.case}: {next(_sentences(choice))}" for choice in self.choices]
+        return [f"{choice.case}: {next(_choice_sentences(choice))}" for choice in self.choices]
 
     def draw(
         self, spec: ChoicesPictureSpec, order: Mapping[str, int], words: Words = NO_WORDS
@@ -245,7 +249,7 @@ class ChooseResult(QuestionResult):
             choices_by_columns.setdefault(
                 (tuple(choice.units.items()), choice.objective, choice.conditions), []
             ).append(choice)
-        yield from map(_table, choices_by_columns.values())
+        yield from map(_table_of_choices, choices_by_columns.values())
 
 
 @dataclass(frozen=True)
@@ -449,7 +453,7 @@ def _read_choices(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _
     for path_as_written, axis_spec in spec.vary.items():
         place: Place = ("choose", "vary", path_as_written)
         axis_values = axis_nodes(axis_spec, study.node_of(place), place)
-        for path in _paths(path_as_written, known_paths, place, name, study):
+        for path in _matching_quantities(path_as_written, known_paths, place, name, study):
             axis = axis_of(path, axis_values, inputs)
             if axis.has_names:
                 raise study.refusal(
@@ -476,7 +480,7 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     prices: dict[str, float] = {}
     for path_as_written, price in spec.cost.items():
         place: Place = ("choose", "cost", path_as_written)
-        for path in _paths(path_as_written, list(choices.values), place, name, study):
+        for path in _matching_quantities(path_as_written, list(choices.values), place, name, study):
             prices.setdefault(path, price)
     first_choice = {path: nodes[0] for path, nodes in choices.nodes.items()}
     settings = {**study.cases[name], **first_choice}
@@ -511,7 +515,7 @@ def _has_servers(path: str, tree: Table) -> bool:
     return not is_delay and node_at(tree, [*keys_of_station, "rates"]) is None
 
 
-def _paths(
+def _matching_quantities(
     path_as_written: str, known_paths: Sequence[str], place: Place, case: str, study: StudyContext
 ) -> list[str]:
     """Return the quantities that a pattern matches, in which * stands for one key; a path without *
@@ -580,7 +584,7 @@ class _Enumeration:
             )
             for index in np.flatnonzero(~is_extended).tolist():
                 value = float(objective.left[0, index])
-                answer = self._answer(
+                answer = self._answer_at_point(
                     open_rows[index], sides_of_parts, objective, index, table.provenance
                 )
                 if has_values[index] and state_by_row[index] > 0:
@@ -678,7 +682,7 @@ class _Enumeration:
                 )
         return points_solved
 
-    def _answer(
+    def _answer_at_point(
         self,
         row: Rows,
         sides: Sequence[ConditionSides],
@@ -1051,15 +1055,15 @@ def _decision_row(choice: ChosenPoints, words: Words) -> list[str]:
     return [words.case(choice.case), *choice.totals.values(), *point, *objective, *values]
 
 
-def _sentences(choice: ChosenPoints) -> Iterator[str]:
+def _choice_sentences(choice: ChosenPoints) -> Iterator[str]:
     if not choice.found:
-        yield f"{_no_point_sentence(choice)}; {_justification(choice)}"
+        yield f"{_no_point_sentence(choice)}; {_why_none_is_better(choice)}"
     else:
         best_answer, *runners_up = choice.found
         yield (
             f"the least {choice.objective}, {_quantity_text(best_answer, OBJECTIVE)}, is at"
             f" {_point_settings(choice, best_answer)}{_rivals_sentence(choice)};"
-            f" {_justification(choice)}"
+            f" {_why_none_is_better(choice)}"
         )
         for position, text in enumerate(choice.conditions, start=1):
             yield (
@@ -1126,7 +1130,7 @@ def _no_point_sentence(choice: ChosenPoints) -> str:
     )
 
 
-def _justification(choice: ChosenPoints) -> str:
+def _why_none_is_better(choice: ChosenPoints) -> str:
     """Return how it was established that no other point is better."""
     total, allowed_count = choice.points
     points_in_words = (
@@ -1177,7 +1181,7 @@ def _quantity_text(answer: Answer, name: str) -> str:
 _MOST_UNDECIDED = 10
 
 
-def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
+def _table_of_choices(choices: Sequence[ChosenPoints]) -> ResultTable:
     """Build the table of the points chosen for cases with the same quantities and objective."""
     first_choice = choices[0]
     rows = []

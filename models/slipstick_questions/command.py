@@ -54,7 +54,7 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
         )
     echo(f"{out}: {len(streamed_sweep):,} points, each with {', '.join(streamed_sweep.units)}")
     for count, remark in (
-        (streamed_sweep.failed, f"have no answer{_reasons(streamed_sweep)}"),
+        (streamed_sweep.failed, f"have no answer{_most_frequent_reason(streamed_sweep)}"),
         (streamed_sweep.outside, "are outside of their bounds"),
     ):
         if count:
@@ -68,7 +68,7 @@ def points(study: str, name: str | None, case: str | None, out: Path) -> int:
     return DONE
 
 
-def _reasons(streamed_sweep: StreamedSweep) -> str:
+def _most_frequent_reason(streamed_sweep: StreamedSweep) -> str:
     """Return the most frequent reason of missing answers, in words."""
     if not streamed_sweep.reasons:
         return ""

@@ -69,7 +69,7 @@ def read_sweep_points(study: str, name: str | None = None, case: str | None = No
     spec = validate(study_model(study_tree), study_tree)
     with limited({"points": MOST_POINTS}), limited(spec.limits.costs):
         prepared_study = read_study(spec, study_tree, library, fitted=True, name=Path(study).stem)
-    sweep = _sweep({sweep.name: sweep for sweep in prepared_study.sweeps}, name)
+    sweep = _sweep_of_study({sweep.name: sweep for sweep in prepared_study.sweeps}, name)
     cases = sweep.spec.cases
     if case is not None and case not in cases:
         raise UnknownNameError(f"case of sweep {sweep.name}", case, list(cases))
@@ -104,7 +104,7 @@ def _case_notes(case: Evaluator) -> Iterator[str]:
         )
 
 
-def _sweep(sweeps: Mapping[str, SweepDefinition], name: str | None) -> SweepDefinition:
+def _sweep_of_study(sweeps: Mapping[str, SweepDefinition], name: str | None) -> SweepDefinition:
     """Return a sweep by its name, or the only one that there is."""
     if not sweeps:
         raise ModelError("the study has no sweep, so no points for a file: write `vary`")

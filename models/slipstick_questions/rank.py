@@ -250,7 +250,7 @@ class RankResult(QuestionResult):
             for change in self.changes
             if change.under == spec.under and change.case in (spec.cases or (change.case,))
         ]
-        return _bars(rankings_drawn, spec.title, words)
+        return _draw_bars(rankings_drawn, spec.title, words)
 
 
 EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_reduction": "1"}
@@ -394,7 +394,7 @@ class _CaseRanking:
         )
         rows = [self._row(path, change, answer) for path in paths_wanted]
         effective_rows = sorted(
-            (row for row in rows if _has_effect(row)), key=_weight, reverse=True
+            (row for row in rows if _has_effect(row)), key=_sort_key, reverse=True
         )
         # What may not be changed by that much, such as one server, was not tried and so is not said
         # to have no effect.
@@ -583,7 +583,7 @@ def _time_saved(effect: Answer) -> float:
     return -math.inf if time_saved is None else time_saved
 
 
-def _weight(row: Answer) -> tuple[float, float]:
+def _sort_key(row: Answer) -> tuple[float, float]:
     """Return the sort key of a quantity: the time saved, then, for unchanged quantities, the
     elasticity.
     """
@@ -711,7 +711,9 @@ class ChangeReader:
             name: self._changed_values(name, self.before.built.entries)
             for name in self.rank.changes
         }
-        point_by_change = {name: self._point(node) for name, node in changed_values.items()}
+        point_by_change = {
+            name: self._check_changed_values(node) for name, node in changed_values.items()
+        }
         point_by_pair: dict[tuple[str, ...], _ChangedPoint] = {}
         for first_name, second_name in (
             combinations(changed_values, 2) if self.rank.budget is not None else ()
@@ -726,7 +728,7 @@ class ChangeReader:
                 point_by_pair[first_name, second_name] = case, {**values, **values_of_second}
             else:
                 # The second is laid over the first, so that factors on one quantity multiply.
-                point_by_pair[first_name, second_name] = self._point(
+                point_by_pair[first_name, second_name] = self._check_changed_values(
                     {
                         **changed_values[first_name],
                         **self._changed_values(
@@ -762,7 +764,7 @@ class ChangeReader:
             )
         return nodes
 
-    def _point(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
+    def _check_changed_values(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
         """Check the changed values at their places; return the case and the values to vary,
         building a new model only for values that shape it.
         """
@@ -1290,7 +1292,7 @@ _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
 _MOST_BARS = 20  # in a row, to be read at the width of a page
 
 
-def _bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure:
+def _draw_bars(rankings: Sequence[ChangeRanking], title: str, words: Words) -> Figure:
     """Draw a group of bars for each case, a bar for each change."""
     from slipstick_pictures.look import (
         axis_title,

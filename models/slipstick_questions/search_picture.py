@@ -65,7 +65,7 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
     first_curves = curves_listed[0]
     is_single = len(curves_listed) == 1
     limits = _limits(curves)
-    low, high = _height(curves_listed, limits)
+    low, high = _vertical_range(curves_listed, limits)
     unit, factor = choose_unit([low, high], Dimension.of(first_curves.dimension))
     across_unit, across_factor = choose_unit(
         first_curves.places.tolist(), Dimension.of(first_curves.unit)
@@ -80,7 +80,11 @@ def search_figure(curves: Mapping[str, SearchCurves], title: str, words: Words) 
         if not limits:
             axes.plot(x, curve.right[0] / factor, **{**line_style, "linewidth": 0.8})
     _scale_across(axes, first_curves, across_factor)
-    axes.set_ylabel(textwrap.fill(axis_title(_subject(first_curves, words), unit), _LONGEST_TITLE))
+    axes.set_ylabel(
+        textwrap.fill(
+            axis_title(_title_of_vertical_axis(first_curves, words), unit), _LONGEST_TITLE
+        )
+    )
     subject = "year" if first_curves.path == YEAR else words.quantity(first_curves.path)
     axes.set_xlabel(textwrap.fill(axis_title(subject, across_unit), 2 * _LONGEST_TITLE))
     axes.set_ylim(low / factor, high / factor)
@@ -107,7 +111,9 @@ def _limits(curves: Mapping[str, SearchCurves]) -> dict[float, str]:
     return limits
 
 
-def _height(curves: Sequence[SearchCurves], limits: Collection[float]) -> tuple[float, float]:
+def _vertical_range(
+    curves: Sequence[SearchCurves], limits: Collection[float]
+) -> tuple[float, float]:
     """Return the ends of the vertical axis: from 0, or below the values, to not far above the
     highest limit.
     """
@@ -121,7 +127,7 @@ def _height(curves: Sequence[SearchCurves], limits: Collection[float]) -> tuple[
     return 1.05 * low, 1.05 * high if high > low else low + 1.0
 
 
-def _subject(curve: SearchCurves, words: Words) -> str:
+def _title_of_vertical_axis(curve: SearchCurves, words: Words) -> str:
     """Return the title of the vertical axis: the left side of the condition in words."""
     return words.formula(curve.left_side)
 

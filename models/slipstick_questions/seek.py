@@ -244,7 +244,7 @@ class SeekResult(QuestionResult):
     def headline(self, words: Words) -> list[str]:
         """Return for which values the first condition holds, case by case, best first."""
         return [
-            _headline([search for search in self.searches if search.name == name], words)
+            _headline_by_case([search for search in self.searches if search.name == name], words)
             for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
         ]
 
@@ -474,11 +474,11 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
         raise SpecError(problems)
     return Question(
         lambda answers: SeekResult(tuple(_search_case(search) for search in searches)),
-        pictures=[_picture(name, spec) for name, spec in spec_by_name.items()],
+        pictures=[_picture_of_condition(name, spec) for name, spec in spec_by_name.items()],
     )
 
 
-def _picture(name: str, spec: SeekSpec) -> SearchPictureSpec:
+def _picture_of_condition(name: str, spec: SeekSpec) -> SearchPictureSpec:
     """Return the picture of a condition in a study that names no pictures."""
     title = capital(spec.title or NO_WORDS.condition(spec.where))
     return SearchPictureSpec(kind="search", name=f"seek-{name}", title=title, condition=name)
@@ -577,11 +577,11 @@ def _takes_only_whole_numbers(
 def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) -> None:
     """Check both ends of the range at their places, so that problems are reported there."""
     problems: list[Problem] = []
-    dimension = _dimension(inputs, path)
+    dimension = _dimension_at_path(inputs, path)
     for key in ("from", "to"):
         node = study.node_of((*place, key))
         try:
-            dimension_there = _dimension(inputs.with_value(path, node), path)
+            dimension_there = _dimension_at_path(inputs.with_value(path, node), path)
         except SpecError as error:
             problems += error.problems
             continue
@@ -595,7 +595,7 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
         raise SpecError(problems)
 
 
-def _dimension(inputs: Inputs, path: str) -> str:
+def _dimension_at_path(inputs: Inputs, path: str) -> str:
     """Return the dimension of the quantity at a path; empty if it is not a quantity."""
     value_given = inputs.given_quantity(path)
     return str(value_given.dimension) if value_given else ""
@@ -668,7 +668,7 @@ def _search_case(case_search: _CaseSearch) -> ConditionSearch:
         longer=searched_places.longest_run,
         means=case_search.spec.title,
         first_places=searched_places.first_places,
-        curves=_curves(case_search, searched_places, nearest or 0),
+        curves=_curves_of_sides(case_search, searched_places, nearest or 0),
     )
 
 
@@ -735,7 +735,7 @@ def _changes_and_undecided(
     return banded_changes, undecided_stretches
 
 
-def _curves(
+def _curves_of_sides(
     case_search: _CaseSearch, searched_places: _SearchedPlaces, nearest: int
 ) -> SearchCurves:
     """Return both sides of the part of a condition that is nearest to its limit."""
@@ -988,7 +988,7 @@ def _condition_clause(search: ConditionSearch, words: Words) -> str:
     return search.means or words.condition(search.condition)
 
 
-def _headline(cases: Sequence[ConditionSearch], words: Words) -> str:
+def _headline_by_case(cases: Sequence[ConditionSearch], words: Words) -> str:
     """Return one sentence that states, case by case, for which values a condition holds."""
     first_search, *further_searches = _cases_by_width(cases)
     trend_in_words = (

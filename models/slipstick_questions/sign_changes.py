@@ -97,7 +97,9 @@ def find_changes(
         if margin_at is None:
             found_changes.append(Change(high, low, starts))
             continue
-        value = _root(margin_at, low, high, float(margin_before), float(margin_after))
+        value = _root_between_places(
+            margin_at, low, high, float(margin_before), float(margin_after)
+        )
         found_changes.append(
             Change(value, None, starts, jump=abs(margin_at(value)) > _LARGEST_MARGIN_AT_ROOT)
         )
@@ -223,7 +225,7 @@ def _estimated_change(
     return Change(value, None, starts, low=min(low_place, value), high=max(high_place, value))
 
 
-def _root(
+def _root_between_places(
     margin_at: Callable[[float], float],
     low: float,
     high: float,

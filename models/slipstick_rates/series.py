@@ -238,7 +238,7 @@ class FittedSeries:
         return np.array([self.series.sign * log(point.value) for point in self.series.used])
 
     @cached_property
-    def _noise(self) -> Array:
+    def _covariance_of_noise(self) -> Array:
         """The covariance of the differences between the points and the level; announced points have
         a common error.
         """
@@ -288,7 +288,7 @@ class FittedSeries:
         A large variance in its place, such as 100, would cancel and lose as many digits as 100 over
         the remaining variance has.
         """
-        factor = np.linalg.cholesky(levels + self._noise)
+        factor = np.linalg.cholesky(levels + self._covariance_of_noise)
         ones = np.linalg.solve(factor, np.ones(len(self.logs)))
         logs = np.linalg.solve(factor, self.logs - self.logs[0])
         precision = float(ones @ ones)
@@ -355,9 +355,9 @@ class FittedSeries:
         mean, covariance = self.levels(years)
         # The scatter of devices about the level adds to what is not known of the level itself.
         variance = np.maximum(np.diag(covariance), 0.0) + self.scatter**2
-        return self._limited(mean), np.sqrt(variance)
+        return self._below_limit(mean), np.sqrt(variance)
 
-    def _limited(self, levels: Array) -> Array:
+    def _below_limit(self, levels: Array) -> Array:
         """Return levels that do not exceed the limit of the series."""
         limit = self.log_limit
         return levels if limit is None else np.minimum(levels, limit)
@@ -386,13 +386,13 @@ class FittedSeries:
         normals : standard normal numbers [samples, years]
         """
         mean, covariance = self.levels(years)
-        return self._limited(mean + with_covariance(normals, covariance))
+        return self._below_limit(mean + with_covariance(normals, covariance))
 
     def gain(self, base: float, years: Array) -> Array:
         """Return how many times better a device of each year is than one of the base year: the
         median [years].
         """
-        level = self._limited(self.levels(np.array([base, *years]))[0])
+        level = self._below_limit(self.levels(np.array([base, *years]))[0])
         return np.asarray(np.exp(level[1:] - level[0]))
 
     def rate(self, first_year: float, last_year: float) -> tuple[float, float, float]:

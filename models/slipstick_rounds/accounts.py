@@ -92,7 +92,7 @@ def points_from_times(
     round_times : see `RoundTimes` [points, 2; s]
     """
     round_time, time_between = round_times.T
-    first_accounts, wait, second_accounts = _accounts(rounds, phase_times)
+    first_accounts, wait, second_accounts = _account_of_first_phase(rounds, phase_times)
     customers_served = rounds.served(throughput * time_between, phase_times.with_first)
     columns = (first_accounts.T, second_accounts.T, wait, customers_served, throughput, round_time)
     times = map(PhaseTimes[float]._make, np.transpose(phase_times).tolist())
@@ -100,7 +100,9 @@ def points_from_times(
     return [ComputedPoint(time, *row) for time, row in zip(times, rows, strict=True)]
 
 
-def _accounts(rounds: MeanRounds, times: PhaseTimes[Array]) -> tuple[Array, Array, Array]:
+def _account_of_first_phase(
+    rounds: MeanRounds, times: PhaseTimes[Array]
+) -> tuple[Array, Array, Array]:
     """Return the parts of the rounds in the first phase [parts, points], the wait before these
     rounds [points], and the parts of the rounds in the second phase [parts, points] [s].
 

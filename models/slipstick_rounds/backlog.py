@@ -71,7 +71,7 @@ class Backlog:
         )
         without_limit = self._present_without_limit(present, mean_queued)
         self._present = np.where(
-            pieces_waiting > 0, np.minimum(without_limit, self._largest()), present[0]
+            pieces_waiting > 0, np.minimum(without_limit, self._largest_second_phase()), present[0]
         )
         self._times = rounds.time(self._present, units)
         # A round takes a whole number of pieces; what that rounds off, its time makes up for.
@@ -86,9 +86,9 @@ class Backlog:
         )
         self._times = np.where(is_full, full_round_times, self._times)
         self._pieces_left = np.maximum(pieces_waiting - self._pieces_per_round, 0)
-        self._stationary = self._solve()
+        self._stationary = self._distribution_of_pieces()
 
-    def _largest(self) -> Array:
+    def _largest_second_phase(self) -> Array:
         """Return the number in the second phase that a long backlog leads to [points, 1]."""
         return np.asarray(np.maximum(self._rounds.highest, self._with_first))
 
@@ -145,7 +145,7 @@ class Backlog:
             time_of_one = self._rounds.time(self._present[:, :number_reached], self._room)
             return np.asarray(count * time_of_one[:, :, None, None])
         remaining_share = np.exp(-count / 2 / self._rounds.steps[:, :, None, None])
-        final_present = self._largest()[:, :, None, None]
+        final_present = self._largest_second_phase()[:, :, None, None]
         takes_several = (self._rounds.units > self._room)[:, :, None, None]
         present_later = np.where(
             takes_several,
@@ -163,7 +163,7 @@ class Backlog:
         """Return the units of first phases in a round, and pieces of a customer and of a round."""
         group_size = 1 + rounds.first_variation
         room = np.minimum(rounds.room(present), MOST_PIECES // 4 * rounds.units)
-        work, most = _pieces(group_size * rounds.units / room)
+        work, most = _piece_count(group_size * rounds.units / room)
         return room, work, most
 
     @classmethod
@@ -180,7 +180,7 @@ class Backlog:
         sizes = 2 * most + work * np.ceil(8 + 8 / np.maximum(1 - load, 0.1))
         return np.minimum(sizes, MOST_PIECES).ravel()
 
-    def _solve(self) -> Array:
+    def _distribution_of_pieces(self) -> Array:
         """Return the distribution of the pieces at the beginning of a round [points, pieces]: q' =
         (q - most)+ + work A, where A is Poisson with mean rate times the time of the round.
         """
@@ -190,7 +190,7 @@ class Backlog:
         ]
         step = np.where(
             (arrived >= 0) & (arrived == np.floor(arrived)),
-            _poisson((self._rate * self._times)[:, :, None], np.maximum(arrived, 0)),
+            _poisson_probabilities((self._rate * self._times)[:, :, None], np.maximum(arrived, 0)),
             0.0,
         )
         step[:, :, -1] += 1 - step.sum(axis=2)
@@ -235,7 +235,9 @@ class Backlog:
         passed = times * parts[None, None, :, None]
         remaining_time = times - passed
         arrivals_before = np.arange(float(_most_before(float((rate * times).max()))))
-        weights = chances[:, :number_reached, None, None] * _poisson(rate * passed, arrivals_before)
+        weights = chances[:, :number_reached, None, None] * _poisson_probabilities(
+            rate * passed, arrivals_before
+        )
         piece = self._units / self._pieces_per_first_phase
         pieces_of_customer = (self._units / self._rounds.units)[:, :, None, None]
         work_of_others = (self._pieces_left[:, :number_reached] * piece)[
@@ -292,11 +294,11 @@ def _most_before(mean: float) -> int:
     """Return the largest number of customers that arrive during a round with a probability that is
     not negligible.
     """
-    chances = np.cumsum(_poisson(np.array(mean), np.arange(float(MOST_BEFORE))))
+    chances = np.cumsum(_poisson_probabilities(np.array(mean), np.arange(float(MOST_BEFORE))))
     return min(int(np.searchsorted(chances, 1 - RARE)) + 1, MOST_BEFORE)
 
 
-def _pieces(rounds_needed: Array) -> tuple[Array, Array]:
+def _piece_count(rounds_needed: Array) -> tuple[Array, Array]:
     """Return into how many equal pieces a customer's work and the capacity of a round are divided.
 
     The ratio of the two whole numbers is about the number of rounds that a customer needs. The
@@ -316,7 +318,7 @@ def _pieces(rounds_needed: Array) -> tuple[Array, Array]:
     return work, most
 
 
-def _poisson(mean: Array, counts: Array) -> Array:
+def _poisson_probabilities(mean: Array, counts: Array) -> Array:
     """Return Poisson probabilities of counts, broadcast."""
     log_factorials: Array = np.cumsum(np.log(np.maximum(np.arange(counts.max() + 2), 1)))
     probabilities: Array = np.exp(

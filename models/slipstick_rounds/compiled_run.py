@@ -250,13 +250,13 @@ def _constant_result(operator: str, registers: Array, arguments: Sequence[int]) 
     return float(result[0])
 
 
-def _compiler(**options: bool) -> Callable[[F], F]:
+def _compile_decorator(**options: bool) -> Callable[[F], F]:
     """Return a decorator that compiles a function with numba."""
     compiler: Callable[[F], F] = import_module("numba").njit(error_model="numpy", **options)
     return compiler
 
 
-compiled = _compiler(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+compiled = _compile_decorator(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @compiled
@@ -641,7 +641,7 @@ def _make_room(s: Tables) -> None:
         run.waiting += 1
 
 
-@_compiler(cache=True)
+@_compile_decorator(cache=True)
 def _run_until_stop(s: Tables) -> int:
     """Run rounds until the run is done, the log is full, or a time is not valid; return which."""
     run = s.run[0]

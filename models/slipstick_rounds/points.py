@@ -202,7 +202,7 @@ class BatchServerForm(CompiledModel):
                 answers[index] = replace(
                     answer_of_row, values={**answer_of_row.values, **amounts_of_row}
                 )
-        value_columns, account, low, high = self._tables(answers)
+        value_columns, account, low, high = self._columns_of_answers(answers)
         return Solution(
             model=self.model.name,
             method=self.method,
@@ -329,7 +329,9 @@ class BatchServerForm(CompiledModel):
             for index in range(len(points))
         ]
 
-    def _tables(self, answers: list[PointAnswer]) -> tuple[Columns, Columns, Columns, Columns]:
+    def _columns_of_answers(
+        self, answers: list[PointAnswer]
+    ) -> tuple[Columns, Columns, Columns, Columns]:
         """Gather values, the ends of their intervals and accounts into columns."""
         names = dict.fromkeys(name for answer in answers for name in answer.values)
         account_names = dict.fromkeys(name for answer in answers for name in answer.account)

@@ -59,17 +59,17 @@ def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> Rou
     customers = len(times)
     served_by_waiting = np.zeros((customers, customers + 1))
     for number_at_begin in range(1, customers + 1):
-        arrivals_in_delay = _binomial(customers - number_at_begin, batching_delay / think)
+        arrivals_in_delay = _binomial_arrivals(customers - number_at_begin, batching_delay / think)
         served_by_waiting[number_at_begin - 1, number_at_begin : customers + 1] = arrivals_in_delay
     probabilities_after = np.zeros((customers + 1, customers + 1))
     for customers_served in range(1, customers + 1):
         thinking_customers = customers - customers_served
-        probabilities_after[customers_served, : thinking_customers + 1] = _binomial(
+        probabilities_after[customers_served, : thinking_customers + 1] = _binomial_arrivals(
             thinking_customers, times[customers_served - 1] / think
         )
     transitions = served_by_waiting @ probabilities_after
     transitions[:, 1] += transitions[:, 0]  # the first arrival begins the next round
-    waiting_at_begin = _stationary(transitions[:, 1:])
+    waiting_at_begin = _stationary_distribution(transitions[:, 1:])
     served_probabilities = waiting_at_begin @ served_by_waiting
     mean_served = float(served_probabilities @ np.arange(customers + 1))
     mean_round_time = float(served_probabilities[1:] @ times)
@@ -106,7 +106,7 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
     (1.3679, 0.6828)
     """
     most_customers = len(times)
-    arrivals_in_delay = _poisson(most_customers, rate * batching_delay)
+    arrivals_in_delay = _poisson_arrivals(most_customers, rate * batching_delay)
     served_by_waiting = np.zeros((most_customers, most_customers + 1))
     for number_at_begin in range(1, most_customers + 1):
         served_by_waiting[number_at_begin - 1, number_at_begin:] = arrivals_in_delay[
@@ -115,11 +115,13 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
         served_by_waiting[number_at_begin - 1, -1] += (
             1 - served_by_waiting[number_at_begin - 1].sum()
         )
-    probabilities_after = np.array([_poisson(most_customers, rate * time) for time in times])
+    probabilities_after = np.array(
+        [_poisson_arrivals(most_customers, rate * time) for time in times]
+    )
     probabilities_after[:, -1] += 1 - probabilities_after.sum(axis=1)
     transitions = served_by_waiting[:, 1:] @ probabilities_after
     transitions[:, 1] += transitions[:, 0]
-    waiting_at_begin = _stationary(transitions[:, 1:])
+    waiting_at_begin = _stationary_distribution(transitions[:, 1:])
     served_probabilities = (waiting_at_begin @ served_by_waiting)[1:]
     if served_probabilities[-1] > 1e-9:
         raise ValueError(
@@ -142,7 +144,7 @@ def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundM
     )
 
 
-def _binomial(count: int, time: float) -> Array:
+def _binomial_arrivals(count: int, time: float) -> Array:
     """Return the probabilities that 0, 1, ... `count` thinking customers arrive in a time, given in
     mean think times.
     """
@@ -162,7 +164,7 @@ def _binomial(count: int, time: float) -> Array:
     return distribution
 
 
-def _poisson(most_arrivals: int, mean: float) -> Array:
+def _poisson_arrivals(most_arrivals: int, mean: float) -> Array:
     """Return the probabilities of 0, 1, ... `most_arrivals` arrivals."""
     arrivals = np.arange(most_arrivals + 1)
     if mean <= 0:
@@ -172,7 +174,7 @@ def _poisson(most_arrivals: int, mean: float) -> Array:
     return probabilities
 
 
-def _stationary(transitions: Array) -> Array:
+def _stationary_distribution(transitions: Array) -> Array:
     """Return the stationary distribution of a chain from its transition probabilities."""
     count = len(transitions)
     equations = transitions.T - np.eye(count)

@@ -323,7 +323,7 @@ class RoundByRound:
 
     def _do_rounds(self, shares: list[tuple[_Customer, float]], count: int) -> None:
         """Do `count` rounds with the same customers; fewer if a customer arrives in between."""
-        component_times = self._durations(shares, count)
+        component_times = self._round_times(shares, count)
         # Sums one after the other, as the compiled kernel forms them: `sum` adds in pairs.
         round_ends = self.now + np.cumsum(np.cumsum(component_times, axis=0)[-1])
         is_admission_blocked = bool(self.waiting) or len(self.present) >= self.server.places
@@ -340,7 +340,7 @@ class RoundByRound:
             self._advance(customer, share * count)
         self._make_room()
 
-    def _durations(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
+    def _round_times(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
         """Return the parts of the times of some rounds with the same shares [parts, rounds; s]."""
         round_index = np.arange(count, dtype=np.float64)
         customers = [0.0] * self.phases

@@ -93,7 +93,7 @@ class BatchServerSimulation(BatchServerForm):
         if load > CLEARLY_SATURATED:
             raise saturated(load)
         if point.visits:
-            estimates, converged, notes = self._replicate(point)
+            estimates, converged, notes = self._replicate_from_start(point)
         else:
             estimates, converged, notes = self._run_until_precise(point, load)
         if point.rate and len(point.phases) == 2:
@@ -114,7 +114,9 @@ class BatchServerSimulation(BatchServerForm):
         remarks = Remarks(notes=notes, seed=self._settings.seed, converged=converged)
         return PointAnswer(estimates, account, remarks=remarks)
 
-    def _replicate(self, point: PointNumbers) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
+    def _replicate_from_start(
+        self, point: PointNumbers
+    ) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
         """Replicate a run that all customers begin at the same time."""
         samples: list[_RunSample] = []
         visits = point.population * point.visits
@@ -125,16 +127,16 @@ class BatchServerSimulation(BatchServerForm):
         fewest_replications = self._settings.cycles or FEWEST_REPLICATIONS
         is_precise = not is_random
         while not samples or (not is_precise and len(samples) < most_samples):
-            sample = self._run(point, len(samples), visits)
+            sample = self._run_with_stream(point, len(samples), visits)
             _check_ended(sample.run, visits, self._settings)
             samples.append(_RunSample(self._times_of_visits(sample), sample.run.log[-1]))
             if is_random and len(samples) >= fewest_replications:
-                estimates = self._estimates(samples, successive=False)
+                estimates = self._estimates_of_ratios(samples, successive=False)
                 is_precise = self._is_precise(estimates["response_time"])
                 most_samples = len(samples) if self._settings.cycles else most_samples
         noun = "run" if len(samples) == 1 else "runs"
         notes = [f"{len(samples)} {noun} of {visits:,} visits each"]
-        estimates = self._estimates(samples, successive=False)
+        estimates = self._estimates_of_ratios(samples, successive=False)
         if not is_random:
             estimates = {
                 name: Estimate(estimate.mean, estimate.mean, estimate.mean)
@@ -152,12 +154,12 @@ class BatchServerSimulation(BatchServerForm):
         visits = settings.cycles or max(settings.least, VISITS_EACH * point.population)
         _check_visits(visits)
         while True:
-            sample = self._run(point, 0, visits)
+            sample = self._run_with_stream(point, 0, visits)
             run = sample.run
             _check_ended(run, 1, settings)
-            samples, warm_up_visits, is_settled = self._batches(sample)
-            estimates = self._estimates(samples, successive=True)
-            is_settled = is_settled and not self._drifts(samples)
+            samples, warm_up_visits, is_settled = self._run_in_batches(sample)
+            estimates = self._estimates_of_ratios(samples, successive=True)
+            is_settled = is_settled and not self._batches_drift(samples)
             is_precise = is_settled and self._is_precise(estimates["response_time"])
             ended_visits = int(run.log[-1, 4])
             ends_together = ended_visits / len(run.log) > MANY_ENDS_TOGETHER
@@ -186,7 +188,7 @@ class BatchServerSimulation(BatchServerForm):
             notes.append(f"the server was idle {times} only: utilization has no interval")
         return estimates, is_precise, tuple(notes)
 
-    def _run(self, point: PointNumbers, replication: int, visits: int) -> _VisitsRun:
+    def _run_with_stream(self, point: PointNumbers, replication: int, visits: int) -> _VisitsRun:
         """Run with random numbers of a stream for each kind of number."""
 
         def stream(name: str) -> np.random.Generator:
@@ -215,7 +217,7 @@ class BatchServerSimulation(BatchServerForm):
         run = run_rounds(settings, point.server, work, first_delays, think, visits)
         return _VisitsRun(run, work, delays)
 
-    def _batches(self, sample: _VisitsRun) -> tuple[list[_RunSample], int, bool]:
+    def _run_in_batches(self, sample: _VisitsRun) -> tuple[list[_RunSample], int, bool]:
         """Divide a run without end, after its warm-up, into batches of successive rounds; also
         return the visits of the warm-up, and whether the run is longer than twice that.
         """
@@ -249,7 +251,7 @@ class BatchServerSimulation(BatchServerForm):
         ]
         return batches, int(counts[dropped_rows]), is_settled
 
-    def _drifts(self, samples: Sequence[_RunSample]) -> bool:
+    def _batches_drift(self, samples: Sequence[_RunSample]) -> bool:
         """Return whether successive batches are so similar that the batches are too short for an
         interval.
         """
@@ -273,7 +275,9 @@ class BatchServerSimulation(BatchServerForm):
             columns[f"{_UNITS}{phase}"] = work[order, index]
         return columns
 
-    def _estimates(self, samples: Sequence[_RunSample], successive: bool) -> dict[str, Estimate]:
+    def _estimates_of_ratios(
+        self, samples: Sequence[_RunSample], successive: bool
+    ) -> dict[str, Estimate]:
         """Estimate values as ratios of sums over batches, or over replications.
 
         Parameters

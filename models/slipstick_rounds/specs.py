@@ -208,7 +208,7 @@ class BatchServerSpec(ModelFileSpec):
         batching_delay, interval = (
             read(key, TIME) or zero(TIME) for key in ("batching_delay", "interval")
         )
-        requires = self._requirements(values)
+        requires = self._conditions_of_model(values)
         values.add_names(rounds.state_parameters(phases))
         round_time = {
             label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
@@ -241,7 +241,7 @@ class BatchServerSpec(ModelFileSpec):
                 values.report_problem(fault.path, fault.message, fault.key)
             raise SpecError(values.problems) from None
 
-    def _requirements(self, values: QuantityReader) -> tuple[Requirement, ...]:
+    def _conditions_of_model(self, values: QuantityReader) -> tuple[Requirement, ...]:
         """Return the conditions that the model must meet."""
         return tuple(
             Requirement(

@@ -202,7 +202,7 @@ class ConvergedStreams:
             for name, column in zip(present_numbers._fields, present_numbers, strict=True):
                 getattr(self, name)[rows[group]] = column
         mean_in_second_phase = self.in_second_phase[rows, None]
-        times_before = self._times(rows)
+        times_before = self._times_to_converge(rows)
         present = np.clip(
             mean_in_second_phase + self._excess_present[:, rows],
             1.0,
@@ -235,7 +235,7 @@ class ConvergedStreams:
             self.behind_variance[rows[group]] = first_phases.behind_variance[:, None]
             by_round = rounds.rate[group, 0] * first_phases.round_times * rounds.units[group, 0]
             self.units[rows[group]] = by_round / np.maximum(first_phases.by_round, 1e-12)
-        times = self._times(rows)
+        times = self._times_to_converge(rows)
         return np.asarray((abs(times - times_before) / times).max(axis=1))
 
     def _visit_times(self, rounds: MeanRounds, rows: Indices) -> PartsOfVisits:
@@ -257,7 +257,7 @@ class ConvergedStreams:
         variation = np.minimum(rounds.variation[:, 0], 1.0)
         return Waits(self.idle[rows], self.probability_full[rows], self.wait[rows], variation)
 
-    def _times(self, rows: Indices) -> Array:
+    def _times_to_converge(self, rows: Indices) -> Array:
         """Return the times whose convergence is tested [rows, 2; s]."""
         return np.stack([self.means[rows], self.round_times[rows, 1]], axis=1)
 

@@ -449,7 +449,7 @@ def nearest_root(
     high = np.full(count, np.nan)
     low[margins == 0.0] = high[margins == 0.0] = 0.0
     for direction in (1.0, -1.0):
-        _bracket(function, points, margins, low, high, direction, furthest, tolerance)
+        _store_brackets(function, points, margins, low, high, direction, furthest, tolerance)
     if tolerance <= _TOLERANCE_OF_ARRAYS:
         _bracket_between(function, points, margins, low, high, furthest)
     return _refined_root(function, points, low, high, tolerance)
@@ -502,7 +502,7 @@ def _refined_root(
     return roots
 
 
-def _bracket(
+def _store_brackets(
     function: Function,
     points: tuple[Array, ...],
     margins: Array,
@@ -555,7 +555,7 @@ def _bracket_between(
     furthest: float,
 ) -> None:
     """Store a bracket for each point without one whose function changes its sign twice between the
-    places of `_bracket`, such as an efficiency that rises with the size and falls again.
+    places of `_store_brackets`, such as an efficiency that rises with the size and falls again.
     """
     from scipy.optimize.elementwise import find_minimum
 
@@ -698,8 +698,10 @@ class Isoefficiency:
         """Return whether a size from 1 on gives the efficiency on a number of processors."""
         x = np.arange(*_LOG_SIZES)
         with np.errstate(all="ignore"):
-            overhead = self._sum(self._overhead, x, processors)
-            spare = self._sum(_terms_of_sum(self.run.work, self.run), x, processors) / overhead
+            overhead = self._sum_of_terms(self._overhead, x, processors)
+            spare = (
+                self._sum_of_terms(_terms_of_sum(self.run.work, self.run), x, processors) / overhead
+            )
         return bool(np.any(spare >= self.ratio))
 
     @property
@@ -716,7 +718,9 @@ class Isoefficiency:
         def relative_shortfall(x: Array, processors: Array) -> Array:
             with np.errstate(all="ignore"):
                 return np.asarray(
-                    self.ratio * self._sum(overhead, x, processors) / self._sum(work, x, processors)
+                    self.ratio
+                    * self._sum_of_terms(overhead, x, processors)
+                    / self._sum_of_terms(work, x, processors)
                     - 1.0
                 )
 
@@ -733,11 +737,11 @@ class Isoefficiency:
     def work(self, processors: Array) -> Array:
         """Return the work W t_c at each number of processors that keeps the efficiency [s]."""
         sizes = np.log(self.size(processors))
-        return self._sum(
+        return self._sum_of_terms(
             _terms_of_sum(self.run.work, self.run), sizes, np.asarray(processors, dtype=float)
         )
 
-    def _sum(self, terms: Sequence[Term], x: Array, processors: Array | float) -> Array:
+    def _sum_of_terms(self, terms: Sequence[Term], x: Array, processors: Array | float) -> Array:
         """Return the sum of terms at log n = x."""
         logs = np.log(processors)
         total_sum = np.zeros(len(x))
@@ -767,12 +771,14 @@ class Isoefficiency:
         return tuple(
             DominantTerm(
                 self.needs[dominant_indices[index]].term.expression,
-                self._since(dominant_indices, int(index), processor_counts),
+                self._overtaking_point(dominant_indices, int(index), processor_counts),
             )
             for index in changes
         )
 
-    def _since(self, dominant_indices: Array, index: int, processor_counts: Array) -> float:
+    def _overtaking_point(
+        self, dominant_indices: Array, index: int, processor_counts: Array
+    ) -> float:
         """Return the number of processors at which one need overtakes another, by bisection."""
         if index == 0:
             return float(processor_counts[0])

@@ -310,7 +310,7 @@ class ScaleResult(QuestionResult):
             lines += [f"{scaling.case}: {line}" for line in sentences]
         first_checked = self._first_checked
         return (
-            [*lines, f"{first_checked.case}: {summary(_statements(first_checked))}"]
+            [*lines, f"{first_checked.case}: {summary(_published_statements(first_checked))}"]
             if first_checked
             else lines
         )
@@ -393,7 +393,7 @@ class ScaleResult(QuestionResult):
         """Return published cells as statements, once, beside the first case that has them."""
         first_checked = self._first_checked
         rows = (
-            [statement._asdict() for statement in _statements(first_checked)]
+            [statement._asdict() for statement in _published_statements(first_checked)]
             if first_checked
             else []
         )
@@ -687,9 +687,9 @@ def _scaling_of_case(scaled_case: _ScaledCase) -> Scaling:
         ways=sweep_by_way,
         goals={way: goal for way in spec.ways if (goal := scaled_case.kept_value(way)) is not None},
         matrix=matrix,
-        fastest=_fastest(processor_counts, columns),
+        fastest=_fastest_number(processor_counts, columns),
         threshold=spec.threshold.value,
-        largest=_largest(processor_counts, columns, spec.threshold.value),
+        largest=_largest_efficient_number(processor_counts, columns, spec.threshold.value),
         growth=growth,
         no_growth=reason,
         printed=tuple(_published_cells(scaled_case, sweep_by_way, matrix)),
@@ -829,7 +829,7 @@ def _runs_at_fixed_size(runs: Runs, listed_numbers: Array) -> tuple[Array, dict[
     return processor_counts, runs.columns(np.ones(len(processor_counts)), processor_counts)
 
 
-def _fastest(processor_counts: Array, columns: Mapping[str, Array]) -> BestProcessors:
+def _fastest_number(processor_counts: Array, columns: Mapping[str, Array]) -> BestProcessors:
     """Return the number of processors with the least time; it is undecided against those whose
     intervals overlap.
     """
@@ -845,7 +845,7 @@ def _fastest(processor_counts: Array, columns: Mapping[str, Array]) -> BestProce
     )
 
 
-def _largest(
+def _largest_efficient_number(
     processor_counts: Array, columns: Mapping[str, Array], threshold: float
 ) -> BestProcessors:
     """Return the largest number of processors whose efficiency is above a threshold; undecided
@@ -1198,7 +1198,7 @@ _EXPONENT = (
 )
 
 
-def _statements(scaling: Scaling) -> list[StatementRow]:
+def _published_statements(scaling: Scaling) -> list[StatementRow]:
     """Return published cells as statements; a miss is explained by the growth that the cell implies
     for constant efficiency.
     """

@@ -36,7 +36,7 @@ def fit(file: str, as_json: bool) -> int:
     """
     from slipstick_trends.fit_tables import fit_document, fit_text
 
-    series = _series(file)
+    series = _read_series(file)
     if as_json:
         print_json({"rates": fit_document(series)})
         return DONE
@@ -63,7 +63,7 @@ def backtest(file: str, choose: bool, markdown: bool, out: Path | None, as_json:
 
     if as_json:
         _refuse_beside_json(choose=choose, markdown=markdown, out=out)
-    series = _series(file)
+    series = _read_series(file)
     if as_json:
         print_json({"predictions": back_test_document(series)})
         return DONE
@@ -82,7 +82,7 @@ def _refuse_beside_json(**values: object) -> None:
             )
 
 
-def _series(reference: str) -> list[PointSeries]:
+def _read_series(reference: str) -> list[PointSeries]:
     """Read the series of a table of points, or of a trend by its name or file."""
     from slipstick.schema.kinds.quantity import validate
     from slipstick.schema.library import Library

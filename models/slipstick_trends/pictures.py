@@ -58,11 +58,11 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
     has_one_line = len(labels) == 1  # the title says what it is
     write_remark(figure, doubt_remarks(projection))
     return titled(
-        figure, spec.title, *(() if has_one_line else (_legend(projection), handles, labels))
+        figure, spec.title, *(() if has_one_line else (_legend_title(projection), handles, labels))
     )
 
 
-def _legend(projection: Projection) -> str:
+def _legend_title(projection: Projection) -> str:
     """Return the title of the legend: case, trend, or both, whichever differs between the lines."""
     cases = {track.case for track in projection.tracks}
     differing = {"case": len(cases) > 1, "trend": len(projection.titles) > 1}
@@ -72,7 +72,7 @@ def _legend(projection: Projection) -> str:
 def _draw_lines(
     axes: Axes, projection: Projection, name: str, spec: ProjectionPictureSpec, words: Words
 ) -> None:
-    differing = _legend(projection).split(", ")
+    differing = _legend_title(projection).split(", ")
     sweeps = {
         ", ".join(
             words.case(getattr(track, attribute_name))

@@ -381,7 +381,7 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     titles = {**derived_titles(study.tree), **case_titles(study.tree)}
     condition_texts = (asked if isinstance(asked, str) else asked.that for asked in spec.watch)
     limits = dict(bound for text in condition_texts for bound in bounds_in(text))
-    meanings = _meanings(track for track, _ in tracks)
+    meanings = _meanings_of_parameters(track for track, _ in tracks)
     words = Words(titles, meanings, limits=limits, title=study.spec.title)
     cases = _ProjectedCases(spec, years, tuple(tracks), factors, study.cases, own_years, words)
     return Question(
@@ -401,7 +401,7 @@ def _default_picture(
     return ProjectionPictureSpec(kind="projection", name="years", title=title, y=[value_name])
 
 
-def _meanings(tracks: Iterable[TrendedCase]) -> dict[str, str]:
+def _meanings_of_parameters(tracks: Iterable[TrendedCase]) -> dict[str, str]:
     """Return the meanings of the parameters of cases, by path."""
     return {
         f"{PARAMETERS}{name}": stated_quantity.meaning
@@ -523,7 +523,7 @@ def _read_years(spec: ProjectSpec, study: StudyContext) -> Sequence[float] | Non
 def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
     spec = cases.spec
     band_ends = cases.ends
-    trends = _trends(cases)
+    trends = _trends_by_name(cases)
     tracks: list[ProjectedCase] = []
     drawn_cases: list[DrawnCase] = []
     for track, conditions in cases.tracks:
@@ -535,7 +535,7 @@ def _solve_projection(cases: _ProjectedCases, answer: Sequence[str]) -> Projecti
         years=cases.years,
         tracks=tuple(tracks),
         rates=tuple(
-            dict.fromkeys(rate for trend in trends.values() for rate in _rates(trend, cases))
+            dict.fromkeys(rate for trend in trends.values() for rate in _rates_in_use(trend, cases))
         ),
         titles={trend.name: trend.title for trend in trends.values()},
         samples=spec.samples,
@@ -567,7 +567,7 @@ def _depends_on_times_alone(cases: _ProjectedCases, answer: Sequence[str]) -> bo
     )
 
 
-def _trends(cases: _ProjectedCases) -> dict[tuple[str, str], Trend]:
+def _trends_by_name(cases: _ProjectedCases) -> dict[tuple[str, str], Trend]:
     """Return the trends by name and kind of processors, each with the rates that its cases use."""
     trends: dict[tuple[str, str], Trend] = {}
     for track, _ in cases.tracks:
@@ -873,7 +873,7 @@ def _condition_history(
         holds_first,
         with_bands,
         tuple(undecided_stretches),
-        tuple(_stretches(years_examined, ~has_answer)),
+        tuple(_stretches_of_years(years_examined, ~has_answer)),
         share_holding_last,
         condition.is_worded,
     )
@@ -995,7 +995,7 @@ def _with_bisected_years(
     return years_examined, answers
 
 
-def _stretches(years: Array, is_in_stretch: Array) -> Iterator[tuple[float, float]]:
+def _stretches_of_years(years: Array, is_in_stretch: Array) -> Iterator[tuple[float, float]]:
     """Yield the first and the last year of each stretch of chosen years."""
     first_index = 0
     for is_inside, group in groupby(is_in_stretch.tolist()):
@@ -1030,7 +1030,7 @@ def _with_band(
     return replace(change, low=low, high=high, part=share_of_draws)
 
 
-def _rates(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
+def _rates_in_use(trend: Trend, cases: _ProjectedCases) -> Iterator[UsedRate]:
     """Yield the rates that are used between the first base year and the last year."""
     first_year, last_year = cases.span(trend)
     band_ends = np.array(cases.ends)

@@ -131,7 +131,7 @@ class SampleResult(QuestionResult):
         variance.
         """
         return [
-            f"{sample.case}: {_sentence(outcome)}"
+            f"{sample.case}: {_sentence_on_value(outcome)}"
             for sample in self.samples
             for outcome in sample.outcomes
         ]
@@ -184,7 +184,7 @@ class SampleResult(QuestionResult):
             raise UnknownNameError("sampled value", spec.value, list(outcomes))
         figure = sheet(6.8, 4.0)
         axes = figure.subplots()
-        _histogram(axes, outcomes[spec.value])
+        _draw_histogram(axes, outcomes[spec.value])
         return titled(figure, spec.title, None, *axes.get_legend_handles_labels())
 
 
@@ -223,7 +223,7 @@ def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
                 distribution_of(distribution_spec),
                 _distribution_text(distribution_spec),
             )
-            problems += _problems(
+            problems += _problems_of_path(
                 path_as_written, path, distribution_spec, distributions[path], case_evaluator, study
             )
         cases.append(_SampledCase(sample_spec, case_evaluator, distributions, distribution_texts))
@@ -251,7 +251,7 @@ def _settings_with_middles(spec: SampleSpec, tree: Node, settings: Settings) -> 
     return {**middle_nodes, **settings}
 
 
-def _problems(
+def _problems_of_path(
     path_as_written: str,
     path: str,
     spec: Uncertain,
@@ -334,7 +334,7 @@ def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleS
     own_columns = {**missing_columns, **case.columns({}, names)}
     unanswered_count = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
     influences, reason = (
-        _influences(sampled_case, {name: columns[name] for name in names})
+        _sensitivity_indices(sampled_case, {name: columns[name] for name in names})
         if spec.indices and not unanswered_count
         else ({}, "")
     )
@@ -348,7 +348,7 @@ def _solve_samples(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleS
             mean=float(np.nanmean(columns[name]))
             if np.isfinite(columns[name]).any()
             else float("nan"),
-            quantiles=_quantiles(columns[name], spec.band.value),
+            quantiles=_quantiles_of_points(columns[name], spec.band.value),
             points=columns[name],
             influences=influences.get(name, ()),
             why=reason,
@@ -384,7 +384,7 @@ def _draw_points(sampled_case: _SampledCase) -> dict[str, Array]:
     }
 
 
-def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, float]]:
+def _quantiles_of_points(values: Array, band: float) -> dict[float, tuple[float, float, float]]:
     """Return quantiles over all points, each with an interval from the quantiles of the independent
     sets.
     """
@@ -409,7 +409,7 @@ def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, fl
     return quantiles
 
 
-def _influences(
+def _sensitivity_indices(
     sampled_case: _SampledCase, columns: Mapping[str, Array]
 ) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
     """Compute first-order and total sensitivity indices, by SciPy, of every answer that varies."""
@@ -485,7 +485,7 @@ def _headline(sampled: SampledValue, case: str, words: Words) -> str:
     )
 
 
-def _sentence(sampled: SampledValue) -> str:
+def _sentence_on_value(sampled: SampledValue) -> str:
     levels = list(sampled.quantiles)
     low, high = (
         quantity(sampled.quantiles[level][0], sampled.unit) for level in (levels[0], levels[-1])
@@ -552,7 +552,7 @@ def _two_digits(value: float | None, unit: str, ends: Ends) -> str:
 _MOST_BINS = 40
 
 
-def _histogram(axes: Axes, sampled: SampledValue) -> None:
+def _draw_histogram(axes: Axes, sampled: SampledValue) -> None:
     finite = sampled.points[np.isfinite(sampled.points)]
     unit, factor = choose_unit(finite.tolist(), Dimension.of(sampled.unit))
     counts, edges = np.histogram(finite / factor, bins=min(_MOST_BINS, max(8, len(finite) // 25)))

@@ -53,7 +53,7 @@ def track_name(track: ProjectedCase, projection: Projection, words: Words) -> st
     return ", ".join(names)
 
 
-def _lead(track: ProjectedCase, projection: Projection, words: Words) -> str:
+def _lead_of_sentence(track: ProjectedCase, projection: Projection, words: Words) -> str:
     """Return the beginning of a sentence on a case along a trend; empty if there is only one."""
     has_several_tracks = len(projection.tracks) > 1
     return f"{track_name(track, projection, words)}: " if has_several_tracks else ""
@@ -113,7 +113,7 @@ def _share_sentences(projection: Projection, words: Words) -> list[str]:
         text
         for track in tracks
         for text in share_words(
-            _lead(track, projection, words), last_year, track.shares, track.saved
+            _lead_of_sentence(track, projection, words), last_year, track.shares, track.saved
         )
     ]
 
@@ -190,7 +190,7 @@ def outcome_sentences(projection: Projection, words: Words) -> Iterator[str]:
 
 def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
     for track in projection.tracks:
-        lead = _lead(track, projection, words)
+        lead = _lead_of_sentence(track, projection, words)
         histories = [history for history in track.conditions if history.worded]
         yield from (_history_words(history, track, projection, words) for history in histories)
         if values := list(_value_clauses(track, words)):
@@ -199,7 +199,7 @@ def _all_outcomes(projection: Projection, words: Words) -> Iterator[str]:
     if len(dominants) > 1 and len(set(dominants)) == 1:
         dominants = [f"in every case {text}" for text in dominants[:1] if text]
     else:
-        leads = [_lead(track, projection, words) for track in projection.tracks]
+        leads = [_lead_of_sentence(track, projection, words) for track in projection.tracks]
         dominants = [f"{lead}{text}" for lead, text in zip(leads, dominants, strict=True) if text]
     yield from dominants
     if projection.factors is None:
@@ -222,7 +222,7 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     )
     values = {
         capital(
-            f"{_lead(track, projection, words)}{track.span},"
+            f"{_lead_of_sentence(track, projection, words)}{track.span},"
             f" {', '.join(_value_clauses(track, words))}"
         )
         for track in projection.tracks
@@ -237,7 +237,7 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
 
 def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> str:
     """Return a sentence on how the values of a case change over the years."""
-    lead = _lead(track, projection, words)
+    lead = _lead_of_sentence(track, projection, words)
     changes = []
     years = track.sweep.points[YEAR]
     rows_answered = [index for index in range(len(years)) if index not in track.sweep.failed]
@@ -293,7 +293,7 @@ def _history_words(
     """Return a sentence on when a condition holds; a condition with words of its own comes after
     the years.
     """
-    lead = _lead(track, projection, words)
+    lead = _lead_of_sentence(track, projection, words)
     years_in_words = _years_clause(history, track)
     if history.worded:
         return f"{lead}{years_in_words}, {history.condition}"
@@ -477,14 +477,14 @@ def doubt_remarks(
     """
     names = [*projection.titles] if trends is None else list(dict.fromkeys(trends))
     rates = [rate for name in names for rate in used_rates(projection, name, timed=timed)]
-    weak = {f"{rate.title} ({_points(rate)})" for rate in rates if rate.weak}
+    weak = {f"{rate.title} ({_count_of_points(rate)})" for rate in rates if rate.weak}
     guesses = dict.fromkeys(class_words(rate.of) for rate in rates if rate.assumed)
     texts = [f"weak series: {'; '.join(sorted(weak))}"] if weak else []
     texts += [f"guesses: {', '.join(guesses)}"] if guesses else []
     return ". ".join(map(capital, texts))
 
 
-def _points(rate: UsedRate) -> str:
+def _count_of_points(rate: UsedRate) -> str:
     """Return how many points a series has, and how many of them are from memory."""
     recalled_note = f", {rate.recalled} from memory" if rate.recalled else ""
     return f"{with_noun(rate.points, 'point')}{recalled_note}"

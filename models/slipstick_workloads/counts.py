@@ -220,10 +220,10 @@ class Counts(ProgramData):
         page = _whole_count("page", data["page"])
         phases = tuple(_parse_phase(phase_data, processors) for phase_data in data["phases"])
         counts = cls(data["program"], processors, page, data["unit"], phases)
-        counts._check()
+        counts._check_requests()
         return counts
 
-    def _check(self) -> None:
+    def _check_requests(self) -> None:
         """Raise if requests and services differ: each request for diffs, a page or a lock must be
         served by a processor.
         """

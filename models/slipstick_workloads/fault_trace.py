@@ -124,7 +124,9 @@ def _parse_line(text: str) -> _TraceLine | None:
     """Return the thread, time [us], name and values of an event; None if the line is no event."""
     tokens = text.split()
     times = [
-        time_position for time_position, token in enumerate(tokens) if _seconds(token) is not None
+        time_position
+        for time_position, token in enumerate(tokens)
+        if _parse_seconds(token) is not None
     ]
     if not times or times[0] == 0:
         return None
@@ -138,12 +140,12 @@ def _parse_line(text: str) -> _TraceLine | None:
     threads = tokens[: processors[0] if processors else time_position]
     thread = " ".join(token for token in threads if not token.startswith("("))
     values = dict(token.split("=", 1) for token in tokens[time_position + 2 :] if "=" in token)
-    seconds = _seconds(tokens[time_position])
+    seconds = _parse_seconds(tokens[time_position])
     name = names[0].rstrip(":").removesuffix(":u").split(":")[-1]
     return None if seconds is None else _TraceLine(thread, round(seconds * 1e6, 3), name, values)
 
 
-def _seconds(token: str) -> float | None:
+def _parse_seconds(token: str) -> float | None:
     """Return the time that a token such as ``6288.896762:`` shows [s]; None if it shows none."""
     whole_seconds, point, fraction_digits = token.removesuffix(":").partition(".")
     is_time = (

@@ -90,7 +90,7 @@ def recorded_counts(
     lock_numbers = _lock_numbers(events)
 
     def body(processor: int) -> Iterator[Access]:
-        yield from _accesses(
+        yield from _accesses_of_events(
             events_by_processor[processors[processor]],
             index_by_address,
             lock_numbers,
@@ -256,7 +256,7 @@ def _parse_event(
     )
 
 
-def _address(address: str, page_size: int) -> tuple[int, int]:
+def _page_and_offset(address: str, page_size: int) -> tuple[int, int]:
     """Return the page of a number or of an address, and the offset in it [B]."""
     if address.lower().startswith("0x"):
         return divmod(int(address, 16), page_size)
@@ -266,7 +266,7 @@ def _address(address: str, page_size: int) -> tuple[int, int]:
 def _page_indices(events: Sequence[RecordedEvent], page_size: int) -> dict[str, int]:
     """Return for each address of the record the index of its page among those accessed, from 0."""
     addresses = dict.fromkeys(event.where for event in events if event.event in ("read", "write"))
-    page_by_address = {address: _address(address, page_size)[0] for address in addresses}
+    page_by_address = {address: _page_and_offset(address, page_size)[0] for address in addresses}
     index_by_page = {
         page: index for index, page in enumerate(sorted(set(page_by_address.values())))
     }
@@ -278,7 +278,7 @@ def _lock_numbers(events: Sequence[RecordedEvent]) -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
-def _accesses(
+def _accesses_of_events(
     events: Sequence[RecordedEvent],
     index_by_address: Mapping[str, int],
     lock_numbers: Mapping[str, int],
@@ -312,5 +312,7 @@ def _changed_words_mask(event: RecordedEvent, page_size: int) -> int:
     the page.
     """
     word_count = min(page_size // WORD, -(-(event.bytes_changed or 1) // WORD))
-    first_word = min(_address(event.where, page_size)[1] // WORD, page_size // WORD - word_count)
+    first_word = min(
+        _page_and_offset(event.where, page_size)[1] // WORD, page_size // WORD - word_count
+    )
     return ((1 << word_count) - 1) << first_word

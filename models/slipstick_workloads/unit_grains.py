@@ -182,7 +182,9 @@ def _model_with_competitors(
     """
     test = Grain.from_inputs(inputs)
     competitors = value_of(inputs, "competitors")
-    grain_steps = GrainSteps(machine, competitors, others_with_data, *_contention(inputs))
+    grain_steps = GrainSteps(
+        machine, competitors, others_with_data, *_retries_and_stage_contention(inputs)
+    )
     arrival, barriers = arrival_and_barrier(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _ATTRIBUTES):
         cycle = grain_steps.cycle(test, test, processor_0_only=False) >> arrival
@@ -205,7 +207,7 @@ def _model_with_competitors(
     return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL)
 
 
-def _contention(inputs: InputValues) -> tuple[bool, bool]:
+def _retries_and_stage_contention(inputs: InputValues) -> tuple[bool, bool]:
     """Return whether refused circuits are tried again, and whether stages contend."""
     return word(inputs, "refused") == "retry", word(inputs, "stages") == "contend"
 
@@ -303,7 +305,9 @@ class GrainSteps:
         memory = self.machine.memory
         modules = int(structural_number(memory.modules, "the number of memory modules"))
         return grain.addresses.module_ratios(
-            _elements(memory.block, self.machine), modules, all_processors=not processor_0_only
+            _elements_per_line(memory.block, self.machine),
+            modules,
+            all_processors=not processor_0_only,
         )
 
     def _shared_access(self, grain: Grain, rival: Grain, processor_0_only: bool) -> Activity:
@@ -323,7 +327,7 @@ class GrainSteps:
         lines = structural_number(cache.size, "the size of the cache") / structural_number(
             cache.line, "the size of a line"
         )
-        miss_ratio = grain.addresses.miss_ratio(_elements(cache.line, self.machine), lines)
+        miss_ratio = grain.addresses.miss_ratio(_elements_per_line(cache.line, self.machine), lines)
         # A modified line that is replaced is written back while the new one is fetched.
         miss_access = (
             fork(direct_access, self.port.access(f"{name}.victim", ratios))
@@ -344,7 +348,7 @@ class GrainSteps:
         """
         assert self.machine.cache is not None
         cache = self.machine.cache
-        elements_per_line = _elements(self.machine.cache.line, self.machine)
+        elements_per_line = _elements_per_line(self.machine.cache.line, self.machine)
         hit_step = delay(
             _hit_time(cache, grain, elements_per_line),
             name=f"{name}.hit",
@@ -468,7 +472,7 @@ def _hit_or_miss(miss_ratio: float, miss: Activity, hit: Activity) -> Activity:
     return choose((miss_ratio, miss), (1 - miss_ratio, hit))
 
 
-def _elements(size: Expr, machine: SharedMemory) -> int:
+def _elements_per_line(size: Expr, machine: SharedMemory) -> int:
     """Count the elements in a block or line; at least one."""
     elements = structural_number(size, "the size of a block") / structural_number(
         machine.memory.element, "the size of an element"
@@ -686,7 +690,7 @@ def _build_phases(
             inputs, phase_index, {name: values[phase_index] for name, values in lists.items()}
         )
         is_linked = word(inputs, "order") == "list"
-        contention = _contention(inputs)
+        contention = _retries_and_stage_contention(inputs)
         grain_steps = GrainSteps(
             machine, count - 1, None, *contention, nodes=count, is_linked=is_linked
         )

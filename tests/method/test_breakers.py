@@ -28,7 +28,7 @@ from slipstick.model.system import (
     grouped_model,
     open_model,
 )
-from slipstick_chains.activity_chain import _remembered
+from slipstick_chains.activity_chain import _remembered_outcomes
 from tests.sim.test_same import check_same
 
 SETTINGS = Simulation(seed=11, events=250_000, precision=1e-9)
@@ -386,7 +386,7 @@ def test_a_chain_tells_as_few_windows_as_there_are(failures: int, of: int) -> No
     while new:
         window = new.pop()
         for outcomes in (2 * window, 2 * window + 1):
-            after = _remembered(guard(failures, of), outcomes)
+            after = _remembered_outcomes(guard(failures, of), outcomes)
             if outcomes.bit_count() < failures and after not in seen:
                 seen.add(after)
                 new.append(after)

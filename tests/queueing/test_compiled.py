@@ -63,7 +63,7 @@ def test_loops_give_the_answers_of_matrices(name: str, monkeypatch: pytest.Monke
         used.append(function.__name__)
         return function
 
-    monkeypatch.setattr(compiled, "_compiled", as_python)
+    monkeypatch.setattr(compiled, "_compiled_loop", as_python)
     method, given = NETWORKS[name]
     network = network_arrays(**given)
     plain = method(network)
@@ -80,7 +80,7 @@ def test_loops_leave_derivatives_to_matrices(monkeypatch: pytest.MonkeyPatch) ->
     """A complex demand carries its derivative, which a loop over real numbers would lose."""
     monkeypatch.setattr(compiled, "find_spec", lambda name: name)
     monkeypatch.setattr(
-        compiled, "_compiled", lambda function: pytest.fail(f"{function.__name__} was used")
+        compiled, "_compiled_loop", lambda function: pytest.fail(f"{function.__name__} was used")
     )
     with compiled_loops():
         for method in (exact, schweitzer):

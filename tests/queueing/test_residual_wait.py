@@ -157,9 +157,9 @@ def test_transforms_of_services_on_both_sides_of_scv_1_are_those_of_each_alone()
     """Each point has the transform of its own distribution, whatever the others have."""
     scvs = np.array([0.0, 0.5, 1.0, 1.0 - 1e-9, 4.0])
     mean, rates = np.full(5, 2.0), np.array([[0.1, 1.0, 30.0]])
-    together = residual_wait._transform(mean, scvs, rates)
+    together = residual_wait._transform_of_service(mean, scvs, rates)
     for row, scv in enumerate(scvs):
-        alone = residual_wait._transform(mean[:1], np.array([scv]), rates)
+        alone = residual_wait._transform_of_service(mean[:1], np.array([scv]), rates)
         assert together[row] == pytest.approx(alone[0], rel=1e-14)
     assert together[0] == pytest.approx(np.exp(-2.0 * rates[0]), rel=1e-12)
     assert together[1] == pytest.approx((1 + rates[0]) ** -2.0, rel=1e-12)

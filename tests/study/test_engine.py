@@ -471,7 +471,7 @@ def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: 
         ):
             (found,) = engine.solve([block])
             assert stored_points(tmp_path / on).points == 1
-            count = journal._execute("select count(*) from points").fetchone()
+            count = journal._execute_sql("select count(*) from points").fetchone()
             assert count == (5,)  # the point, and its replications until the run ends
             journal.close(finished=True)
         assert {name: each.tobytes() for name, each in found.columns.items()} == {
@@ -487,7 +487,7 @@ def test_a_killed_run_of_one_point_goes_on_with_its_replications(tmp_path: Path)
     )
     with closing(Journal(tmp_path, {})) as journal:
         (whole,) = Engine(store=journal).solve([block])
-        journal._execute("delete from points where points = 1")
+        journal._execute_sql("delete from points where points = 1")
         (again,) = Engine(store=journal).solve([block])
     assert times([again]) == times([whole])
     assert block.key in journal._requested_keys
@@ -563,7 +563,7 @@ def test_a_full_disk_is_told_and_what_was_kept_stays(tmp_path: Path) -> None:
     (block, other), (found, _) = blocks(1, 2), Engine().solve(blocks(1, 2))
     journal = Journal(tmp_path, {})
     journal.keep(block, found, 1.0, Limits())
-    journal._execute("pragma max_page_count = 4")
+    journal._execute_sql("pragma max_page_count = 4")
     columns = {"time": np.random.default_rng(1).random(100_000)}
     with pytest.raises(OSError, match="database or disk is full"):
         journal.keep(other, replace(found, columns=columns), 1.0, Limits())

@@ -10,7 +10,7 @@ from scipy import stats
 
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
-from slipstick_trends.sample import SampleResult, SampleStudy, _quantiles
+from slipstick_trends.sample import SampleResult, SampleStudy, _quantiles_of_points
 from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 
@@ -208,6 +208,6 @@ def test_a_picture_of_no_sample_is_refused(folder: Path) -> None:
 
 def test_the_interval_of_a_quantile_is_that_of_a_mean_of_eight_sets() -> None:
     medians = np.arange(8.0)
-    middle, low, high = _quantiles(np.repeat(medians, 5), 0.9)[0.5]
+    middle, low, high = _quantiles_of_points(np.repeat(medians, 5), 0.9)[0.5]
     half_width = stats.t.ppf(0.975, 7) * stats.sem(medians)
     assert (low, high) == pytest.approx((middle - half_width, middle + half_width))

@@ -153,7 +153,7 @@ def _geometric_mean_adjoint(
 _LARGEST = int(float_info.max)
 
 
-def _fold(numpy_name: str) -> Evaluation:
+def _fold_operands(numpy_name: str) -> Evaluation:
     """Return a function that combines operands from left to right by a NumPy function; leading
     operands of length 1 are combined as single numbers.
     """
@@ -169,7 +169,7 @@ def _fold(numpy_name: str) -> Evaluation:
     return fold_operands
 
 
-def _elementwise(numpy_name: str) -> Evaluation:
+def _elementwise_operator(numpy_name: str) -> Evaluation:
     return lambda operands, out: getattr(np, numpy_name)(operands[0], out=out)
 
 
@@ -298,32 +298,40 @@ class Operator(NamedTuple):
 
 
 OPERATORS: dict[str, Operator] = {
-    "sum": Operator(_fold("add"), lambda operands, value, adjoint: [adjoint] * len(operands)),
-    "difference": Operator(_fold("subtract"), lambda operands, value, adjoint: [adjoint, -adjoint]),
+    "sum": Operator(
+        _fold_operands("add"), lambda operands, value, adjoint: [adjoint] * len(operands)
+    ),
+    "difference": Operator(
+        _fold_operands("subtract"), lambda operands, value, adjoint: [adjoint, -adjoint]
+    ),
     "product": Operator(
-        _fold("multiply"),
+        _fold_operands("multiply"),
         lambda operands, value, adjoint: [adjoint * operands[1], adjoint * operands[0]],
     ),
     "quotient": Operator(
-        _fold("divide"),
+        _fold_operands("divide"),
         lambda operands, value, adjoint: [adjoint / operands[1], -adjoint * value / operands[1]],
     ),
-    "max": Operator(_fold("maximum"), _first_attaining),
-    "min": Operator(_fold("minimum"), _first_attaining),
-    "ceil": Operator(_elementwise("ceil"), lambda operands, value, adjoint: [None]),
-    "floor": Operator(_elementwise("floor"), lambda operands, value, adjoint: [None]),
+    "max": Operator(_fold_operands("maximum"), _first_attaining),
+    "min": Operator(_fold_operands("minimum"), _first_attaining),
+    "ceil": Operator(_elementwise_operator("ceil"), lambda operands, value, adjoint: [None]),
+    "floor": Operator(_elementwise_operator("floor"), lambda operands, value, adjoint: [None]),
     "log2": Operator(
-        _elementwise("log2"),
+        _elementwise_operator("log2"),
         lambda operands, value, adjoint: [adjoint / (operands[0] * np.log(2.0))],
     ),
     "sqrt": Operator(
-        _elementwise("sqrt"), lambda operands, value, adjoint: [adjoint / (2.0 * value)]
+        _elementwise_operator("sqrt"), lambda operands, value, adjoint: [adjoint / (2.0 * value)]
     ),
     "ceil_log": Operator(_ceil_log, lambda operands, value, adjoint: [None, None]),
     "power": Operator(_evaluate_whole_power, _power_adjoint),
     "select": Operator(_evaluate_choice, _select_adjoint),
-    "exp": Operator(_elementwise("exp"), lambda operands, value, adjoint: [adjoint * value]),
-    "log": Operator(_elementwise("log"), lambda operands, value, adjoint: [adjoint / operands[0]]),
+    "exp": Operator(
+        _elementwise_operator("exp"), lambda operands, value, adjoint: [adjoint * value]
+    ),
+    "log": Operator(
+        _elementwise_operator("log"), lambda operands, value, adjoint: [adjoint / operands[0]]
+    ),
     "pow": Operator(_evaluate_power, _pow_adjoint),
     "exprel": Operator(_evaluate_relative_exponential, _relative_exponential_adjoint),
     "geometric_sum": Operator(_geometric_sum, _geometric_sum_adjoint),

@@ -95,11 +95,13 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
     with sympy.evaluate(False):
         sympy_tree = to_sympy(expr, symbol_by_name)
     # Printing asks what is real or zero, and to answer that SymPy must be allowed to evaluate.
-    return str(_printer()({"symbol_names": latex_by_symbol, "order": "none"}).doprint(sympy_tree))
+    return str(
+        _latex_printer()({"symbol_names": latex_by_symbol, "order": "none"}).doprint(sympy_tree)
+    )
 
 
 @cache
-def _printer() -> Any:
+def _latex_printer() -> Any:
     """Build a LaTeX printer that puts parentheses around a choice between ranges which is raised to
     a power.
     """
@@ -117,7 +119,7 @@ def upright(name: str) -> str:
     return r"\mathrm{" + name.replace("_", r"\_") + "}"
 
 
-def _summands(expr: Any) -> tuple[Any, ...]:
+def _terms_of_sum(expr: Any) -> tuple[Any, ...]:
     """Return the terms of a sum, or the expression alone, so that nested sums need no
     parentheses.
     """
@@ -136,8 +138,8 @@ def _choice_by_range(operand: Any, limit: Any, below: Any, above: Any) -> Any:
 
 
 _CONVERSIONS: dict[str, Callable[..., Any]] = {
-    "sum": lambda *args: sympy.Add(*(term for arg in args for term in _summands(arg))),
-    "difference": lambda a, b: sympy.Add(*_summands(a), sympy.Mul(-1, b)),
+    "sum": lambda *args: sympy.Add(*(term for arg in args for term in _terms_of_sum(arg))),
+    "difference": lambda a, b: sympy.Add(*_terms_of_sum(a), sympy.Mul(-1, b)),
     "product": lambda *args: sympy.Mul(
         *sorted(args, key=lambda arg: not arg.is_Number)
     ),  # 2 a, not a 2

@@ -209,7 +209,7 @@ class Tape:
         # As for values; slopes at the border of the domain may be infinite.
         with np.errstate(all="ignore"):
             self._run_instructions(value_by_register, self._instructions, point_count)
-            adjoint_by_register = self._adjoints(
+            adjoint_by_register = self._derivatives_by_register(
                 value_by_register, self._output_registers[output], point_count
             )
 
@@ -305,14 +305,14 @@ class Tape:
             with np.errstate(all="ignore"):
                 self._run_instructions(registers, varying_instructions, chunk_size)
                 # Derivatives are seldom NaN: every term is tested only where one of them is.
-                adjoint_by_register = self._adjoints(
+                adjoint_by_register = self._derivatives_by_register(
                     registers, output_register, chunk_size, followed_registers, check_terms=False
                 )
                 if not all(
                     np.isfinite(adjoint_by_register.get(register, 0.0)).all()
                     for register in register_by_name.values()
                 ):
-                    adjoint_by_register = self._adjoints(
+                    adjoint_by_register = self._derivatives_by_register(
                         registers, output_register, chunk_size, followed_registers
                     )
             value_by_point[point_slice] = registers[output_register]
@@ -476,7 +476,7 @@ class Tape:
             for register in output_registers
         ]
 
-    def _adjoints(
+    def _derivatives_by_register(
         self,
         registers: Mapping[int, Array],
         output: int,

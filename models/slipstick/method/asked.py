@@ -75,7 +75,7 @@ def value_states(
     return {value_name: _state_of_value(model, answer, value_name) for value_name in value_names}
 
 
-def _undefined(reason: str) -> AskedValue:
+def _state_of_undefined(reason: str) -> AskedValue:
     """Return the state of a value that is not defined for a model."""
     return AskedValue(NOT_DEFINED, why=reason)
 
@@ -88,7 +88,7 @@ def _state_of_value(
         return AskedValue(ANSWERED, answer.method)
     method = BOUNDS if answer.has_only_bounds else answer.method
     if value_name.startswith("amount[") and value_name in names_of(model, method):
-        return _undefined("it is computed from a value that is not in this answer")
+        return _state_of_undefined("it is computed from a value that is not in this answer")
     if isinstance(model, QueueingNetwork):
         return _state_in_network(model, answer, value_name)
     if isinstance(model, Model):
@@ -100,7 +100,7 @@ def _state_of_value(
             if answer.method == SIMULATION
             else AskedValue(OTHER_METHOD, SIMULATION, reason)
         )
-    return _undefined("the law has no value here")
+    return _state_of_undefined("the law has no value here")
 
 
 def _has_value(answer: Answer, name: str) -> bool:
@@ -124,7 +124,7 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
     if is_transient(value_name):
         return AskedValue(NOT_DEFINED, why=_reason_missing(value_name, answer.notes))
     if value_kind in _REASON_BY_STUDY_VALUE:
-        return _undefined(_REASON_BY_STUDY_VALUE[value_kind])
+        return _state_of_undefined(_REASON_BY_STUDY_VALUE[value_kind])
     if value_kind == "share":
         reason = (
             "a simulation computes shares if simulation.shares is set"
@@ -133,16 +133,16 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
             if answer.has_only_bounds
             else "this method computes no derivatives with respect to that parameter"
         )
-        return _undefined(reason)
+        return _state_of_undefined(reason)
     resource = model.resources.get(value_name.partition("[")[2].removesuffix("]"))
     if resource is not None and value_kind in resource.undefined:
-        return _undefined(resource.undefined[value_kind])
+        return _state_of_undefined(resource.undefined[value_kind])
     if value_kind == "fairness" and not _refers_to_lock(model, value_name):
-        return _undefined("it counts waits for locks, and this model has no lock")
+        return _state_of_undefined("it counts waits for locks, and this model has no lock")
     if value_kind in _SIMULATED_KINDS:
         if answer.method != SIMULATION:
             return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {value_kind}")
-        return _undefined("nothing waited for it in the run")
+        return _state_of_undefined("nothing waited for it in the run")
     if value_name not in names_of(model, answer.method):
         other_methods = [method for method in METHODS[ACTIVITY] if method != answer.method]
         method_with_value = next(
@@ -156,7 +156,7 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
                 else f"{answer.method} has no {value_kind}"
             )
             return AskedValue(OTHER_METHOD, method_with_value, reason)
-    return _undefined("no time belongs to it: 0 in this answer")
+    return _state_of_undefined("no time belongs to it: 0 in this answer")
 
 
 def _refers_to_lock(model: Model, value_name: str) -> bool:
@@ -188,34 +188,36 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         reason = (
             f"a cycle is that of the chain: ask for {value_kind}[{chain_of_class},{station_name}]"
         )
-        return _undefined(reason)
+        return _state_of_undefined(reason)
     if value_kind in (RESPONSE_QUANTILE, WITHIN_TARGET) and answer.method != SIMULATION:
         reason = "no formula has it for this network"
         return AskedValue(OTHER_METHOD, SIMULATION, reason)
     if value_kind == "loss_probability" and station is not None and station.capacity is None:
-        return _undefined(f"{station_name} has no capacity, so that no customer is lost")
+        return _state_of_undefined(f"{station_name} has no capacity, so that no customer is lost")
     if value_kind == "loss_probability" and station is not None and station.blocking != "loss":
-        return _undefined(f"{station_name} blocks when it is full, and loses no customer")
+        return _state_of_undefined(f"{station_name} blocks when it is full, and loses no customer")
     if value_kind == "abandonment":
-        return _undefined(f"{class_or_station_name} has no patience or timeout at {station_name}")
+        return _state_of_undefined(
+            f"{class_or_station_name} has no patience or timeout at {station_name}"
+        )
     if value_kind == "account" and answer.has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "bounds have no account")
     if value_kind == "account" and class_or_station_name == THINK:
-        return _undefined("no class thinks")
+        return _state_of_undefined("no class thinks")
     if value_kind == "account":
-        return _undefined("no time belongs to it: 0 in this answer")
+        return _state_of_undefined("no time belongs to it: 0 in this answer")
     if (
         value_kind == "utilization"
         and station is not None
         and DISCIPLINES[station.discipline].delay
     ):
-        return _undefined(NEVER_ALL_BUSY)
+        return _state_of_undefined(NEVER_ALL_BUSY)
     if value_kind == "saturation_population" and answer.method != BOUNDS:
         return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {value_kind}")
     if is_transient(value_name):
-        return _undefined(_reason_missing(value_name, answer.notes))
+        return _state_of_undefined(_reason_missing(value_name, answer.notes))
     if value_kind == "probability" and not _has_chain(model):
-        return _undefined(
+        return _state_of_undefined(
             "only a Markov chain has it, which cannot follow this network, such as its regions, or"
             " its profiles and schedules"
         )
@@ -226,7 +228,7 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         )
     if answer.has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
-    return _undefined("it has no value here")
+    return _state_of_undefined("it has no value here")
 
 
 def _has_chain(model: QueueingNetwork) -> bool:

@@ -275,7 +275,7 @@ class ClosedForm(CompiledModel):
             single_values={
                 name: np.where(is_exact, column, np.nan) for name, column in single_values.items()
             },
-            uses_by_resource=self._uses(columns, time, is_exact),
+            uses_by_resource=self._use_of_stations(columns, time, is_exact),
             parallel_values=lambda account: self._parallel_work.columns(
                 values, time, population, account, columns.pipelines
             ),
@@ -316,7 +316,7 @@ class ClosedForm(CompiledModel):
             pipelines={pipeline_name: next(columns) for pipeline_name in self._span_by_pipeline},
         )
 
-    def _uses(
+    def _use_of_stations(
         self, columns: _FurtherColumns, time: Array, is_exact: Flags
     ) -> dict[str, tuple[Array, Array, Array]]:
         """Return utilization, number present and wait of each station, by the utilization law."""

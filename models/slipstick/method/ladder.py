@@ -160,7 +160,7 @@ class LadderForm(CompiledModel):
         # need it.
         forms = [form for form in map(self.form, self._methods[:1]) if form is not None]
         own_parameters = list(model.parameters) if isinstance(model, Model) else []
-        first_forms = forms or [self._fallback[1]]
+        first_forms = forms or [self._first_method_of_all_points[1]]
         self.quantity = first_forms[0].quantity
         self.parameters = tuple(dict.fromkeys([*first_forms[0].parameters, *own_parameters]))
 
@@ -178,10 +178,10 @@ class LadderForm(CompiledModel):
         model.
         """
         if method.name not in self._forms:
-            self._forms[method.name] = self._compiled(method)
+            self._forms[method.name] = self._compiled_or_refused(method)
         return self._forms[method.name]
 
-    def _compiled(self, method: Method) -> CompiledModel | None:
+    def _compiled_or_refused(self, method: Method) -> CompiledModel | None:
         """Compile the model for a method, or record why the method does not answer for it and
         return None.
         """
@@ -209,7 +209,7 @@ class LadderForm(CompiledModel):
         return self.form(self._methods[0])
 
     @cached_property
-    def _fallback(self) -> tuple[Method, CompiledModel]:
+    def _first_method_of_all_points(self) -> tuple[Method, CompiledModel]:
         """The first method that takes every point, and the model compiled by it; it solves the
         points that methods before it do not take.
         """
@@ -222,7 +222,7 @@ class LadderForm(CompiledModel):
     @property
     def method(self) -> str:
         """Name of the first method that takes every point."""
-        return self._fallback[0].name
+        return self._first_method_of_all_points[0].name
 
     @property
     def block_size(self) -> int:
@@ -236,7 +236,7 @@ class LadderForm(CompiledModel):
         """Whether the first method that takes every point gives estimates; exact values then have
         intervals of width 0.
         """
-        return self._fallback[0].estimates
+        return self._first_method_of_all_points[0].estimates
 
     def blocks(self, values: Values, count: int) -> Iterator[PointIndexes]:
         """Divide aligned points by method, then into blocks that are solved together."""
@@ -269,9 +269,11 @@ class LadderForm(CompiledModel):
             return solution  # what is not exact is simulated by default
         from slipstick.method.second_road import check_solution
 
-        return check_solution(self.model, values, solution, simulation, self._simulated)
+        return check_solution(
+            self.model, values, solution, simulation, self._solution_by_simulation
+        )
 
-    def _simulated(self, values: Values) -> Solution:
+    def _solution_by_simulation(self, values: Values) -> Solution:
         """Solve by the last method of the ladder, simulation, which neglects nothing."""
         form = self.form(self._methods[-1])
         if form is None:
@@ -304,7 +306,7 @@ class LadderForm(CompiledModel):
             return super().slopes(values, parameter_names, wanted_columns)
 
     def unit(self, column: str) -> str:
-        return self._fallback[1].unit(column)
+        return self._first_method_of_all_points[1].unit(column)
 
     def _assigned_points(
         self, values: Values, count: int
@@ -323,7 +325,7 @@ class LadderForm(CompiledModel):
                 )
                 is_unsolved &= ~is_taken
         if is_unsolved.any():
-            assert self._fallback  # raises if there is none
+            assert self._first_method_of_all_points  # raises if there is none
         return assigned_points
 
     def _solved_points(

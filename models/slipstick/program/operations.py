@@ -242,7 +242,9 @@ class MachineOperations:
             if algorithm == LEVELS:
                 way_out = "give machine.node" if node is None else "leave placement out"
                 raise ModelError(f"{operation} works in levels over nodes; {way_out}")
-            return _fastest(self._allowed_algorithms(task, placement or "network")).activity
+            return _fastest_activity(
+                self._allowed_algorithms(task, placement or "network")
+            ).activity
         # Ranks may vary along a sweep, so the choice is an expression: probability 1 of the one or
         # the other.
         fits_in_node = select(ranks, node.processors, 1, 0)
@@ -250,7 +252,7 @@ class MachineOperations:
             replace(task, algorithm=BEST) if algorithm == LEVELS else task, "node"
         )
         return choose(
-            (fits_in_node, _fastest(inside_node).activity),
+            (fits_in_node, _fastest_activity(inside_node).activity),
             (1 - fits_in_node, self._collective_of_nodes(task, node)),
         )
 
@@ -270,14 +272,17 @@ class MachineOperations:
             task, "network", messages_at_once
         )
         if task.algorithm != BEST or node.collectives == FLAT:
-            return _fastest(flat_algorithms).activity
-        fastest = _fastest([*flat_algorithms, self._collective_in_levels(task, node)]).activity
+            return _fastest_activity(flat_algorithms).activity
+        fastest = _fastest_activity(
+            [*flat_algorithms, self._collective_in_levels(task, node)]
+        ).activity
         if node.collectives == LEVELS:
             return fastest
         # By default a library is taken to work in levels only where each processor has an adapter.
         adapter_for_each = select(node.processors, node.adapters, 1, 0)
         return choose(
-            (adapter_for_each, fastest), (1 - adapter_for_each, _fastest(flat_algorithms).activity)
+            (adapter_for_each, fastest),
+            (1 - adapter_for_each, _fastest_activity(flat_algorithms).activity),
         )
 
     def _chosen_by_library(
@@ -454,9 +459,9 @@ class MachineOperations:
                 node_task, size=task.size * minimum(1, node_processors / task.ranks)
             )
         if task.operation != "allreduce":
-            return _fastest(self._allowed_algorithms(node_task, "node"))
+            return _fastest_activity(self._allowed_algorithms(node_task, "node"))
         steps_and_times = [
-            _fastest(
+            _fastest_activity(
                 self._with_step_prefix(operation)._allowed_algorithms(
                     replace(node_task, operation=operation), "node"
                 )
@@ -472,7 +477,7 @@ class MachineOperations:
         in_switch = self._with_step_prefix("allreduce")._allowed_algorithms(
             node_task, "node", in_switch=True
         )
-        return _fastest([halves_in_turn, *in_switch])
+        return _fastest_activity([halves_in_turn, *in_switch])
 
     def _part_between_nodes(self, task: Collective, node: Node) -> TimedActivity:
         """Return the part of a collective operation between nodes: in each node, one processor for
@@ -483,13 +488,13 @@ class MachineOperations:
         operations = self._with_step_prefix("between")
         if task.operation == "alltoall":
             pairwise_task = replace(task, algorithm="pairwise")
-            return _fastest(
+            return _fastest_activity(
                 operations._allowed_algorithms(
                     pairwise_task, "network", _messages_of_adapter(node, task.ranks)
                 )
             )
         size_per_adapter = task.size / minimum(node_processors, node.adapters)
-        return _fastest(
+        return _fastest_activity(
             operations._allowed_algorithms(
                 replace(task, size=size_per_adapter, ranks=node_count, algorithm=BEST), "network"
             )
@@ -737,7 +742,7 @@ def _algorithms_of(operation: str) -> list[CollectiveAlgorithm]:
     return [algorithm for algorithm in ALGORITHMS if algorithm.operation == operation]
 
 
-def _fastest(candidates: list[TimedActivity]) -> TimedActivity:
+def _fastest_activity(candidates: list[TimedActivity]) -> TimedActivity:
     """Return the fastest of several activities, as a choice with the probabilities 0 and 1; of
     equally fast ones, the first.
     """

@@ -342,7 +342,7 @@ def _by_newton(
     share_met = 1 / (1 + load * own_share)
     return (
         throughput,
-        demand * share_met * _congestion(load * share_met, queue_change)[1],
+        demand * share_met * _idle_share_and_congestion(load * share_met, queue_change)[1],
         step_count,
     )
 
@@ -367,7 +367,7 @@ def _newton_steps(
         load_alone = throughput[:, :, None] * demand
         share_met = 1 / (1 + load_alone * own_share)
         load = load_alone * share_met
-        idle_part, congestion = _congestion(load, queue_change)
+        idle_part, congestion = _idle_share_and_congestion(load, queue_change)
         # The derivative of b = x / (1 + x / N) by the throughput.
         squared_demand = demand * share_met * share_met
         slope = squared_demand * congestion
@@ -404,7 +404,7 @@ def _newton_steps(
     raise NoAnswerError(f"Newton's method does not settle within {MOST_NEWTON} steps")
 
 
-def _congestion(load: Array, queue_change: Array | float) -> tuple[Array, Array]:
+def _idle_share_and_congestion(load: Array, queue_change: Array | float) -> tuple[Array, Array]:
     """Return 1 - a, the idle part of each station, (P, 1, K), and 1 + L + C, the mean number
     present at an arrival with the arriving customer, (P, 1 or R, K).
     """
@@ -574,7 +574,9 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
     'throughput 0.1 % (95th percentile 0.7 %), response time 0.2 % (2.3 %), measured with single
     servers'
     """
-    constructs = {_construct(network, station) for station in range(len(network.stations))}
+    constructs = {
+        _construct_of_station(network, station) for station in range(len(network.stations))
+    }
     worst_construct = max(constructs, key=list(MEASURED_ERRORS).index, default="single servers")
     throughput_error, large_throughput_error, response_error, large_response_error = (
         MEASURED_ERRORS[worst_construct][corrected]
@@ -597,7 +599,7 @@ def reason_against_linearizer(network: NetworkArrays) -> str:
     servers whose classes have unlike service times, where it was 85 % off.
     """
     for station, station_name in enumerate(network.stations):
-        construct = _construct(network, station)
+        construct = _construct_of_station(network, station)
         error = MEASURED_ERRORS[construct][True][3]
         if error > LARGEST_ERROR_BY_DEFAULT:
             return (
@@ -612,7 +614,7 @@ def reason_against_linearizer(network: NetworkArrays) -> str:
     return ""
 
 
-def _construct(network: NetworkArrays, station: int) -> str:
+def _construct_of_station(network: NetworkArrays, station: int) -> str:
     """Name the construct of a station by which errors were measured."""
     discipline = DISCIPLINES[network.discipline[station]]
     if discipline.ranked:
@@ -700,7 +702,9 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
     >>> linearizer(network_arrays([0.6, 0.4], population=2, think=1.0)).throughput
     array([[0.88504362]])
     """
-    answer = _solve_by_scheme(network, f"Linearizer, {LINEARIZER_ROUNDS} rounds", _linearize)
+    answer = _solve_by_scheme(
+        network, f"Linearizer, {LINEARIZER_ROUNDS} rounds", _correct_queue_shares
+    )
     return replace(answer, usual_error="" if answer.exact else usual_error(network, corrected=True))
 
 
@@ -852,7 +856,7 @@ def _by_general_substitution(
         throughput=throughput,
         residence=residence,
         queue=queue,
-        utilization=_utilization(network, throughput, queue),
+        utilization=_utilization_of_classes(network, throughput, queue),
         probability=no_probabilities,
         method=method_name,
         exact=False,
@@ -919,7 +923,7 @@ def _guess_queues(network: NetworkArrays, population: Array, open_loads: Array) 
     return np.where(network.closed[:, None], population[:, :, None] * demand_share, open_queue)
 
 
-def _utilization(network: NetworkArrays, throughput: Array, queue: Array) -> Array:
+def _utilization_of_classes(network: NetworkArrays, throughput: Array, queue: Array) -> Array:
     """Return the utilization of each class at each station, (P, R, K); where speeds depend on the
     number present, an estimate: the work over the speed at the mean queue.
     """
@@ -935,7 +939,7 @@ def _utilization(network: NetworkArrays, throughput: Array, queue: Array) -> Arr
     return utilization
 
 
-def _linearize(
+def _correct_queue_shares(
     fixed_point: FixedPoint, population: Array, demand: Array
 ) -> tuple[Array, Array, int]:
     """Correct the queue shares in rounds, as `linearizer` describes; return throughput, residence

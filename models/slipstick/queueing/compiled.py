@@ -54,11 +54,11 @@ def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | N
     derivatives; else None.
     """
     is_real = _IS_COMPILED.get() and all(array.dtype.kind == "f" for array in arrays)
-    return _compiled(function) if is_real else None
+    return _compiled_loop(function) if is_real else None
 
 
 @cache
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def _compiled_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the form of a loop that Numba compiles at its first call and keeps on disk."""
     function.__globals__["np"] = import_module(
         "numpy"

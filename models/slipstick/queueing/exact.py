@@ -318,7 +318,9 @@ def solve_logarithms(closed_network: ClosedPart) -> ClosedSolution:
     probability_by_queue = list[Array | None]()
     populations = np.indices(lattice_shape).reshape(class_count, -1)
     for queue_index, terms in enumerate(terms_by_queue):
-        other_terms = _convolve(products_before[queue_index], products_after[queue_index])
+        other_terms = _convolve_logarithms(
+            products_before[queue_index], products_after[queue_index]
+        )
         log_constant = log_constants[0].reshape(point_count, *(1,) * class_count)
         probability = np.exp(terms + other_terms[_reversed_slices(full_population)] - log_constant)
         queue[:, :, queue_index] = probability.reshape(point_count, -1) @ populations.T
@@ -338,12 +340,12 @@ def _products_around_queues(
     """
     products_before = [think_terms]
     for terms in terms_by_queue:
-        products_before.append(_convolve(products_before[-1], terms))
+        products_before.append(_convolve_logarithms(products_before[-1], terms))
     product_of_none = np.full(think_terms.shape, -np.inf)
     product_of_none.reshape(len(think_terms), -1)[:, 0] = 0
     products_after = [product_of_none]
     for terms in terms_by_queue[:0:-1]:
-        products_after.insert(0, _convolve(products_after[0], terms))
+        products_after.insert(0, _convolve_logarithms(products_after[0], terms))
     return products_before, products_after
 
 
@@ -373,7 +375,7 @@ def _log_terms(load: Array, speed: Array, lattice_shape: tuple[int, ...]) -> Arr
     return terms
 
 
-def _convolve(left_logs: Array, right_logs: Array) -> Array:
+def _convolve_logarithms(left_logs: Array, right_logs: Array) -> Array:
     """Convolve two arrays that are given by their logarithms, and return the logarithms of the
     result, (P, n_1.., n_R).
     """

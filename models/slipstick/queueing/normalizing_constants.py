@@ -133,7 +133,7 @@ def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
     demand = closed_network.demand[:, 0]
     delay = closed_network.delay[:, 0]
     pace = demand / closed_network.last_speed
-    scale = _scale(demand.real, pace.real, delay.real, largest_populations)
+    scale = _throughput_scale(demand.real, pace.real, delay.real, largest_populations)
     # What leaves the range of doubles here is solved again in logarithms.
     with np.errstate(all="ignore"):
         length = int(largest_populations.max(initial=0)) + 1
@@ -154,7 +154,9 @@ def _solve_block(closed_network: ClosedPart, marginals: bool) -> ClosedSolution:
     return ClosedSolution(throughput[:, None], queue[:, None], probability_by_queue, in_range)
 
 
-def _scale(demand: Array, demand_at_full_speed: Array, delay: Array, population: Array) -> Array:
+def _throughput_scale(
+    demand: Array, demand_at_full_speed: Array, delay: Array, population: Array
+) -> Array:
     """Return an estimate of the throughput; demands times this scale keep the series of constants
     within the range of doubles [1/s].
 
@@ -609,7 +611,7 @@ def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
     speeds_by_queue = closed_network.speeds_by_queue
     population = closed_network.population[0]
     pace = demand / closed_network.last_speed[:, None]
-    scale = _scales(demand.real, pace.real, delay.real, population)
+    scale = _throughput_scales(demand.real, pace.real, delay.real, population)
     load = demand * scale[:, :, None]
     pace = pace * scale[:, :, None]
     grid = _Grid(population)
@@ -653,7 +655,9 @@ def _delay_terms(delay_load: Array, population: Array) -> Array:
     )
 
 
-def _scales(demand: Array, demand_at_full_speed: Array, delay: Array, population: Array) -> Array:
+def _throughput_scales(
+    demand: Array, demand_at_full_speed: Array, delay: Array, population: Array
+) -> Array:
     """Return an estimate of the throughputs, (P, R) [1/s], as if each class queued behind its share
     of all others, with no station above its limit.
     """

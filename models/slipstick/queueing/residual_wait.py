@@ -105,7 +105,7 @@ def finite_source_residual(
     transform: Array = np.zeros(1)
     for share, mean, scv in services:
         service = service + share * mean
-        transform = transform + np.asarray(share)[..., None] * _transform(
+        transform = transform + np.asarray(share)[..., None] * _transform_of_service(
             mean, scv, transform_arguments
         )
     # The transform of a long service underflows at high rates, and its logarithm is taken below.
@@ -129,7 +129,7 @@ def finite_source_residual(
 _LEAST_TRANSFORM = 1e-200
 
 
-def _transform(mean: Array, scv: Array, rates: Array) -> Array:
+def _transform_of_service(mean: Array, scv: Array, rates: Array) -> Array:
     """Return the Laplace transform of a service time at some rates [..., rates]."""
     rate_times_mean = rates * mean[..., None]
     scv_by_rate = scv[..., None]

@@ -61,7 +61,7 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
     results : of a study
     value_names : the values that were asked for
     """
-    deciding_question, verdict = _verdict(results)
+    deciding_question, verdict = _verdict_on_title(results)
     names_and_lines = _lines_of_questions(results, deciding_question, verdict)
     question_lines = [line for _, line in names_and_lines[:_MOST_LINES]]
     question_lines += _not_examined_lines(results)
@@ -116,7 +116,7 @@ def questions_not_fully_answered(results: Results) -> set[str]:
     """Return the names of the questions that the head answers only in part or not at all: the
     headline is missing, it leaves out answers, or the head has no room for it.
     """
-    names_and_lines = _lines_of_questions(results, *_verdict(results))
+    names_and_lines = _lines_of_questions(results, *_verdict_on_title(results))
     names_not_answered = {
         name
         for name, question in results.questions.items()
@@ -149,7 +149,7 @@ def _states_already(line: str, verdict: TitleAnswer) -> bool:
 _NO_VERDICT = TitleAnswer("", "", replaces_headline=False)
 
 
-def _verdict(results: Results) -> tuple[QuestionResult | None, TitleAnswer]:
+def _verdict_on_title(results: Results) -> tuple[QuestionResult | None, TitleAnswer]:
     """Return the first question that answers a title that asks yes or no, with its answer.
 
     Statements stand in their author's words, as the title does. A search has a condition only, and

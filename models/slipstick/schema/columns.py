@@ -112,10 +112,10 @@ def numbered_rows(rows: Any, file: str) -> Iterator[tuple[int, list[str]]]:
         for row in rows:
             yield rows.line_num, row
     except csv.Error as error:
-        raise Mark(file, rows.line_num, 1).error(_unreadable(error), "") from None
+        raise Mark(file, rows.line_num, 1).error(_unreadable_cell(error), "") from None
 
 
-def _unreadable(error: csv.Error) -> str:
+def _unreadable_cell(error: csv.Error) -> str:
     return f"this is not a line of a table: {error}; check the quotes and the length of the cells"
 
 
@@ -132,7 +132,7 @@ def _split_numbered_cells(
                 else _WORD_WITH_UNIT.findall(line)
             )
         except csv.Error as error:
-            raise file_error(f"line {line_number}: {_unreadable(error)}") from None
+            raise file_error(f"line {line_number}: {_unreadable_cell(error)}") from None
         yield line_number, [cell.strip() for cell in line_cells]
 
 

@@ -887,7 +887,7 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _SPLIT_
     _check_size(
         len(file_bytes), file_start, bound, advice
     )  # a file that grows, or tells no size as those of /proc
-    return _decode(file_bytes, file_start)
+    return _decode_text(file_bytes, file_start)
 
 
 def shown_name(path: Path | str) -> str:
@@ -1000,7 +1000,7 @@ def _read_up_to(bound: str, file: BinaryIO) -> bytes:
     return b"".join(islice(chunks, int(min(limit(bound), 2**62)) // 2**20 + 1))
 
 
-def _decode(file_bytes: bytes, file_start: Mark) -> str:
+def _decode_text(file_bytes: bytes, file_start: Mark) -> str:
     try:
         return file_bytes.decode("utf-8")
     except UnicodeDecodeError as error:

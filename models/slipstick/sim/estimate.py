@@ -66,24 +66,28 @@ class Layout:
         self.time = 0
         self.order = 1
         self.width = 2
-        self.cycles, self.cycle_time = self._add(2, len(plan.groups))
-        self.present_time, self.busy_time, self.ended_visits = self._add(3, len(plan.resources))
-        label_columns = self._add(len(plan.labels), len(plan.groups))
+        self.cycles, self.cycle_time = self._reserve_columns(2, len(plan.groups))
+        self.present_time, self.busy_time, self.ended_visits = self._reserve_columns(
+            3, len(plan.resources)
+        )
+        label_columns = self._reserve_columns(len(plan.labels), len(plan.groups))
         self.labels = len(plan.labels)
         self.first_label_column = (
             label_columns[0] if label_columns else [self.width] * len(plan.groups)
         )
-        self.tries, self.refusals = self._add(2, len(plan.tallies))
-        self.grants, self.waiting_time, self.squared_waits = self._add(3, len(plan.locks))
+        self.tries, self.refusals = self._reserve_columns(2, len(plan.tallies))
+        self.grants, self.waiting_time, self.squared_waits = self._reserve_columns(
+            3, len(plan.locks)
+        )
         self.extra_time = self._columns_of_stations(
             [bool(station.rates) for station in plan.stations]
         )
         self.given_up_time = self._columns_of_stations(
             [station.may_cut_services for station in plan.stations]
         )
-        self.executions, self.execution_time = self._add(2, len(plan.pipelines))
+        self.executions, self.execution_time = self._reserve_columns(2, len(plan.pipelines))
 
-    def _add(self, columns_per_owner: int, owner_count: int) -> list[list[int]]:
+    def _reserve_columns(self, columns_per_owner: int, owner_count: int) -> list[list[int]]:
         """Reserve `columns_per_owner` columns for each of `owner_count` groups or resources; return
         the column numbers, one list for each kind of column.
         """
@@ -97,7 +101,7 @@ class Layout:
     def _columns_of_stations(self, has_column: Sequence[bool]) -> dict[int, int]:
         """Reserve a column for each station that has one; return the columns by station number."""
         stations = [station for station, has_one in enumerate(has_column) if has_one]
-        return dict(zip(stations, self._add(1, len(stations))[0], strict=True))
+        return dict(zip(stations, self._reserve_columns(1, len(stations))[0], strict=True))
 
     def column(self, index: int) -> Array:
         """Return a vector of weights that is 1 at one column and 0 elsewhere."""
@@ -381,7 +385,7 @@ class Quantiles:
         # The last full section stays whatever is dropped, so that there is a quantile.
         return min(-(-dropped_count // self.section_size), max(len(self._full_sections) - 1, 0))
 
-    def _sections(self, dropped_count: int) -> list[tuple[NDArray[np.int64], Array]]:
+    def _histograms_of_sections(self, dropped_count: int) -> list[tuple[NDArray[np.int64], Array]]:
         """List the histograms of all sections, without the first `dropped_count` values; the last
         section may not be full.
         """
@@ -400,7 +404,7 @@ class Quantiles:
         >>> seen.share_within(3.0).mean
         0.75
         """
-        sections = self._sections(dropped_count)
+        sections = self._histograms_of_sections(dropped_count)
         if not sections:
             return Estimate(math.nan)
         counts_by_section, sums_by_bin = _counts_and_sums(sections)
@@ -438,7 +442,7 @@ class Quantiles:
         The interval holds the quantiles at p plus and minus the error of the fraction of values
         below.
         """
-        sections = self._sections(dropped_count)
+        sections = self._histograms_of_sections(dropped_count)
         if not sections:
             return Estimate(math.nan)
         counts_by_section, sums_by_bin = _counts_and_sums(sections)

@@ -81,11 +81,13 @@ def open_queues(plan: Plan) -> dict[int, OpenQueue]:
     """
     if plan.locks or any(group.kind != OPEN for group in plan.groups):
         return {}
-    arrival_scv = min(_scv(plan, group.arrivals) for group in plan.groups)
+    arrival_scv = min(_scv_of_draw(plan, group.arrivals) for group in plan.groups)
     services: dict[int, list[tuple[float, int]]] = {}
     for op, station_index, draw_index, _, wait_label, *_ in plan.code:
         if op == Op.SERVE:
-            services.setdefault(station_index, []).append((_scv(plan, draw_index), wait_label))
+            services.setdefault(station_index, []).append(
+                (_scv_of_draw(plan, draw_index), wait_label)
+            )
     limited_resources = {
         resource_index
         for op, _, resource_index, capacity, *_ in plan.code
@@ -108,7 +110,7 @@ def _is_covered(plan: Plan, station_index: int) -> bool:
     return is_alone and not (station.rates or station.may_be_abandoned or has_ranks)
 
 
-def _scv(plan: Plan, draw_index: int) -> float:
+def _scv_of_draw(plan: Plan, draw_index: int) -> float:
     """Return the squared coefficient of variation of a draw [1]. It is 1 for times that depend on
     one another, as in bursts, whose queue varies at least as much.
     """

@@ -71,10 +71,10 @@ def kept_look(
     if folder is None:
         return second_look(plan, expected_by_group, event_limit, waits_and_utilizations)
     look_file = folder / f"look-{look_key[:_NAME_DIGITS]}.json"
-    look = _read(look_file, look_key)
+    look = _read_result(look_file, look_key)
     if look is None:
         look = second_look(plan, expected_by_group, event_limit, waits_and_utilizations)
-        _write(look_file, look_key, look)
+        _write_result(look_file, look_key, look)
     return look
 
 
@@ -91,17 +91,17 @@ def cache_folder() -> Path | None:
     return None
 
 
-def _read(look_file: Path, look_key: str) -> Look | None:
+def _read_result(look_file: Path, look_key: str) -> Look | None:
     """Return the result that a file stores for a key; None if it stores none, or is damaged."""
     with suppress(OSError, UnicodeDecodeError):
         first_line, _, look_text = look_file.read_text(encoding="utf-8").partition("\n")
-        if first_line == _checksum(look_key, look_text):
+        if first_line == _checksum_of_text(look_key, look_text):
             fields = json.loads(look_text)
             return Look(**{**fields, "estimate": Estimate(**fields["estimate"])})
     return None
 
 
-def _write(look_file: Path, look_key: str, look: Look) -> None:
+def _write_result(look_file: Path, look_key: str, look: Look) -> None:
     """Store a result for a key; do nothing if the folder cannot be written."""
     look_text = json.dumps(asdict(look))
     temporary_file = look_file.with_name(f".look-{uuid4().hex}")
@@ -110,7 +110,7 @@ def _write(look_file: Path, look_key: str, look: Look) -> None:
         try:
             # Not stored on the disk at once: a damaged file costs one look.
             temporary_file.write_text(
-                f"{_checksum(look_key, look_text)}\n{look_text}", encoding="utf-8"
+                f"{_checksum_of_text(look_key, look_text)}\n{look_text}", encoding="utf-8"
             )
             # In one step, so that another process never reads half a file.
             os.replace(temporary_file, look_file)
@@ -118,5 +118,5 @@ def _write(look_file: Path, look_key: str, look: Look) -> None:
             temporary_file.unlink(missing_ok=True)
 
 
-def _checksum(look_key: str, look_text: str) -> str:
+def _checksum_of_text(look_key: str, look_text: str) -> str:
     return sha256(f"{look_key}\n{look_text}".encode()).hexdigest()

@@ -392,7 +392,7 @@ def _with_waits_and_utilizations(
     """
     differing_before: list[str] = []
     while True:
-        differences = _differences(run, waits_and_utilizations)
+        differences = _relative_differences(run, waits_and_utilizations)
         verdict_by_name = {
             value_name: _part_verdict(difference) for value_name, difference in differences.items()
         }
@@ -447,7 +447,7 @@ def _part_verdict(difference: Estimate) -> str:
     return AGREES if abs(difference.mean) + difference.half_width <= PART_TOLERANCE else UNDECIDED
 
 
-def _differences(
+def _relative_differences(
     run: _Steady | _Programs, waits_and_utilizations: Mapping[str, float]
 ) -> dict[str, Estimate]:
     """Estimate by how much each expected wait differs from the run, relative to the mean time of a
@@ -625,7 +625,7 @@ def _simulated_time(
     if (
         not plan.is_program
         and plan.groups[group_index].kind == "open"
-        and _drifts(row_sums, numerator_weights, denominator_weights, control_weights)
+        and _halves_differ(row_sums, numerator_weights, denominator_weights, control_weights)
     ):
         return no_estimate, "the run has not settled"
     return estimate, ""
@@ -766,7 +766,7 @@ def _with_wider_interval(estimate: Estimate) -> Estimate:
     return Estimate(estimate.mean, estimate.mean - half_width, estimate.mean + half_width)
 
 
-def _drifts(
+def _halves_differ(
     row_sums: Array,
     numerator_weights: Array,
     denominator_weights: Array,

@@ -103,7 +103,7 @@ class Journal:
         self._is_file_free = True
         self._file_size = self.path.stat().st_size if self.path.exists() else 0
         if self.path.exists() and self._open_database() and fresh:
-            self._execute("delete from points")
+            self._execute_sql("delete from points")
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
         """Return the stored result of a block; a failed point is returned only if its limits are
@@ -163,7 +163,7 @@ class Journal:
         )
         self._new_keys.add(block_key)
         try:
-            self._execute("insert or replace into points values (?, ?, ?, ?, ?)", *stored_row)
+            self._execute_sql("insert or replace into points values (?, ?, ?, ?, ?)", *stored_row)
         except InputError:
             self._is_damaged = True  # the next run begins with a new file
 
@@ -183,9 +183,9 @@ class Journal:
         if self._database is not None:
             # Only a finished study has asked for all of its points.
             if finished and not self._is_damaged:
-                for (key,) in self._execute("select key from points").fetchall():
+                for (key,) in self._execute_sql("select key from points").fetchall():
                     if key not in self._requested_keys:
-                        self._execute("delete from points where key = ?", key)
+                        self._execute_sql("delete from points where key = ?", key)
             self._database.close()
             self._database = None
         if self._is_damaged:
@@ -207,13 +207,13 @@ class Journal:
         self._lock_handle = lock_handle
         try:
             self._database = sqlite3.connect(self.path, isolation_level=None, timeout=1)
-            self._execute("pragma journal_mode = wal")
+            self._execute_sql("pragma journal_mode = wal")
             # A power failure may lose the last points, which are then solved again; to flush after
             # each point would cost more than many points.
-            self._execute("pragma synchronous = normal")
+            self._execute_sql("pragma synchronous = normal")
             self._database.executescript(_CREATE_TABLES)
             for name, value in self.run_description.items():
-                self._execute("insert or replace into about values (?, ?)", name, value)
+                self._execute_sql("insert or replace into about values (?, ?)", name, value)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             self.close()
             raise self._file_error(error) from None
@@ -222,7 +222,7 @@ class Journal:
             raise
         return True
 
-    def _execute(self, command: str, *values: object) -> sqlite3.Cursor:
+    def _execute_sql(self, command: str, *values: object) -> sqlite3.Cursor:
         """Execute a command of SQL; an error of the database becomes one for the file."""
         assert self._database is not None
         try:

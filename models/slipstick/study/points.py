@@ -91,7 +91,7 @@ class SolvableModel:
     @cached_property
     def digest(self) -> bytes:
         """A hash of the content, the same in every process."""
-        return _digest(tuple(getattr(self, field.name) for field in fields(self)))
+        return _digest_of_tree(tuple(getattr(self, field.name) for field in fields(self)))
 
     @property
     def own_values(self) -> dict[str, float]:
@@ -150,7 +150,7 @@ class PointBlock:
         )
         return sha256(
             self.solvable.digest
-            + _digest((self.values, self.axis_values, request, engine_versions()))
+            + _digest_of_tree((self.values, self.axis_values, request, engine_versions()))
         ).digest()
 
     @property
@@ -192,7 +192,9 @@ class ReplicationBlock:
         """A hash of everything that the results depend on."""
         replication = self.replication
         return sha256(
-            _digest((replication.plan, replication.settings, replication.number, engine_versions()))
+            _digest_of_tree(
+                (replication.plan, replication.settings, replication.number, engine_versions())
+            )
         ).digest()
 
 
@@ -442,7 +444,7 @@ def overhead(columns: Mapping[str, Array], useful_components: Collection[str]) -
     return overhead_columns
 
 
-def _digest(value_tree: object) -> bytes:
+def _digest_of_tree(value_tree: object) -> bytes:
     """Return a hash of a tree of values by its content, the same in every process, whatever parts
     are shared in memory.
     """

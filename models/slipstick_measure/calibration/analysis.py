@@ -247,7 +247,9 @@ def times_of(
     """Fit the read times of caches of known sizes, and of memory, to random reads over working
     sets of several sizes [s].
     """
-    _, rises = _fit(np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches)
+    _, rises = _fit_read_times(
+        np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches
+    )
     return tuple(float(time) for time in np.cumsum(rises))
 
 
@@ -261,14 +263,14 @@ def _chosen_cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
         np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_COARSE))
     )
     cache_sizes: tuple[float, ...] = ()
-    error = _fit(sets, times, cache_sizes)[0]
+    error = _fit_read_times(sets, times, cache_sizes)[0]
     while len(cache_sizes) < MOST_CACHES:
         start = min(
             ((*cache_sizes, size) for size in candidate_sizes),
-            key=lambda sizes: _fit(sets, times, sizes)[0],
+            key=lambda sizes: _fit_read_times(sets, times, sizes)[0],
         )
         fitted_sizes = _fitted_cache_sizes(sets, times, start)
-        smallest_error, rises = _fit(sets, times, fitted_sizes)
+        smallest_error, rises = _fit_read_times(sets, times, fitted_sizes)
         levels = np.cumsum(rises)
         if (
             min(levels[1:] / levels[:-1]) < 1 + LEAST_RISE
@@ -280,7 +282,7 @@ def _chosen_cache_sizes(sets: Array, times: Array) -> tuple[float, ...]:
     return cache_sizes
 
 
-def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Array]:
+def _fit_read_times(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Array]:
     """Fit the read times for given cache sizes. Return the root-mean-square relative error and the
     rise of the read time at each cache [s].
     """
@@ -295,7 +297,7 @@ def _fitted_cache_sizes(sets: Array, times: Array, start: Sequence[float]) -> tu
     """Adjust cache sizes to the smallest error, and return them in order of size."""
 
     def error(logs: Array) -> float:
-        return _fit(sets, times, [float(size) for size in np.exp(logs)])[0]
+        return _fit_read_times(sets, times, [float(size) for size in np.exp(logs)])[0]
 
     minimum = minimize(
         error, np.log(start), method="Nelder-Mead", options={"xatol": 3e-3, "fatol": 1e-6}

@@ -187,11 +187,11 @@ class Calibration:
             for name in BARRIERS:
                 timing = Timing("barrier", {"barrier": name, "processors": self.parties})
                 runs.append(self._kernel_of_grain(timing, self.parties, barrier=name))
-        return self._run(runs)
+        return self._run_kernels(runs)
 
     def grains(self) -> list[Timing]:
         """Run the grains on which the machine's values are tested; none is estimated from them."""
-        return self._run(
+        return self._run_kernels(
             [self._kernel_of_inputs(grain) for grain in grains_for(self.parties, self.most)]
         )
 
@@ -207,7 +207,7 @@ class Calibration:
         ------
         NoAnswerError : other programs use the cores all the time
         """
-        return self._run([self._kernel_of_inputs(grain) for grain in grains], parts=1)
+        return self._run_kernels([self._kernel_of_inputs(grain) for grain in grains], parts=1)
 
     def _kernel_of_inputs(self, grain: Mapping[str, Any]) -> TimedKernel:
         """Return the kernel of a grain with the given inputs."""
@@ -219,7 +219,7 @@ class Calibration:
         }
         return self._kernel_of_grain(Timing("grain", grain), parties, write=write, **grain_settings)
 
-    def _run(self, runs: list[TimedKernel], parts: int = 3) -> list[Timing]:
+    def _run_kernels(self, runs: list[TimedKernel], parts: int = 3) -> list[Timing]:
         """Run kernels in turn several times, and return their times."""
         share = self.seconds / parts / (PASSES * len(runs))
         for run in runs * PASSES:
@@ -341,7 +341,7 @@ def machine_spec(
     out : name of the file
     """
     spec = ImportedSpec(
-        "machine", f"{_processor()}, measured on {parties} cores", out, made="calibrate -o"
+        "machine", f"{_processor_name()}, measured on {parties} cores", out, made="calibrate -o"
     )
     kernels_used = {timing.kernel for timing in timings}
     spec.document = {"machine": 1, "title": spec.title, "source": "measured"}
@@ -584,7 +584,7 @@ def clock() -> float:
     return float(match[1]) * 1e6 if match else 1e9
 
 
-def _processor() -> str:
+def _processor_name() -> str:
     """Return the name of the host's processor."""
     match = re.search(r"^model name\s*:\s*(.+)", _system_text(), re.MULTILINE)
     return match[1].strip() if match else platform.processor() or platform.machine()

@@ -51,7 +51,7 @@ def _compiled(function: F) -> F:
     return compiled
 
 
-def _atomic(arguments: int, emit: Callable[..., Any]) -> Any:
+def _atomic_operation(arguments: int, emit: Callable[..., Any]) -> Any:
     """Build an atomic operation on one word of an integer array, with a given number of
     operands.
     """
@@ -75,7 +75,7 @@ def _atomic(arguments: int, emit: Callable[..., Any]) -> Any:
     return extending.intrinsic(forms[arguments])
 
 
-def _store(builder: Any, pointer: Any, value: Any) -> Any:
+def _store_release(builder: Any, pointer: Any, value: Any) -> Any:
     """Store a value in a word, with release semantics."""
     builder.store_atomic(value, pointer, "release", 8)
     return value
@@ -86,15 +86,15 @@ def _swap_if_equal(builder: Any, pointer: Any, old: Any, new: Any) -> Any:
     return builder.extract_value(builder.cmpxchg(pointer, old, new, "seq_cst", "seq_cst"), 0)
 
 
-_load = _atomic(0, lambda builder, pointer: builder.load_atomic(pointer, "acquire", 8))
-_put = _atomic(1, _store)
-_swap = _atomic(
+_load = _atomic_operation(0, lambda builder, pointer: builder.load_atomic(pointer, "acquire", 8))
+_put = _atomic_operation(1, _store_release)
+_swap = _atomic_operation(
     1, lambda builder, pointer, value: builder.atomic_rmw("xchg", pointer, value, "seq_cst")
 )
-_add = _atomic(
+_add = _atomic_operation(
     1, lambda builder, pointer, value: builder.atomic_rmw("add", pointer, value, "seq_cst")
 )
-_compare_and_swap = _atomic(2, _swap_if_equal)
+_compare_and_swap = _atomic_operation(2, _swap_if_equal)
 
 
 _read_clock = numba.types.ExternalFunction(

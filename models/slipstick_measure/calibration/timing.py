@@ -119,7 +119,7 @@ class Cores:
         self.chance = np.random.default_rng(1)
         self.words = np.zeros(kernels.WORDS, dtype=np.int64)
         self.threads = [
-            ThreadPoolExecutor(1, initializer=_bind, initargs=(core,)) for core in cores
+            ThreadPoolExecutor(1, initializer=_bind_to_core, initargs=(core,)) for core in cores
         ]
         self.least_gauge_times = np.full(len(cores), np.inf)  # least time on each core [s]
 
@@ -173,7 +173,7 @@ class Cores:
             ) >= LEAST:
                 return
             if present_time > end + PATIENCE:
-                self._refuse(timing)
+                self._refuse_disturbed(timing)
             elapsed, share, relative_gauge = self.run_once(run.kernel, run.parties, timing.turns)
             if elapsed < SHORTEST_REPETITION / 2:  # too short for the clocks
                 timing.turns *= 2
@@ -186,7 +186,7 @@ class Cores:
                 )
 
     @staticmethod
-    def _refuse(timing: Timing) -> NoReturn:
+    def _refuse_disturbed(timing: Timing) -> NoReturn:
         """Refuse a kernel whose repetitions other programs disturbed."""
         repetition_count = timing.disturbed + len(timing.seconds)
         raise NoAnswerError(
@@ -196,7 +196,7 @@ class Cores:
         )
 
 
-def _bind(core: int) -> None:
+def _bind_to_core(core: int) -> None:
     """Bind the calling thread to a core, where the system can."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})

@@ -93,7 +93,7 @@ def calibrate(
     )
     from slipstick_measure.imports.imported import check_new
 
-    core_numbers = _cores(cores)
+    core_numbers = _parse_cores(cores)
     if not math.isfinite(seconds):
         refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
@@ -111,7 +111,7 @@ def calibrate(
     if out is not None:
         spec.write(out)
     changes = [] if machine_file is None else compare_with_file(machine_file, host_values)
-    predictions = _predictions(grains, out or machine_file)
+    predictions = _predict_grains(grains, out or machine_file)
     if as_json:
         values = {path: host_value._asdict() for path, host_value in host_values.items()}
         print_json(
@@ -161,7 +161,7 @@ def _measure_grain(
             " grain/unit, as slipstick show mad-random is"
         )
         refuse("--grain", message)
-    core_numbers = _cores(cores)
+    core_numbers = _parse_cores(cores)
     if len(core_numbers) < 2:
         refuse("--grain", "competitors need a core each: two cores at least; got 1")
     title, grain = read_grain(file)
@@ -180,7 +180,7 @@ def _measure_grain(
     return DONE
 
 
-def _cores(text: str | None) -> list[int]:
+def _parse_cores(text: str | None) -> list[int]:
     """Parse the cores to measure on; by default all that this process may use."""
     available = (
         sorted(os.sched_getaffinity(0))
@@ -202,7 +202,7 @@ def _cores(text: str | None) -> list[int]:
     return [int(core_text) for core_text in core_texts]
 
 
-def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[str, Any]]:
+def _predict_grains(grains: Sequence[Timing], machine: Path | None) -> list[dict[str, Any]]:
     """Solve each grain on the machine, and return its predicted and measured time."""
 
     from slipstick.api import solve

@@ -55,7 +55,7 @@ def continue_curves(
         refuse("FILE", "curves are read from one table at a time")
     if not processors:
         refuse("--at", "say how far the curves are to be continued, such as --at 32,64")
-    names, sibling_keys, p, values = _rows(
+    names, sibling_keys, p, values = _rows_of_curves(
         files[0], columns, measured_columns, curve_columns, sibling_columns
     )
     curves = curves_of(names, p, values)
@@ -85,11 +85,11 @@ def continue_curves(
             {"curves": as_data(predictions), "left_out": [as_data(group) for *_, group in checks]}
         )
     else:
-        click.echo(_text(predictions, checks), nl=False)
+        click.echo(_curves_text(predictions, checks), nl=False)
     return DONE
 
 
-def _rows(
+def _rows_of_curves(
     file: Path,
     columns: Sequence[str],
     measured_columns: Sequence[str],
@@ -145,7 +145,7 @@ def _heading_of_kind(headings: Sequence[str], kinds: Sequence[str], usual: str) 
     return matching[0] if len(matching) == 1 and usual not in headings else usual
 
 
-def _text(
+def _curves_text(
     predictions: Sequence[SiblingPrediction],
     checks: Sequence[tuple[float, float, list[SiblingPrediction]]],
 ) -> str:

@@ -121,7 +121,7 @@ def estimate_rows(
         files[0],
         settings,
         [text_node(path.strip(), "--free") for path in free.split(",") if path.strip()],
-        _uses(columns, measured_columns),
+        _column_uses(columns, measured_columns),
         [text_node(path, "--choice") for path in choices],
         [path.strip() for path in (groups or "").split(",") if path.strip()],
     )
@@ -135,7 +135,7 @@ def estimate_rows(
     return DONE
 
 
-def _uses(columns: Sequence[str], measured_columns: Sequence[str]) -> dict[str, ColumnUse]:
+def _column_uses(columns: Sequence[str], measured_columns: Sequence[str]) -> dict[str, ColumnUse]:
     """Return the use of each column: a setting of the model or a measured value."""
     from slipstick_measure.fit.columns import ColumnUse, heading_and_unit
 

@@ -111,7 +111,7 @@ def import_(
     if study is not None:
         check_new(study)
     losses = tuple(dict.fromkeys(name for text in leave_out for name in text.split(",")))
-    hints = Hints(processors, unit=unit, leave_out=losses, settings=_values(settings))
+    hints = Hints(processors, unit=unit, leave_out=losses, settings=_parse_numbers(settings))
     test = None
     if format_ is None or format_ in LOAD_FORMATS:
         test = load_test(files, [hints] * len(files), servers_of(servers), format_)
@@ -134,7 +134,7 @@ def import_(
     return DONE
 
 
-def _values(settings: Sequence[str]) -> dict[str, str]:
+def _parse_numbers(settings: Sequence[str]) -> dict[str, str]:
     """Parse NAME=NUMBER pairs; other texts are refused."""
     values: dict[str, str] = {}
     for text in settings:

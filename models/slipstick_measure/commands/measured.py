@@ -181,7 +181,9 @@ def measured(
     if test is not None:
         return _show_load(test, as_json)
     goals = dict(map(_kept_goal, keep))
-    result = account(read_data(files, **options), statistic, region, _quantity("--timer", timer))
+    result = account(
+        read_data(files, **options), statistic, region, _parse_quantity("--timer", timer)
+    )
     if scalability or goals:
         return _show_scalability(result, goals, as_json)
     if as_json:
@@ -209,7 +211,7 @@ def _kept_goal(goal_text: str) -> tuple[str, float]:
     dimensions = {"efficiency": "COUNT", "time": "TIME", "memory": "COUNT"}
     if quantity not in dimensions or not value:
         refuse("--keep", f"write one of {', '.join(dimensions)} with a value; got {goal_text!r}")
-    goal = _quantity("--keep", value, dimensions[quantity])
+    goal = _parse_quantity("--keep", value, dimensions[quantity])
     if goal is None or (quantity == "efficiency" and goal > 1):
         refuse("--keep", f"an efficiency is at most 100 %; got {value}")
     return quantity, goal
@@ -245,11 +247,11 @@ def read_load_test(
     from slipstick_measure.formats import load_test
 
     format_ = options.pop("format_")
-    hints = _hints(len(files), **options)
-    return load_test([_path(file) for file in files], hints, servers, format_)
+    hints = _hints_of_options(len(files), **options)
+    return load_test([_measurements_path(file) for file in files], hints, servers, format_)
 
 
-def _path(file: Path) -> Path:
+def _measurements_path(file: Path) -> Path:
     """Return the path of the library's measurements of this name, else the file itself."""
     from slipstick_measure.formats import runs_called
 
@@ -299,11 +301,11 @@ def read_data(
     """
     from slipstick_measure.formats import read_all
 
-    hints = _hints(len(files), columns, unit, processors, times, size, scaling, waits)
-    return read_all([_path(file) for file in files], hints, format_)
+    hints = _hints_of_options(len(files), columns, unit, processors, times, size, scaling, waits)
+    return read_all([_measurements_path(file) for file in files], hints, format_)
 
 
-def _hints(
+def _hints_of_options(
     count: int,
     columns: Sequence[str],
     unit: str | None,
@@ -318,17 +320,19 @@ def _hints(
 
     heading_by_role = dict(_parse_column(column) for column in columns)
     counts = [
-        _whole_number(option_text) for option_text in _broadcast("--processors", processors, count)
+        _whole_number(option_text)
+        for option_text in _split_for_files("--processors", processors, count)
     ]
     seconds = [
-        _quantity("--time", option_text) for option_text in _broadcast("--time", times, count)
+        _parse_quantity("--time", option_text)
+        for option_text in _split_for_files("--time", times, count)
     ]
     weak = None if scaling is None else scaling == "weak"
     mean_waits = None if waits is None else waits == "mean"
     return [
         Hints(
             p,
-            _quantity("--size", size, "COUNT"),
+            _parse_quantity("--size", size, "COUNT"),
             time,
             unit,
             heading_by_role,
@@ -339,7 +343,7 @@ def _hints(
     ]
 
 
-def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:
+def _split_for_files(option: str, text: str | None, count: int) -> list[str | None]:
     """Split an option with one value for all files or one for each; return a text for each file."""
     texts: list[str | None] = (
         [None] if text is None else [option_text.strip() for option_text in text.split(",")]
@@ -375,7 +379,9 @@ def _whole_number(number_text: str | None, option: str = "--processors") -> int 
     return int(number_text)
 
 
-def _quantity(option: str, quantity_text: str | None, dimension: str = "TIME") -> float | None:
+def _parse_quantity(
+    option: str, quantity_text: str | None, dimension: str = "TIME"
+) -> float | None:
     """Read a quantity from an option, above 0 except for the timer's cost."""
     from slipstick.expression import nodes
     from slipstick.units import to_base
@@ -477,7 +483,8 @@ def trace(
 
     network = network_called(machine, Library()) if machine else None
     width, begin, end = (
-        _quantity(*option) for option in (("--window", window), ("--from", first), ("--to", last))
+        _parse_quantity(*option)
+        for option in (("--window", window), ("--from", first), ("--to", last))
     )
     views_by_file = {}
     for file in files:
@@ -750,7 +757,7 @@ def _timings_to_fit(
     from slipstick_measure.fit.formula import observations_of, timing_notes
 
     runs = read_data(files, **options)
-    size = _quantity("--size", options["size"], "COUNT")
+    size = _parse_quantity("--size", options["size"], "COUNT")
     return observations_of(runs, region, size).timings(), timing_notes(runs, region)
 
 
@@ -798,7 +805,7 @@ def _fit_load(
     from slipstick_pictures.files import write_picture
 
     predicted_loads = [
-        float(_quantity("--at", _as_rate(rate_text), "RATE") or 0.0)
+        float(_parse_quantity("--at", _as_rate(rate_text), "RATE") or 0.0)
         for rate_text in _split_at_commas(loads)
     ]
     load_fit = fit_loads(test, predicted_loads, servers)
@@ -823,7 +830,7 @@ def _as_rate(rate_text: str) -> str:
 
 def _target_efficiency(efficiency_text: str) -> float:
     """Read an efficiency, above 0 and at most 1."""
-    goal = _quantity("--efficiency", efficiency_text, "COUNT") or 0.0
+    goal = _parse_quantity("--efficiency", efficiency_text, "COUNT") or 0.0
     if goal > 1:
         suggestion = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
         refuse("--efficiency", f"an efficiency is at most 100 %; got {efficiency_text}{suggestion}")

@@ -301,14 +301,15 @@ class FitComparison:
             f"the prediction for {p:g} processors is extrapolated to {step:.3g} times the largest"
             f" measured number, {self.largest_measured:g}. Models fitted to the runs on up to"
             f" {self.largest_measured / tests_at_step[0].step:g} processors are {range_in_words}"
-            f" off at {self.largest_measured:g}; the interval allows for that{self._allowance}, but"
-            f" not for losses that first appear above {self.largest_measured:g}"
+            f" off at {self.largest_measured:g}; the interval allows for"
+            f" that{self._allowed_losses}, but not for losses that"
+            f" first appear above {self.largest_measured:g}"
         )
 
     @property
-    def _allowance(self) -> str:
+    def _allowed_losses(self) -> str:
         """The further losses that intervals beyond the rows contain, in words."""
-        allows = not self.is_chosen_by_caller and self._losses
+        allows = not self.is_chosen_by_caller and self._growth_of_losses
         return ", and for a throughput that rises no further" if allows else ""
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
@@ -356,7 +357,9 @@ class FitComparison:
                 for form_error in form_errors
             ],
         )
-        bends = [UNSEEN_BEND * self._bend(candidate, p) for candidate in likely_candidates]
+        bends = [
+            UNSEEN_BEND * self._departure_from_line(candidate, p) for candidate in likely_candidates
+        ]
         # The errors are taken as independent, so their squares add up; 1e-12 keeps the division by
         # a spread of 0 defined.
         spread = np.hypot(np.hypot(spread, extrapolation_error), bends) + 1e-12
@@ -382,9 +385,9 @@ class FitComparison:
             )
 
         low, high = float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
-        return low, max(high, self._longest(p, level))
+        return low, max(high, self._longest_time_beyond(p, level))
 
-    def _longest(self, p: float, level: float) -> float:
+    def _longest_time_beyond(self, p: float, level: float) -> float:
         """Return the longest time beyond the rows without a law [s]; 0 within them, or if the
         caller chose the families.
 
@@ -396,10 +399,10 @@ class FitComparison:
         bounds = self.bounds.times(p, level) if self.bounds else None
         if bounds:
             return bounds[1]
-        return min((losses.longest(p, level) for losses in self._losses), default=0.0)
+        return min((losses.longest(p, level) for losses in self._growth_of_losses), default=0.0)
 
     @cached_property
-    def _losses(self) -> tuple[LossGrowth, ...]:
+    def _growth_of_losses(self) -> tuple[LossGrowth, ...]:
         """How losses may grow beyond the rows."""
         return loss_growths(self.best.fitted.timings, self._noise_of_rows)
 
@@ -415,7 +418,7 @@ class FitComparison:
         ]
         return self.noise or max(1e-9, min([*scatters, ASSUMED_NOISE]))
 
-    def _bend(self, candidate: Candidate, p: float) -> float:
+    def _departure_from_line(self, candidate: Candidate, p: float) -> float:
         """Return by how much a prediction beyond the rows departs from a straight line, in
         logarithms, through the last two measured numbers of processors; 0 within the rows, and for
         families that the caller chose.
@@ -802,12 +805,14 @@ def fits(
     predictions = comparison.predictions(p, intervals.level)
     rows = MeasuredRows(timings, efficiency)
     answers = [
-        _answer(candidate, intervals, rows, predictions, comparison.reach)
+        _answer_of_fit(candidate, intervals, rows, predictions, comparison.reach)
         for candidate in comparison.candidates
     ]
     answers += [Answer(name, "fit", failed=reason) for name, reason in comparison.failed.items()]
     curves = (
-        _curves(comparison, min(max([2 * largest_number, *p]), comparison.reach), intervals.level)
+        _curves_of_fits(
+            comparison, min(max([2 * largest_number, *p]), comparison.reach), intervals.level
+        )
         if drawn
         else ()
     )
@@ -831,7 +836,9 @@ def fits(
     )
 
 
-def _curves(comparison: FitComparison, last_processors: float, level: float) -> tuple[Curve, ...]:
+def _curves_of_fits(
+    comparison: FitComparison, last_processors: float, level: float
+) -> tuple[Curve, ...]:
     """Return the curve of every fit up to a number of processors, with intervals of the best fit
     where it predicts.
     """
@@ -855,7 +862,7 @@ def _curves(comparison: FitComparison, last_processors: float, level: float) -> 
     return replace(curves[0], at=list(predictions), low=low, high=high), *curves[1:]
 
 
-def _answer(
+def _answer_of_fit(
     candidate: Candidate,
     intervals: IntervalSettings,
     rows: MeasuredRows,
@@ -898,7 +905,7 @@ def _answer(
     efficiency = rows.efficiency
     extrapolation = Extrapolation(fitted_formula, reach=reach)
     values |= _scaling_limits(extrapolation, rows)
-    values |= _efficiencies(extrapolation, values, predictions)
+    values |= _efficiency_estimates(extrapolation, values, predictions)
     if extrapolation.time[0] <= 0:
         notes.append("it has no work for one processor, so no speed-up over it")
     if fitted_formula.timings.has_sizes:
@@ -923,7 +930,7 @@ def _answer(
     )
 
 
-def _efficiencies(
+def _efficiency_estimates(
     extrapolation: Extrapolation, values: Mapping[str, Value], processor_counts: Iterable[float]
 ) -> dict[str, Value]:
     """Return the efficiency at each number of processors; its interval is that of the time there,

@@ -254,17 +254,19 @@ def _fit_rows(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _F
     their evidence.
     """
     weights = _initial_weights(task, rows, start)
-    posterior = _posterior(task, rows, weights, start.posterior if start else None)
+    posterior = _posterior_of_rows(task, rows, weights, start.posterior if start else None)
     for _ in range(2 if len(weights) > 1 else 1):
         for key in weights:
             evidences = []
             for option in range(len(task.choices[key[0]].values)):
                 changed_weights = {**weights, key: np.eye(len(weights[key]))[option]}
-                evidences.append(_posterior(task, rows, changed_weights, posterior).evidence)
+                evidences.append(
+                    _posterior_of_rows(task, rows, changed_weights, posterior).evidence
+                )
             relative = np.exp(np.array(evidences) - max(evidences))
             weights[key] = relative / relative.sum()
         if weights:
-            posterior = _posterior(task, rows, weights, posterior)
+            posterior = _posterior_of_rows(task, rows, weights, posterior)
     return _Fit(posterior, weights)
 
 
@@ -287,14 +289,14 @@ def _initial_weights(
             (index, owner): np.eye(len(task.choices[index].values))[options[index]]
             for index, owner in keys
         }
-        evidence = _posterior(task, rows, weights).evidence
+        evidence = _posterior_of_rows(task, rows, weights).evidence
         if best_start is None or evidence > best_start[0]:
             best_start = evidence, weights
     assert best_start is not None
     return best_start[1]
 
 
-def _posterior(
+def _posterior_of_rows(
     task: EstimationTask,
     rows: Rows,
     weights: dict[tuple[int, str], Array],

@@ -71,7 +71,7 @@ class Extrapolation:
         """The time of the fit on `base` processors [s]."""
         return float(self.fitted.predict(np.array([self.base]), self.n)[0])
 
-    def _speedup(self, p: Array, time: Array) -> Array:
+    def _speedup_over_base(self, p: Array, time: Array) -> Array:
         """Return the speed-up over the base b, T(b) / T(p) for a shared work, else p T(b) / (b
         T(p)).
         """
@@ -81,7 +81,7 @@ class Extrapolation:
 
     def efficiency(self, p: float, time: float) -> float:
         """Return the efficiency at a number of processors with a time [s], b speed-up / p."""
-        return float(self._speedup(np.array([p]), np.array([time]))[0]) * self.base / p
+        return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]) * self.base / p
 
     def _refined_choice(
         self, pick: Callable[[Array, Array], int | None], steps_before: int, steps_after: int
@@ -123,14 +123,14 @@ class Extrapolation:
         """
 
         def index_of_largest(p: Array, time: Array) -> int:
-            values = self._speedup(p, time)
+            values = self._speedup_over_base(p, time)
             # Of speed-ups that are equal but for rounding, that of the fewest processors.
             return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
         point = self._refined_choice(index_of_largest, 1, 1)
         assert point is not None
         p, time = point
-        return float(self._speedup(np.array([p]), np.array([time]))[0]), int(p)
+        return float(self._speedup_over_base(np.array([p]), np.array([time]))[0]), int(p)
 
     def largest_efficient(self, efficiency: float) -> int:
         """Return the largest number of processors up to which the efficiency is at least the given
@@ -145,7 +145,7 @@ class Extrapolation:
         """
 
         def first_inefficient(p: Array, time: Array) -> int | None:
-            efficiencies = self._speedup(p, time) * self.base / p
+            efficiencies = self._speedup_over_base(p, time) * self.base / p
             indices = np.flatnonzero(~(efficiencies >= efficiency * (1 - 1e-12)))
             return int(indices[0]) if len(indices) else None
 

@@ -49,7 +49,7 @@ def family_called(name: str) -> Family:
     return look_up("family of models", name, FAMILIES)
 
 
-def _family(
+def _register_family(
     name: str, title: str, source: str, has_sizes: bool = False
 ) -> Callable[[_Formulas], _Formulas]:
     """Return a decorator that registers the formulas of a family. Unless `has_sizes`, the family
@@ -137,14 +137,16 @@ _TERMS: list[Basis] = [
 ]
 
 
-@_family("amdahl", "Amdahl's law", "Amdahl, AFIPS 1967")
+@_register_family("amdahl", "Amdahl's law", "Amdahl, AFIPS 1967")
 def _amdahl(timings: Timings) -> Iterator[TimeFormula]:
     parameters = (_SINGLE, FitParameter("serial", "1", "serial part of the work", 1.0))
     text = f"T = single (1 + serial (p - 1)){_divisor_text(timings)}"
     yield _by_law(AMDAHL_SPEEDUP, "amdahl", text, parameters, _TERMS[:2], ("serial part",))
 
 
-@_family("usl", "the universal scalability law", "Gunther, Guerrilla Capacity Planning, 2007")
+@_register_family(
+    "usl", "the universal scalability law", "Gunther, Guerrilla Capacity Planning, 2007"
+)
 def _usl(timings: Timings) -> Iterator[TimeFormula]:
     contention = FitParameter("contention", "1", "part of the work that queues", 1.0)
     coherency = FitParameter("coherency", "1", "cost of keeping each pair of processors consistent")
@@ -386,7 +388,7 @@ def _closed_queue(stations: int) -> _Formulas:
 
 for _stations, _word in (1, "one station"), (2, "two stations"):
     _title = f"a closed queue: work outside, {_word} inside"
-    _family(f"queue-{_stations}", _title, "Reiser, Lavenberg, J. ACM 27(2), 1980")(
+    _register_family(f"queue-{_stations}", _title, "Reiser, Lavenberg, J. ACM 27(2), 1980")(
         _closed_queue(_stations)
     )
 
@@ -419,7 +421,7 @@ def _mean_largest_of_normals(count: float) -> float:
     return float(np.trapezoid(1 - ndtr(x) ** count - ndtr(-x) ** count, x))
 
 
-@_family(
+@_register_family(
     "phase-barrier",
     "phases of random work between barriers",
     "David, Nagaraja, Order Statistics, 2003",
@@ -457,12 +459,12 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
     )
 
 
-@_family(
+@_register_family(
     "servers",
     "work outside, and a queue with as many servers as the hardware has",
     "the machine repairman with several repairmen: Feller, vol. 1, 3rd ed., 1968, XVII.7",
 )
-def _servers(timings: Timings) -> Iterator[TimeFormula]:
+def _closed_queue_times(timings: Timings) -> Iterator[TimeFormula]:
     """Yield the cycle time of a closed queue with as many servers as the hardware has."""
     if timings.servers is None:
         raise NoAnswerError("say how many processors the hardware has (--servers)")
@@ -530,12 +532,12 @@ def _smooth_maximum(first: Array, second: Array) -> Array:
     return maximum
 
 
-@_family(
+@_register_family(
     "saturating",
     "work, and work that a shared limit such as memory bandwidth holds up",
     "the roofline of Williams, Waterman and Patterson, CACM 52(4), 2009, over processors",
 )
-def _saturating(timings: Timings) -> Iterator[TimeFormula]:
+def _saturating_formulas(timings: Timings) -> Iterator[TimeFormula]:
     """Yield T = rest / p + max(work / p, floor / domains); one domain if the data name none."""
     processors_per_domain = timings.domain
 
@@ -570,8 +572,8 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
     yield TimeFormula("saturating", text, parameters, time, starts)
 
 
-@_family("nodes", "work that is slower by a part beyond one node", "own")
-def _nodes(timings: Timings) -> Iterator[TimeFormula]:
+@_register_family("nodes", "work that is slower by a part beyond one node", "own")
+def _formulas_with_nodes(timings: Timings) -> Iterator[TimeFormula]:
     """Yield T = work (1 + slower [p > node]) / p + serial; the data say how many processors a node
     has.
     """
@@ -604,13 +606,13 @@ _POWERS_OF_LATENCY = [Fraction(halves, 2) for halves in range(5)]
 _LOG_POWERS = (0, 1, 2)
 
 
-@_family(
+@_register_family(
     "latency",
     "useful work and an average latency in powers and logarithms",
     "Scale-Graph, IEEE TSE 1997, equation 3",
     has_sizes=True,
 )
-def _latency(timings: Timings) -> Iterator[TimeFormula]:
+def _latency_formulas(timings: Timings) -> Iterator[TimeFormula]:
     """Yield the formulas T = work n / p + latency p^a log2(p)^b n^c (Scale-Graph, equation 3): one
     for each choice of the exponents.
     """
@@ -635,7 +637,7 @@ def _latency(timings: Timings) -> Iterator[TimeFormula]:
         )
 
 
-@_family(
+@_register_family(
     "power-log",
     "a constant and one term in powers and logarithms",
     "Calotoiu et al., SC 2013 (the normal form of Extra-P)",

@@ -122,11 +122,11 @@ def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitI
             ).theta
         )
     return FitIntervals(
-        fitted_formula, partial(_quantiles, np.array(thetas), fitted_formula.freedom)
+        fitted_formula, partial(_interval_of_draws, np.array(thetas), fitted_formula.freedom)
     )
 
 
-def _quantiles(
+def _interval_of_draws(
     thetas: Array, freedom: int, quantity: ParameterFunction, level: float, least: float
 ) -> Interval:
     """Return the interval of a quantity from its values over the draws, widened from the normal to

@@ -184,16 +184,16 @@ def fit_formula(
     theta = np.where(
         _without_effect(formula, minimum, lower_limits - minimum, timings), lower_limits, minimum
     )
-    return FittedFormula(formula, theta, timings, _residuals(formula, theta[None], timings)[0])
+    return FittedFormula(formula, theta, timings, _log_residuals(formula, theta[None], timings)[0])
 
 
 def squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
     """Return the sum of the squared relative errors for some parameters."""
-    (residuals,) = _residuals(formula, theta[None], timings)
+    (residuals,) = _log_residuals(formula, theta[None], timings)
     return float(residuals @ residuals)
 
 
-def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
+def _log_residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
     """Return log(observed / fitted) for each set of parameters and each observation, (D, M)."""
     times = formula.times(thetas, timings)
     # A point at which a model has no answer counts as infinitely bad.
@@ -203,7 +203,7 @@ def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
 
 def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
     """Return for each parameter whether changing it leaves the times unchanged."""
-    residuals = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
+    residuals = _log_residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
     unchanged: Array = np.abs(residuals[1:] - residuals[0]).max(axis=1) < NEGLIGIBLE
     return unchanged
 
@@ -246,7 +246,7 @@ def minimize_squares(
     first_point = np.clip(clipped_start, lower_limits + margin, latest_start)
 
     def residuals(thetas: Array) -> Array:
-        return np.hstack([_residuals(formula, thetas, timings), more_residuals(thetas)])
+        return np.hstack([_log_residuals(formula, thetas, timings), more_residuals(thetas)])
 
     def jacobian(theta: Array) -> Array:
         # One call for all differences; a step never leaves the limits.

@@ -331,7 +331,7 @@ def fit_loads(
     stations = _fitted_stations(timings, kinds, think, quantile)
     load_fit = LoadFit(test, tuple(rows), quantile, think, stations, (), tuple(overloaded))
     predictions = tuple(
-        _prediction(load_fit, load, servers is not None) for load in predicted_loads
+        _predicted_response(load_fit, load, servers is not None) for load in predicted_loads
     )
     return LoadFit(test, tuple(rows), quantile, think, stations, predictions, tuple(overloaded))
 
@@ -386,7 +386,7 @@ def _fitted_stations(
             )
         except NoAnswerError:
             continue
-    stations.sort(key=lambda station: (_criterion(station.fitted), station.kind))
+    stations.sort(key=lambda station: (_akaike_criterion_of_rows(station.fitted), station.kind))
     likely = _likely_stations(stations)
     return tuple(
         replace(station, missed=_error_without_row(station, think, quantile, timings))
@@ -398,13 +398,15 @@ def _fitted_stations(
 
 def _likely_stations(stations: Sequence[StationFit]) -> tuple[StationFit, ...]:
     """Return the stations that the rows cannot distinguish from the best one."""
-    least_criterion = _criterion(stations[0].fitted)
+    least_criterion = _akaike_criterion_of_rows(stations[0].fitted)
     return tuple(
-        station for station in stations if _criterion(station.fitted) - least_criterion < APART
+        station
+        for station in stations
+        if _akaike_criterion_of_rows(station.fitted) - least_criterion < APART
     )
 
 
-def _criterion(fitted_formula: FittedFormula) -> float:
+def _akaike_criterion_of_rows(fitted_formula: FittedFormula) -> float:
     """Return Akaike's criterion; without its correction where the rows are too few for that."""
     count = len(fitted_formula.residuals)
     squares = max(fitted_formula.squares, count * np.finfo(float).eps ** 2)
@@ -532,7 +534,7 @@ def _root_by_halving(falling: Callable[[Array], Array], target: float, highest: 
     return np.asarray((low + high) / 2)
 
 
-def _prediction(load_fit: LoadFit, load: float, has_servers: bool) -> PredictedResponse:
+def _predicted_response(load_fit: LoadFit, load: float, has_servers: bool) -> PredictedResponse:
     """Predict the response time at a load, with an interval that holds those of all likely
     stations; refused where it would be too wide.
     """

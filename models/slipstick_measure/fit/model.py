@@ -111,16 +111,16 @@ class PreparedModel:
                 self.built.name,
                 text,
                 self.parameters,
-                self._time,
-                self._starts,
+                self._model_times,
+                self._starting_points,
                 horizon=HORIZON,
-                lost=self._lost,
+                lost=self._lost_times,
             )
         ]
 
     @cached_property
     def _compiled_model(self) -> CompiledModel:
-        return _compile(self.built)
+        return _compiled_without_simulation(self.built)
 
     @cached_property
     def _customer_class(self) -> str:
@@ -168,26 +168,26 @@ class PreparedModel:
             )
             raise NoAnswerError(message)
 
-    def _time(self, theta: Array, points: Timings) -> Array:
+    def _model_times(self, theta: Array, points: Timings) -> Array:
         """Return the model's times [s]; NaN where it has no answer."""
         if self._customer_class:
             name = f"throughput[{self._customer_class}]"
-            (throughput,) = self._evaluate(
-                theta, points, lambda form, values: {name: _columns(form, values)[name]}
+            (throughput,) = self._evaluate_model(
+                theta, points, lambda form, values: {name: _answer_columns(form, values)[name]}
             ).values()
             cycle = points.p / throughput
         else:
-            cycle = self._evaluate(
+            cycle = self._evaluate_model(
                 theta, points, lambda form, values: {"time": form.times(values)}
             )["time"]
         times: Array = cycle * self._cycles_per_processor(points)
         return times
 
-    def _lost(self, theta: Array, points: Timings) -> Lost:
+    def _lost_times(self, theta: Array, points: Timings) -> Lost:
         """Return the lost time by cause: the account without useful work, or the waits at the
         stations.
         """
-        columns = self._evaluate(theta, points, _columns)
+        columns = self._evaluate_model(theta, points, _answer_columns)
         factor = self._cycles_per_processor(points)
         if self._customer_class:
             prefix = f"time_per_visit[{self._customer_class},"
@@ -225,7 +225,7 @@ class PreparedModel:
         cycles = self.fit_settings.cycles
         return np.ones(len(points)) if cycles is None else cycles / points.p
 
-    def _starts(self, points: Timings) -> Sequence[Array]:
+    def _starting_points(self, points: Timings) -> Sequence[Array]:
         """Return starting points: the model's own values, those scaled to the data, and these
         divided and multiplied by ten.
         """
@@ -237,7 +237,7 @@ class PreparedModel:
                 for parameter in parameters
             ]
         )
-        base = TimeFormula("", "", parameters, self._time, lambda _: ())
+        base = TimeFormula("", "", parameters, self._model_times, lambda _: ())
         ratio = np.median(points.time / base.time(own_values, points))
         scaled_values = own_values * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
         steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED else [1.0]
@@ -273,7 +273,9 @@ class PreparedModel:
         order = np.argsort(np.where(np.isfinite(squares), squares, np.inf), kind="stable")
         return [guesses[index] for index in order[:2]]
 
-    def _evaluate(self, theta: Array, points: Timings, evaluate: _Evaluation) -> dict[str, Array]:
+    def _evaluate_model(
+        self, theta: Array, points: Timings, evaluate: _Evaluation
+    ) -> dict[str, Array]:
         """Evaluate the compiled model; if the number of processors shapes it, there is one model
         for each number.
         """
@@ -307,7 +309,7 @@ class PreparedModel:
         """Return the compiled model on p processors."""
         if p not in self._forms:
             node = from_plain(int(p), Mark(f"p = {p:g}", 1, 1))
-            self._forms[p] = _compile(
+            self._forms[p] = _compiled_without_simulation(
                 build(resolve({**self.fit_settings.settings, self.population: node}, self.library))
             )
         return self._forms[p]
@@ -316,12 +318,12 @@ class PreparedModel:
 _Evaluation = Callable[[CompiledModel, Mapping[str, Array]], Mapping[str, Array]]
 
 
-def _columns(form: CompiledModel, values: Mapping[str, Array]) -> Mapping[str, Array]:
+def _answer_columns(form: CompiledModel, values: Mapping[str, Array]) -> Mapping[str, Array]:
     """Return all columns of the answers of a compiled model at some points."""
     return form.points(values).columns()
 
 
-def _compile(built_model: BuiltModel) -> CompiledModel:
+def _compiled_without_simulation(built_model: BuiltModel) -> CompiledModel:
     """Compile a model without simulation, for simulated times jump where a fit needs slopes."""
     return form_of(
         built_model.model,

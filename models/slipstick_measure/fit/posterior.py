@@ -298,7 +298,7 @@ class _Search:
             + [self.spread[index, column] ** -2 for index, column, _ in self.offsets]
         )
 
-    def _cost(self, point: Array, values: Array) -> float:
+    def _negative_log_density(self, point: Array, values: Array) -> float:
         """Return the negative log posterior density, up to a constant."""
         standard_residuals = (
             np.where(self.is_measured, self.logs - values, 0.0) / self.noise[:, None]
@@ -341,11 +341,13 @@ class _Search:
         information = curvature + np.diag(precision)
         step = np.linalg.solve(information, gradient - precision * (self.point - self.mean))
         step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-        cost_before = self._cost(self.point, self.values)
+        cost_before = self._negative_log_density(self.point, self.values)
         for _ in range(6):
             try:
                 values, derivatives = self._evaluate(self.point + step)
-                if self._cost(self.point + step, values) <= cost_before + 1e-9 * abs(cost_before):
+                if self._negative_log_density(
+                    self.point + step, values
+                ) <= cost_before + 1e-9 * abs(cost_before):
                     break
             except FloatingPointError:
                 pass
@@ -405,7 +407,7 @@ class _Search:
         from scipy.special import stdtrit
 
         precision = self._prior_precisions()
-        evidence = -self._cost(self.point, self.values)
+        evidence = -self._negative_log_density(self.point, self.values)
         _, curvature, _ = self._normal_equations()
         information = curvature + np.diag(precision)
         evidence += 0.5 * float(np.log(precision).sum() - np.linalg.slogdet(information)[1])

@@ -89,7 +89,7 @@ class ImportedSpec:
             *(f"# {sentence}" for sentence in self.words),
         ]
         body = yaml.dump(
-            self.document, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110
+            self.document, Dumper=_yaml_writer(), sort_keys=False, allow_unicode=True, width=110
         )
         text = "\n".join(" ".join(line.split("\n")) for line in lines) + "\n" + body
         library = Library()
@@ -121,7 +121,7 @@ def check_new(out: Path) -> None:
         raise SpecError([Problem(f"--out {out}", 1, 1, "", reason)])
 
 
-def _dumper() -> Any:
+def _yaml_writer() -> Any:
     """Return a writer of YAML that writes a quantity, and a list, on one line."""
     import yaml
 

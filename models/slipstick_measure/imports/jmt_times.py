@@ -60,7 +60,7 @@ def phase_moments(start: list[float], rates: Matrix) -> tuple[float, float]:
     if min(start) < 0 or not math.isclose(math.fsum(start), 1.0, rel_tol=_NEAR):
         raise ArithmeticError
     _check_rates(phase_rates, -phase_rates.sum(axis=1))
-    return _moments(np.array(start), phase_rates)
+    return _moments_of_markov_process(np.array(start), phase_rates)
 
 
 def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
@@ -93,7 +93,7 @@ def arrival_moments(hidden: Matrix, observed: Matrix) -> tuple[float, float]:
     start = np.linalg.lstsq(
         equations, np.append(np.zeros(len(transitions_at_events)), 1.0), rcond=None
     )[0]
-    return _moments(start, hidden_rates)
+    return _moments_of_markov_process(start, hidden_rates)
 
 
 def _check_rates(inner_rates: np.ndarray, other_rates: np.ndarray) -> None:
@@ -109,7 +109,7 @@ def _check_rates(inner_rates: np.ndarray, other_rates: np.ndarray) -> None:
         raise ArithmeticError
 
 
-def _moments(start: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
+def _moments_of_markov_process(start: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a time of phases that begins in a
     random phase.
     """

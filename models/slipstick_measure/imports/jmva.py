@@ -34,11 +34,11 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     ledger = Ledger(FORMAT, reading)
     declare_fields(model.root, ledger, JMVA_TABLE)
     classes = {
-        model.name(element): _customers(model, ledger, element)
+        model.name(element): _customers_of_class(model, ledger, element)
         for element in model.root.every("closedclass", "openclass")
     }
     stations = {
-        model.name(element): _station(model, element, classes)
+        model.name(element): _station_document(model, element, classes)
         for element in model.root.every("listation", "ldstation", "delaystation")
     }
     _set_references(model, stations)
@@ -50,11 +50,11 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
         )
         reading.refuse(1, "population", message)
     spec = model.spec(f"JMVA model {reading.name}", classes, serving_stations)
-    spec.axes = _axes(model, classes, serving_stations)
+    spec.axes = _what_if_axes(model, classes, serving_stations)
     return ledger.close(spec)
 
 
-def _customers(model: ToolModel, ledger: Ledger, element: XmlElement) -> dict[str, Any]:
+def _customers_of_class(model: ToolModel, ledger: Ledger, element: XmlElement) -> dict[str, Any]:
     """Return the arrivals of an open class, or the population of a closed one."""
     if element.get("priority") not in ("", "0"):
         ledger.declare("priorities", element.line, element.get("name"))
@@ -67,7 +67,9 @@ def _customers(model: ToolModel, ledger: Ledger, element: XmlElement) -> dict[st
     return {"population": population, "think_time": think_time}
 
 
-def _station(model: ToolModel, element: XmlElement, classes: Mapping[str, Any]) -> dict[str, Any]:
+def _station_document(
+    model: ToolModel, element: XmlElement, classes: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return a station with the times and visits of the classes that it serves."""
     visits = _elements_by_class(model, element, "visit", classes)
     service: dict[str, Any] = {}
@@ -118,7 +120,9 @@ def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
                     other_station["visits"][name] /= visits
 
 
-def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -> list[SpecAxes]:
+def _what_if_axes(
+    model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]
+) -> list[SpecAxes]:
     """Return the what-if ranges of a model as axes: paths of the spec with their values.
 
     Raises

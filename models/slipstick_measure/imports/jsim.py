@@ -82,7 +82,9 @@ _OTHER_LIMITS = {
 _BLOCKING = {"drop": "loss", "BAS blocking": "after-service"}
 
 
-def _hyperexponential(p: float, first_rate: float, second_rate: float) -> tuple[float, float]:
+def _moments_of_hyperexponential(
+    p: float, first_rate: float, second_rate: float
+) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a choice between two exponential
     times.
     """
@@ -90,7 +92,9 @@ def _hyperexponential(p: float, first_rate: float, second_rate: float) -> tuple[
     return mean, 2 * (p / first_rate**2 + (1 - p) / second_rate**2) / mean**2 - 1
 
 
-def _coxian(first_rate: float, second_rate: float, end_probability: float) -> tuple[float, float]:
+def _moments_of_coxian(
+    first_rate: float, second_rate: float, end_probability: float
+) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of two exponential phases, of which
     the second is skipped with a probability.
     """
@@ -102,7 +106,7 @@ def _coxian(first_rate: float, second_rate: float, end_probability: float) -> tu
     return mean, square / mean**2 - 1
 
 
-def _weibull(size: float, shape: float) -> tuple[float, float]:
+def _moments_of_weibull(size: float, shape: float) -> tuple[float, float]:
     """Return the mean and the squared coefficient of variation of a Weibull time."""
     mean = size * math.gamma(1 + 1 / shape)
     return mean, math.gamma(1 + 2 / shape) * (size / mean) ** 2 - 1
@@ -111,8 +115,8 @@ def _weibull(size: float, shape: float) -> tuple[float, float]:
 _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, float]]]] = {
     "Exponential": (("lambda",), lambda rate: (1 / rate, 1.0)),
     "Erlang": (("alpha", "r"), lambda rate, phases: (phases / rate, 1 / phases)),
-    "HyperExp": (("p", "lambda1", "lambda2"), _hyperexponential),
-    "CoxianDistr": (("lambda0", "lambda1", "phi0"), _coxian),
+    "HyperExp": (("p", "lambda1", "lambda2"), _moments_of_hyperexponential),
+    "CoxianDistr": (("lambda0", "lambda1", "phi0"), _moments_of_coxian),
     "DeterministicDistr": (("t",), lambda time: (time, 0.0)),
     "Uniform": (
         ("min", "max"),
@@ -127,7 +131,7 @@ _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, floa
         ("alpha", "k"),
         lambda shape, least: (shape * least / (shape - 1), 1 / (shape * (shape - 2))),
     ),
-    "Weibull": (("alpha", "r"), _weibull),
+    "Weibull": (("alpha", "r"), _moments_of_weibull),
     "Normal": (("mean", "standardDeviation"), jmt_times.truncated_normal),
 }
 """For each distribution, the names of its parameters, and the function from these to the mean and
@@ -297,7 +301,7 @@ class _JsimReader:
         arrivals.
         """
         names, sums = _MATRICES[kind]
-        matrix_d0, matrix_d1 = (self._matrix(distribution, name) for name in names)
+        matrix_d0, matrix_d1 = (self._rows_of_matrix(distribution, name) for name in names)
         is_square = matrix_d1 and all(len(row) == len(matrix_d1) for row in matrix_d1)
         try:
             if (
@@ -320,7 +324,7 @@ class _JsimReader:
             )
         return mean, scv
 
-    def _matrix(self, distribution: XmlElement, name: str) -> jmt_times.Matrix:
+    def _rows_of_matrix(self, distribution: XmlElement, name: str) -> jmt_times.Matrix:
         """Return the rows of a matrix by its name; none if it is missing or too large."""
         for matrix in distribution.every("subParameter"):
             if matrix.get("name") == name:
@@ -588,14 +592,14 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     chains = dict[str, Any]()
     routing = list[dict[str, Any]]()
     reached_places = dict[Place, None]()
-    for title, chain, places in _chains(jsim):
+    for title, chain, places in _chains_by_title(jsim):
         chains[title] = chain
         reached_places |= dict.fromkeys(places)
-        routing += _routes(jsim, places)
-    stations = _stations(jsim, reached_places)
+        routing += _routes_from_stations(jsim, places)
+    stations = _station_documents(jsim, reached_places)
     _leave_out_blocking(jsim, stations, sum(len(chain["classes"]) for chain in chains.values()))
     has_closed_classes = any("population" in chain for chain in chains.values())
-    regions = dict(_regions(jsim, reached_places, stations, has_closed_classes))
+    regions = dict(_region_documents(jsim, reached_places, stations, has_closed_classes))
     sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
     spec = jsim.model.spec(f"JSIM model {reading.name}", {}, stations, **sections)
     if has_closed_classes:
@@ -606,19 +610,21 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
         )
     for note in jsim.notes:
         spec.say(note)
-    spec.axes = _axes(jsim, chains)
+    spec.axes = _what_if_axes(jsim, chains)
     if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
         spec.say("the what-if analysis of the file is left out; vary the spec in a study")
     return jsim.ledger.close(spec)
 
 
-def _chains(jsim: _JsimReader) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
+def _chains_by_title(jsim: _JsimReader) -> Iterator[tuple[str, dict[str, Any], list[Place]]]:
     """Yield the chains by title, each with the places that its customers reach. Classes that
     customers change between are one chain; streams come first, for they may share classes.
     """
     assigned: set[str] = set()
     streams = [
-        name for name, element in jsim.classes.items() if _arrivals(jsim, element) is not None
+        name
+        for name, element in jsim.classes.items()
+        if _arrivals_of_class(jsim, element) is not None
     ]
     for name, element in sorted(jsim.classes.items(), key=lambda item: item[0] not in streams):
         if name in assigned:
@@ -646,13 +652,13 @@ def _chains(jsim: _JsimReader) -> Iterator[tuple[str, dict[str, Any], list[Place
         title = jsim.model.name(element)
         if len(members) > 1:
             title = f"{title}-chain"
-        customers = _customers(jsim, [name, *other_members])
+        customers = _customers_of_class(jsim, [name, *other_members])
         class_names = [jsim.model.name(jsim.classes[member]) for member in members]
         chain = {"classes": class_names, **customers, "reference": _names_of_place(jsim, begin)}
         yield title, chain, places
 
 
-def _routes(jsim: _JsimReader, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
+def _routes_from_stations(jsim: _JsimReader, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
     """Yield the routes from each place, with their probabilities."""
     for place in places:
         next_places = jsim.next_places(place)
@@ -662,7 +668,7 @@ def _routes(jsim: _JsimReader, places: Iterable[Place]) -> Iterator[dict[str, An
             yield {"from": _names_of_place(jsim, place), "to": target, "probability": probability}
 
 
-def _axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
+def _what_if_axes(jsim: _JsimReader, chains: Mapping[str, Any]) -> list[SpecAxes]:
     """Return the what-if analysis of a model as axes: arrival rates or the population of a class;
     empty if it varies anything else.
 
@@ -775,7 +781,7 @@ def _places_reached(jsim: _JsimReader, begin: Place) -> list[Place]:
     return list(reached_places)
 
 
-def _customers(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
+def _customers_of_class(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
     """Return the population or the arrivals of classes that customers change between."""
     elements = [jsim.classes[name] for name in names]
     kinds = {element.get("type") for element in elements}
@@ -791,7 +797,7 @@ def _customers(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
     streams = [
         (element, arrival)
         for element in elements
-        if (arrival := _arrivals(jsim, element)) is not None
+        if (arrival := _arrivals_of_class(jsim, element)) is not None
     ]
     if kinds != {"open"} or len(streams) != 1:
         jsim.refuse(
@@ -801,7 +807,7 @@ def _customers(jsim: _JsimReader, names: list[str]) -> dict[str, Any]:
     return streams[0][1]
 
 
-def _arrivals(jsim: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
+def _arrivals_of_class(jsim: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
     """Return the arrival stream of an open class; None if no source sends it."""
     name = element.get("name")
     reference_source = element.get("referenceSource")
@@ -843,7 +849,7 @@ def _arrivals(jsim: _JsimReader, element: XmlElement) -> dict[str, Any] | None:
     return {"arrivals": jsim.model.rate(distribution, 1 / time[0])}
 
 
-def _stations(jsim: _JsimReader, reached_places: dict[Place, None]) -> dict[str, Any]:
+def _station_documents(jsim: _JsimReader, reached_places: dict[Place, None]) -> dict[str, Any]:
     """Return the stations that customers reach."""
     stations: dict[str, Any] = {}
     highest_rank = max(
@@ -863,11 +869,13 @@ def _stations(jsim: _JsimReader, reached_places: dict[Place, None]) -> dict[str,
             zero_times = {class_names[name]: jsim.model.time(element, 0.0) for name in visitors}
             stations[jsim.model.name(element)] = {"discipline": "is", "service": zero_times}
             continue
-        stations[jsim.model.name(element)] = _station(jsim, node, server, visitors, highest_rank)
+        stations[jsim.model.name(element)] = _station_document(
+            jsim, node, server, visitors, highest_rank
+        )
     return stations
 
 
-def _station(
+def _station_document(
     jsim: _JsimReader, node: str, server: XmlElement, visitors: list[str], highest_rank: float
 ) -> dict[str, Any]:
     """Return a station with a server, and declare what it cannot express."""
@@ -909,7 +917,7 @@ def _station(
                 jsim.ledger.declare(
                     "moments", jsim.two_moment_lines[name, node], f"{name} at {node}"
                 )
-    station |= _capacity(jsim, node, queue, visitors) if kind != "is" else {}
+    station |= _capacity_of_station(jsim, node, queue, visitors) if kind != "is" else {}
     return station
 
 
@@ -1031,7 +1039,7 @@ def _discipline_of_queue(
     return _ORDERS[next(iter(orders))] if orders else "fcfs"
 
 
-def _capacity(
+def _capacity_of_station(
     jsim: _JsimReader, node: str, queue: XmlElement | None, visitors: list[str]
 ) -> dict[str, Any]:
     """Return the capacity of a station, and what happens to customers that find it full."""
@@ -1075,7 +1083,7 @@ def _leave_out_blocking(jsim: _JsimReader, stations: dict[str, Any], classes: in
             del station["capacity"], station["blocking"]
 
 
-def _regions(
+def _region_documents(
     jsim: _JsimReader,
     reached_places: Iterable[Place],
     stations: dict[str, Any],

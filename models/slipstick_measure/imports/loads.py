@@ -67,7 +67,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         "classes": {CLASS: customers},
         "stations": stations,
     }
-    _compare(spec, test)
+    _compare_with_load_test(spec, test)
     for demand in tier_demands:
         spec.say(_residual_sentence(demand, test))
     return spec
@@ -175,7 +175,7 @@ def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) ->
         )
 
 
-def _compare(spec: ImportedSpec, test: LoadTest) -> None:
+def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
     """Solve the network at each load, and write its response times beside the measured ones; and
     its percentile, at two loads if it has to be simulated.
     """
@@ -198,12 +198,12 @@ def _compare(spec: ImportedSpec, test: LoadTest) -> None:
         except SlipstickError as error:
             spec.rows.append([*cells, _time_text(row.response), "no answer", str(error)[:60]])
             continue
-        cells += _compared(row.response, answer[f"response_time[{CLASS}]"])
+        cells += _comparison_cells(row.response, answer[f"response_time[{CLASS}]"])
         if share is not None:
             is_simulated = (len(rows) - 1 - index) % step == 0
-            quantile = _quantile(network, answer, share, is_simulated)
+            quantile = _response_quantile(network, answer, share, is_simulated)
             measured_time, computed, low, high = (row.quantiles.get(share), *quantile)
-            cells += _compared(measured_time, computed)
+            cells += _comparison_cells(measured_time, computed)
             if low is not None and high is not None:
                 cells[-2] = f"{(computed or 0) * 1e3:.3g} ({low * 1e3:.3g} to {high * 1e3:.3g}) ms"
             if (
@@ -241,7 +241,7 @@ class _Percentile(NamedTuple):
     high: float | None = None
 
 
-def _quantile(
+def _response_quantile(
     network: dict[str, Any], answer: Answer, share: float, is_simulated: bool
 ) -> _Percentile:
     """Return a quantile of the response time of the network, by a short simulation if its answer
@@ -268,7 +268,7 @@ def _time_text(time: float | None) -> str:
     return "-" if time is None else f"{time * 1e3:.4g} ms"
 
 
-def _compared(measured_value: float | None, computed: float | None) -> list[str]:
+def _comparison_cells(measured_value: float | None, computed: float | None) -> list[str]:
     """Return the cells of a measured and a computed time [s], and of the error."""
     error = (
         f"{100 * (computed / measured_value - 1):+.2g} %" if measured_value and computed else "-"

@@ -190,7 +190,7 @@ class Ledger:
         SpecError : a problem for each loss, which names it and the way out
         """
         for name, places in self.places.items():
-            change = self._change(name, places)
+            change = self._effect_of_loss(name, places)
             line = min(map(min, places.values()))
             if LOSSES[self.format][name].kind == SHARES:
                 spec.say(f"noted: {change}")
@@ -205,7 +205,7 @@ class Ledger:
             spec.say(f"left out: {', '.join(spec.document[LEFT_OUT])}; no answer is exact")
         return spec
 
-    def _change(self, name: str, places: Mapping[str, list[int]]) -> str:
+    def _effect_of_loss(self, name: str, places: Mapping[str, list[int]]) -> str:
         """Describe the effect of a loss and its places."""
         shown_places = [
             f"{detail} (line {min(lines)})" if detail else f"line {min(lines)}"

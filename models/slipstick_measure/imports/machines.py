@@ -196,13 +196,15 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     _need_no_base(reading, base)
     document = parse_json(reading, reading.text)
-    rates = _member(reading, document, "matrix", "float16")
-    memory = _member(reading, document, "mem1")
-    networks = _member(reading, document, "networks")
+    rates = _part_at_path(reading, document, "matrix", "float16")
+    memory = _part_at_path(reading, document, "mem1")
+    networks = _part_at_path(reading, document, "networks")
     if not isinstance(networks, list) or not networks:
         reading.refuse(1, "networks", "a system of Calculon has one network at least")
-    flops = _positive_number(reading, rates, "tflops") * 1e12 * _efficiency(reading, rates)
-    bandwidth = _positive_number(reading, memory, "GBps") * _efficiency(reading, memory)
+    flops = (
+        _positive_number(reading, rates, "tflops") * 1e12 * _efficiency_of_largest(reading, rates)
+    )
+    bandwidth = _positive_number(reading, memory, "GBps") * _efficiency_of_largest(reading, memory)
     outer_network = networks[-1]
     spec = ImportedSpec("machine", f"System {reading.name} of Calculon", reading.file)
     source = f"peak times efficiency of the largest, {reading.name}"
@@ -275,14 +277,14 @@ def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
     efficiency = _positive_number(reading, document, "efficiency")
     rate = _positive_number(reading, document, "bandwidth") * efficiency
     latency = _positive_number(reading, document, "latency") * 1e6
-    return _network(
+    return _network_of_rate(
         f"network of {reading.name}",
         quantity(latency / 2, "us", "half of the latency at each end", True),
         quantity(rate, "GB/s", f"bandwidth times efficiency, {reading.name}"),
     )
 
 
-def _network(title: str, end: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
+def _network_of_rate(title: str, end: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
     """Return a network with a rate and with half of its latency at each end."""
     zero_size = quantity(0, "B", "the file has no more than a latency and a rate", True)
     return {
@@ -299,7 +301,7 @@ def _need_no_base(reading: Reading, base: str | None) -> None:
         reading.refuse(1, "--extends", "this file has a whole machine; leave --extends out")
 
 
-def _member(reading: Reading, document: Any, *path: str) -> Any:
+def _part_at_path(reading: Reading, document: Any, *path: str) -> Any:
     """Return the part of a document at a path of keys; refuse a document without it."""
     for key in path:
         if not isinstance(document, dict) or key not in document:
@@ -310,7 +312,7 @@ def _member(reading: Reading, document: Any, *path: str) -> Any:
 
 def _positive_number(reading: Reading, document: Any, key: str) -> float:
     """Return a number above 0 in a document; refuse others."""
-    node = _member(reading, document, key)
+    node = _part_at_path(reading, document, key)
     line = getattr(node, "line", 1)
     value = reading.number(line, key, getattr(node, "text", str(node)))
     if reading.problems:
@@ -320,7 +322,7 @@ def _positive_number(reading: Reading, document: Any, key: str) -> float:
     return value
 
 
-def _efficiency(reading: Reading, document: dict[str, Any]) -> float:
+def _efficiency_of_largest(reading: Reading, document: dict[str, Any]) -> float:
     """Return the efficiency of the largest operations; 1 if it is missing."""
     key = _efficiency_key(document)
     if key is None:
@@ -397,7 +399,7 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
                 _parse_attribute(reading, cluster, "speed", _SPEED), "/s", f"speed, {place}"
             ),
         },
-        "network": _network(
+        "network": _network_of_rate(
             f"network of {reading.name}",
             quantity(0, "us", "the platform has no software", True),
             quantity(_parse_attribute(reading, cluster, "bw", _RATE) / 1e9, "GB/s", f"bw, {place}"),
@@ -469,7 +471,7 @@ def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: 
     spec.document["node"] = {
         "processors": quantity(cores, "", f"core, {place}"),
         "adapters": quantity(1, "", "a host of SimGrid has one link", True),
-        "network": _network(
+        "network": _network_of_rate(
             f"loopback of {reading.name}",
             quantity(latency / 2, "us", f"loopback_lat, half at each end, {place}"),
             quantity(rate, "GB/s", f"loopback_bw, {place}"),

@@ -178,7 +178,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         if run.metric == "throughput" and "bi" not in run.region.casefold() and run.value > 0
         if run.region not in other_regions
     ]
-    spec = ImportedSpec("network", _title(tables), latencies[0].file)
+    spec = ImportedSpec("network", _title_of_network(tables), latencies[0].file)
     numbered_titles = tuple(f"range-{range_number}" for range_number in range(1, len(ranges) + 1))
     titles = _PROTOCOLS[_is_verb(latencies[0])] if len(ranges) == 2 else numbered_titles
     wire, source = _wire_time(ranges, rates)
@@ -288,7 +288,7 @@ def _note_unused(
         )
 
 
-def _title(tables: Sequence[Measurements]) -> str:
+def _title_of_network(tables: Sequence[Measurements]) -> str:
     """Return the title of the network: the tools that measured it."""
     return f"Network measured with {', '.join(dict.fromkeys(table.title for table in tables))}"
 

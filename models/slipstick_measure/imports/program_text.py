@@ -174,7 +174,7 @@ class ProgramText:
         """Yield the calls in the order in which the program makes them, up to the call that ends
         the model.
         """
-        yield from self._calls_of_block(_statements(self.reading.text, self.dialect), 0)
+        yield from self._calls_of_block(_nested_statements(self.reading.text, self.dialect), 0)
 
     def value(self, text: str) -> ProgramValue:
         """Return the value of an expression, as far as it is known."""
@@ -193,9 +193,11 @@ class ProgramText:
             if re.match(r"[)\s]*+(?:else|elif|elsif)\b", statement.text):
                 if was_branch_taken == 1.0:
                     continue
-                was_branch_taken = yield from self._branch(statement, depth, was_branch_taken)
+                was_branch_taken = yield from self._calls_of_branch(
+                    statement, depth, was_branch_taken
+                )
             elif re.match(r"if\b", statement.text.strip()):
-                was_branch_taken = yield from self._branch(statement, depth, 0.0)
+                was_branch_taken = yield from self._calls_of_branch(statement, depth, 0.0)
             elif match := statement.block and _ITEMS.match(statement.text.strip()):
                 block_text = " ".join(inner_statement.text for inner_statement in statement.block)
                 if match["name"] not in self.reading.hints.settings:
@@ -207,7 +209,7 @@ class ProgramText:
             else:
                 yield from self._plain_statement(statement)
 
-    def _branch(
+    def _calls_of_branch(
         self, statement: _Statement, depth: int, was_taken: ProgramValue
     ) -> Generator[CalledFunction, None, ProgramValue]:
         """Yield the calls of a branch that is or may be taken; return whether an earlier or this
@@ -238,7 +240,7 @@ class ProgramText:
     def _block(self, statement: _Statement, depth: int) -> Iterator[CalledFunction]:
         """Yield the calls of a loop, or of a branch that is taken."""
         header = statement.text.strip()
-        name, values = self._loop(header)
+        name, values = self._loop_variable(header)
         if name:
             values = (
                 [self.value_by_variable[name]] if name in self.reading.hints.settings else values
@@ -269,7 +271,7 @@ class ProgramText:
             if truth is None:
                 return
 
-    def _loop(self, header: str) -> tuple[str, list[ProgramValue]]:
+    def _loop_variable(self, header: str) -> tuple[str, list[ProgramValue]]:
         """Return the variable and the values of a loop; an empty name for other statements."""
         if (match := _FOR.match(header)) is None:
             start = _APPLY.search(header)
@@ -446,7 +448,7 @@ def _next_value_expression(name: str, step: str) -> str:
     return match[1] if match else ""
 
 
-def _statements(text: str, dialect: Dialect) -> list[_Statement]:
+def _nested_statements(text: str, dialect: Dialect) -> list[_Statement]:
     """Split a program into nested statements, by braces or by indentation."""
     bare = _without_comments(text)
     if dialect.slashes:
@@ -680,7 +682,7 @@ class _Expression:
         if kind != "name":
             raise NotKnownError
         if self._take_sign("("):
-            value = _result_of_function(text, *self._arguments())
+            value = _result_of_function(text, *self._argument_values())
             is_whole_number = isinstance(value, ProgramInteger) and self._dialect.whole
             return float(value) if isinstance(value, float) and not is_whole_number else value
         name = _QUALIFIER.sub("", text)
@@ -716,7 +718,7 @@ class _Expression:
                 raise NotKnownError
         return values
 
-    def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
+    def _argument_values(self) -> tuple[list[Any], dict[str, Any]]:
         """Return the values of the arguments of a call, and those that have names."""
         values = list[Any]()
         value_by_name = dict[str, Any]()
@@ -818,7 +820,7 @@ def _result_of_function(
     if name in ("c", "list"):
         return values
     if name in ("seq", "seq_len", "range"):
-        return _sequence(
+        return _numbers_of_sequence(
             name, [_as_number(operand) for operand in (*values, *value_by_name.values())]
         )
     if name in ("length", "len"):
@@ -847,7 +849,7 @@ def _result_of_function(
     raise NotKnownError
 
 
-def _sequence(name: str, arguments: list[float]) -> list[Any]:
+def _numbers_of_sequence(name: str, arguments: list[float]) -> list[Any]:
     """Return the numbers of a sequence of R or Python."""
     if len(arguments) == 1:
         first_value, last_value, step = (

@@ -401,11 +401,13 @@ def _machine_of_computer(
             )
     for note in reading.notes:
         spec.say(note.message)
-    _say(spec, base, machine, topology, cores_of_domain)
-    return _losses(reading, tool, topology, domains_with_memory, cores_of_domain).close(spec)
+    _note_kept_values(spec, base, machine, topology, cores_of_domain)
+    return _declare_losses(reading, tool, topology, domains_with_memory, cores_of_domain).close(
+        spec
+    )
 
 
-def _say(
+def _note_kept_values(
     spec: ImportedSpec, base: str, machine: MachineSpec, topology: Topology, domain: int
 ) -> None:
     """Add notes on which values of the extended machine are kept, and which are left out."""
@@ -435,7 +437,7 @@ def _say(
     spec.say("left out: caches, distances between memories, and devices other than adapters")
 
 
-def _losses(
+def _declare_losses(
     reading: Reading,
     tool: str,
     topology: Topology,

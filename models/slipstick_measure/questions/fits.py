@@ -112,7 +112,7 @@ class FitsResult(QuestionResult):
     def parts(self) -> Iterator[str]:
         """Yield the table of all fits, then each fit."""
         if len(self.fits) > 1:
-            yield _overview(self.fits)
+            yield _lines_of_fits(self.fits)
         for name, fit in self.fits.items():
             yield f"### {escape(name)}"
             yield from markdown_blocks(fit_blocks(fit))
@@ -308,9 +308,9 @@ def _prepared_model(spec: FitSpec, place: Place, study: StudyContext) -> Prepare
         raise study.refusal(
             (*place, "free"), "free paths belong to the model of the base; name that model"
         )
-    free = [_scalar(study, (*place, "free", index)) for index in range(len(spec.free))]
-    population = _scalar(study, (*place, "population")) if spec.population else None
-    size = _scalar(study, (*place, "size")) if spec.size else None
+    free = [_single_text_at(study, (*place, "free", index)) for index in range(len(spec.free))]
+    population = _single_text_at(study, (*place, "population")) if spec.population else None
+    size = _single_text_at(study, (*place, "size")) if spec.size else None
     return prepare_model(
         FitSettings(study.base, free, population, size, spec.cycles), study.library
     )
@@ -322,7 +322,7 @@ def _generator_of_timings(
     """Return a function that generates timings: a case's times with relative noise from a named
     stream. Inputs are checked at once, times generated when they are fitted.
     """
-    population = _scalar(study, (*place, "made", "population")) if spec.population else None
+    population = _single_text_at(study, (*place, "made", "population")) if spec.population else None
     prepared_model = prepare_model(
         FitSettings(study.cases[spec.case], [], population, None, None if spec.cycles else 1),
         study.library,
@@ -362,14 +362,14 @@ def _generator_of_timings(
     return simulated_times
 
 
-def _scalar(study: StudyContext, place: Place) -> Scalar:
+def _single_text_at(study: StudyContext, place: Place) -> Scalar:
     """Return the text at a place of the study, which is a single value."""
     node = study.node_of(place)
     assert isinstance(node, Scalar)
     return node
 
 
-def _overview(fittings: Mapping[str, Fitting]) -> str:
+def _lines_of_fits(fittings: Mapping[str, Fitting]) -> str:
     """Write one line for each fit: the preferred model, and its prediction at the largest number of
     processors.
     """

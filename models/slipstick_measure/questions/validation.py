@@ -131,9 +131,11 @@ class ValidationResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return the error of each set, beside the published ones."""
-        return [self._sentence(name, validation_set) for name, validation_set in self.sets.items()]
+        return [
+            self._error_sentence(name, validation_set) for name, validation_set in self.sets.items()
+        ]
 
-    def _sentence(self, name: str, validation_set: ValidationSet) -> str:
+    def _error_sentence(self, name: str, validation_set: ValidationSet) -> str:
         """Return the errors of a set, beside the published errors of other models."""
         peers = "".join(
             f"; {peer} {percent(error)} ({subject})"
@@ -152,7 +154,7 @@ class ValidationResult(QuestionResult):
         """Yield all sets beside one another, then each with its groups and parameters."""
         yield markdown_table(
             ["set", "rows", "groups", "error", "mean", "worst", "held", "high / low", "published"],
-            [self._row(name, validation_set) for name, validation_set in self.sets.items()],
+            [self._row_of_set(name, validation_set) for name, validation_set in self.sets.items()],
             range(1, 8),
         )
         for name, validation_set in self.sets.items():
@@ -162,7 +164,7 @@ class ValidationResult(QuestionResult):
                 estimation_blocks(validation_set.estimation, validation_set.split)
             )
 
-    def _row(self, name: str, validation_set: ValidationSet) -> list[str]:
+    def _row_of_set(self, name: str, validation_set: ValidationSet) -> list[str]:
         """Return the row of a set in the table of all sets."""
         return [
             escape(name),
@@ -222,7 +224,7 @@ def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
     ------
     SpecError : a file, a column, a path or a range is wrong
     """
-    tasks = {name: _task(name, spec, study) for name, spec in specs.items()}
+    tasks = {name: _estimation_task(name, spec, study) for name, spec in specs.items()}
 
     @cache
     def validation_sets() -> dict[str, ValidationSet]:
@@ -231,7 +233,7 @@ def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
     return Question(lambda answers: ValidationResult(validation_sets()))
 
 
-def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
+def _estimation_task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
     """Return the estimation that a set requests, checked but not run."""
     place = ("validation", name)
     path = study.library.measurement_file(
@@ -239,7 +241,7 @@ def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTas
     )
     settings = study.cases[spec.case] if spec.case is not None else study.base
     free, choices = (
-        [_scalar(study, (*place, key, index)) for index in range(len(getattr(spec, key)))]
+        [_single_text_at(study, (*place, key, index)) for index in range(len(getattr(spec, key)))]
         for key in ("free", "choices")
     )
     request = EstimationRequest(
@@ -296,14 +298,15 @@ def _uses(
     for heading, cells in spec.names.items():
         settings = {
             cell: {
-                path: _scalar(study, (*place, "names", heading, cell, path)).text for path in paths
+                path: _single_text_at(study, (*place, "names", heading, cell, path)).text
+                for path in paths
             }
             for cell, paths in cells.items()
         }
         yield heading, ColumnUse(settings=settings)
 
 
-def _scalar(study: StudyContext, place: Place) -> Scalar:
+def _single_text_at(study: StudyContext, place: Place) -> Scalar:
     """Return the text at a place of the study; raise if it is not a single value."""
     node = study.node_of(place)
     if not isinstance(node, Scalar):

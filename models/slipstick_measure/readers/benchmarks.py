@@ -197,7 +197,7 @@ def _count_in_command(command: str) -> dict[str, str]:
     """
     counts = [
         value
-        for name, value in _options(command)
+        for name, value in _numeric_options(command)
         if _is_count_of_processors(name) or name in _COUNTING_OPTIONS
     ]
     return {"p": counts[0]} if len(counts) == 1 else {}
@@ -211,7 +211,7 @@ def _is_count_of_processors(name: str) -> bool:
     return last_word in PROCESSORS and "per" not in words_before
 
 
-def _options(command: str) -> Iterator[tuple[str, str]]:
+def _numeric_options(command: str) -> Iterator[tuple[str, str]]:
     """Yield what a command sets to a whole number: by options such as ``-j 8``, ``-j8``,
     ``--jobs=8``, and by ``OMP_NUM_THREADS=8`` or ``threads: 8``.
     """
@@ -288,7 +288,7 @@ def _read_functions(
     has_threads = any(str(row.get("threads", "1")) != "1" for row in rows)
     for row in rows:
         line = line_of(row) or 1
-        arguments = _arguments(row, has_threads)
+        arguments = _arguments_of_command(row, has_threads)
         run = coordinates_of(reading, line, arguments, _base_name(row) if len(names) > 1 else "")
         if run is None:
             continue
@@ -316,7 +316,7 @@ def _read_functions(
     return reading.finished()
 
 
-def _arguments(row: Mapping[str, Any], has_threads: bool) -> dict[str, Any]:
+def _arguments_of_command(row: Mapping[str, Any], has_threads: bool) -> dict[str, Any]:
     """Return the arguments of a function by name, with the library's threads and an unnamed size.
 
     Parameters
@@ -499,19 +499,19 @@ def _read_pytest(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _recognizes(*marks: str) -> Callable[[Reading], bool]:
+def _recognizer(*marks: str) -> Callable[[Reading], bool]:
     """Return a function that recognizes a JSON object by its marks."""
     return lambda reading: _is_object(reading, *marks)
 
 
 FORMATS = (
-    FileFormat("hyperfine", _recognizes('"results"', '"command"', '"times"'), _read_hyperfine),
+    FileFormat("hyperfine", _recognizer('"results"', '"command"', '"times"'), _read_hyperfine),
     FileFormat("hyperfine-text", _is_hyperfine_text, _read_hyperfine_text),
     FileFormat(
-        "google-benchmark", _recognizes('"benchmarks"', '"real_time"', '"time_unit"'), _read_google
+        "google-benchmark", _recognizer('"benchmarks"', '"real_time"', '"time_unit"'), _read_google
     ),
     FileFormat("google-benchmark-text", _is_google_text, _read_google_text),
     FileFormat(
-        "pytest-benchmark", _recognizes('"benchmarks"', '"stats"', '"machine_info"'), _read_pytest
+        "pytest-benchmark", _recognizer('"benchmarks"', '"stats"', '"machine_info"'), _read_pytest
     ),
 )

@@ -759,7 +759,7 @@ def _take_by_direction(
         return
     value = candidates[0]
     p = columns[roles.index_by_role["p"]]
-    direction = _direction(p.numbers, value.numbers)
+    direction = _trend_with_processors(p.numbers, value.numbers)
     if unit_is_rate or direction > 0:
         roles.values[value.index] = ("throughput", "")
         roles.guessed_columns["throughput"] = value
@@ -778,7 +778,7 @@ def _take_by_direction(
         )
 
 
-def _direction(p: Sequence[float | None], values: Sequence[float | None]) -> int:
+def _trend_with_processors(p: Sequence[float | None], values: Sequence[float | None]) -> int:
     """Return 1 if values rise with the processors, -1 if they fall, else 0."""
     points = sorted(
         (a, b) for a, b in zip(p, values, strict=True) if a is not None and b is not None

@@ -122,7 +122,7 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     sheet = table_of_sheet(reading, content)
     content = list(sheet.lines)
     first_number, text = content[0]
-    delimiter = _delimiter(text, [row for _, row in content[1:]])
+    delimiter = _separator_of_table(text, [row for _, row in content[1:]])
     cells = text.split() if delimiter == " " else text.split(delimiter)
     line_above = reading.lines[first_number - 2].lstrip() if first_number > 1 else ""
     if line_above.startswith("#") and all(
@@ -150,7 +150,7 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     grid = CellGrid(
         line, headings, body_of_runs, delimiter, lines_outside, sheet.other_table, means
     )
-    return _with_one_run_per_row(reading, _transposed(grid))
+    return _with_one_run_per_row(reading, _transposed_table(grid))
 
 
 def _lines_of_table(
@@ -291,7 +291,7 @@ def _content_from_heading(
     ]
 
 
-def _transposed(grid: CellGrid) -> CellGrid:
+def _transposed_table(grid: CellGrid) -> CellGrid:
     """Transpose a table whose first column has the names; the values of a run then have the line of
     the first name.
     """
@@ -399,7 +399,7 @@ def _names_processors(texts: Mapping[int, str], line_numbers: Collection[int]) -
     return any(plain_words(cell) in (*PROCESSORS, *LOADS) for cell in heading.split("|"))
 
 
-def _delimiter(line: str, rows: Sequence[str]) -> str:
+def _separator_of_table(line: str, rows: Sequence[str]) -> str:
     """Return the separator of a table by its first line: the most frequent of the usual ones. It is
     a blank if there is none, or if it stands in a name only, as in ``Speed-up, S`` over rows that
     gaps divide.

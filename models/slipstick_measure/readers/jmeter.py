@@ -159,7 +159,7 @@ def _check_runs(
     line_by_request: dict[tuple[object, ...], int] = {}
     interval_by_run: dict[int, tuple[float, float]] = {}
     for line, cells in rows:
-        if (interval := _interval(cells)) is None:
+        if (interval := _start_and_end(cells)) is None:
             continue
         start, end = interval
         run = bisect_right(headings, line)
@@ -192,7 +192,7 @@ def _lines_of_parts(rows: Sequence[tuple[int, Mapping[str, str]]]) -> set[int]:
     timed_samples = [
         (line, cells.get("threadName", ""), cells.get("label", ""), *interval)
         for line, cells in rows
-        if (interval := _interval(cells)) is not None
+        if (interval := _start_and_end(cells)) is not None
     ]
     for _, thread, label, start, end in timed_samples:
         intervals[thread, label].append((start, end))
@@ -212,9 +212,12 @@ _CLOCK_STEP = 1.0
 """By which a part may end after its whole [ms]: times are rounded to it."""
 
 
-def _interval(cells: Mapping[str, str]) -> tuple[float, float] | None:
+def _start_and_end(cells: Mapping[str, str]) -> tuple[float, float] | None:
     """Return the start and end of a sample [ms]; None where they cannot be read."""
-    start, elapsed = _milliseconds(cells.get("timeStamp", "")), cells.get("elapsed", "").strip()
+    start, elapsed = (
+        _parse_milliseconds(cells.get("timeStamp", "")),
+        cells.get("elapsed", "").strip(),
+    )
     if start is None or not NUMBER.fullmatch(elapsed):
         return None
     return start, start + float(elapsed)
@@ -258,11 +261,11 @@ def _parse_sample(reading: Reading, line: int, cells: Mapping[str, str]) -> Iter
 
 def _parse_instant(reading: Reading, line: int, text: str) -> float | None:
     """Parse a point in time [ms]; None after recording a problem."""
-    instant = None if NUMBER.fullmatch(text.strip()) else _milliseconds(text)
+    instant = None if NUMBER.fullmatch(text.strip()) else _parse_milliseconds(text)
     return reading.number(line, "timeStamp", text) if instant is None else instant
 
 
-def _milliseconds(text: str) -> float | None:
+def _parse_milliseconds(text: str) -> float | None:
     """Parse a point in time [ms], written as a number or as a date; None for other texts."""
     text = text.strip()
     if NUMBER.fullmatch(text):
@@ -353,7 +356,7 @@ def _rows_by_users(
             duration_by_users[users_at(start)] += end - start
             busy_time_by_users[users_at(start)] += under_way * (end - start)
     return [
-        _row(users, response_times, duration_by_users[users], busy_time_by_users[users])
+        _row_of_threads(users, response_times, duration_by_users[users], busy_time_by_users[users])
         for users, response_times in sorted(response_times_by_users.items())
         if users >= 1 and len(response_times) >= LEAST_PART * len(samples)
     ]
@@ -380,7 +383,9 @@ def _users_by_samples(samples: Sequence[_Sample]) -> Callable[[float], float]:
     return users_at
 
 
-def _row(users: float, response_times: list[float], duration: float, busy_time: float) -> LoadRow:
+def _row_of_threads(
+    users: float, response_times: list[float], duration: float, busy_time: float
+) -> LoadRow:
     """Return the row of a number of threads.
 
     Parameters

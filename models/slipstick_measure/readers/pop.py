@@ -74,7 +74,7 @@ def _read_pop(reading: Reading) -> Measurements:
     if any(row and _parse_label(row[0])[0] in EFFICIENCIES for _, row in rows):
         cells = _metric_cells(reading, [[(line, text) for text in row] for line, row in rows])
     else:
-        cells = _metric_cells(reading, _transposed(reading, rows))
+        cells = _metric_cells(reading, _transposed_table(reading, rows))
     coordinates = _coordinates_by_run(reading, cells)
     efficiencies = [
         (cell, value)
@@ -152,7 +152,7 @@ def _parse_label(text: str) -> tuple[str, str | None]:
     return NAMES.get(name, ""), match["unit"] if match else None
 
 
-def _transposed(
+def _transposed_table(
     reading: Reading, rows: Sequence[tuple[int, list[str]]]
 ) -> list[list[tuple[int, str]]]:
     """Transpose a table with one run per row, so that rows are metrics; each cell keeps its

@@ -28,7 +28,7 @@ def _read_profile(reading: Reading) -> Measurements:
     records = [
         record
         for index, run in enumerate(spec.runs)
-        for record in _records(reading.file, tree, index, run)
+        for record in _measurements_of_run(reading.file, tree, index, run)
     ]
     return Measurements(
         tuple(records),
@@ -40,7 +40,9 @@ def _read_profile(reading: Reading) -> Measurements:
     )
 
 
-def _records(file: str, tree: Table, run_index: int, run: RunSpec) -> Iterator[Measurement]:
+def _measurements_of_run(
+    file: str, tree: Table, run_index: int, run: RunSpec
+) -> Iterator[Measurement]:
     """Yield the measurements of a run: its time, then busy times, waits and events of the run and
     of each processor.
     """

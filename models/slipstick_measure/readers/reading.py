@@ -195,7 +195,7 @@ class Reading:
                 )
         declared = METRICS.get(name)
         value = self.number(line, name, text)
-        unit_scale = self._scale(line, name, unit, declared.dimension if declared else None)
+        unit_scale = self._unit_factor(line, name, unit, declared.dimension if declared else None)
         if value is None or unit_scale is None:
             return
         factor, dimension = unit_scale
@@ -214,7 +214,7 @@ class Reading:
             Measurement(p, n, region, name, str(dimension), base_value, *source_fields)
         )
 
-    def _scale(
+    def _unit_factor(
         self, line: int, metric: str, unit: str | None, expected: Dimension | None
     ) -> tuple[Fraction, Dimension] | None:
         """Return the factor to base units and the dimension; None after recording a problem at the

@@ -66,13 +66,14 @@ def table_of_sheet(reading: Reading, content: Sequence[SheetLine]) -> SheetTable
     kept_indices = [
         index
         for index in range(first_row, end_row)
-        if (count := len(_filled(rows[index]))) > 1 or (count == 1 and not _is_note(rows[index]))
+        if (count := len(_nonempty_cells(rows[index]))) > 1
+        or (count == 1 and not _is_note(rows[index]))
     ]
     kept_lines = [content[index] for index in kept_indices]
     lines_outside = [
         content[index][0]
         for index in range(len(rows))
-        if _filled(rows[index]) and index not in kept_indices
+        if _nonempty_cells(rows[index]) and index not in kept_indices
     ]
     return SheetTable(kept_lines, lines_outside, other_table)
 
@@ -95,7 +96,7 @@ def _cells_of_lines(content: Sequence[SheetLine]) -> list[list[str]]:
     return []
 
 
-def _filled(row: Sequence[str]) -> list[str]:
+def _nonempty_cells(row: Sequence[str]) -> list[str]:
     """Return the cells of a row that are not empty."""
     return [cell for cell in row if cell]
 
@@ -126,13 +127,13 @@ def _is_note(row: Sequence[str]) -> bool:
 
 def _has_names_only(row: Sequence[str]) -> bool:
     """Return whether a row has at least two filled cells, none of them a number."""
-    cells = _filled(row)
+    cells = _nonempty_cells(row)
     return len(cells) > 1 and not any(_is_number(cell) for cell in cells)
 
 
 def _first_heading(rows: Sequence[Sequence[str]]) -> int | None:
     """Return the index of the first row with several cells; None if the file has no such rows."""
-    return next((index for index, row in enumerate(rows) if len(_filled(row)) > 1), None)
+    return next((index for index, row in enumerate(rows) if len(_nonempty_cells(row)) > 1), None)
 
 
 def _is_band(rows: Sequence[Sequence[str]], index: int) -> bool:
@@ -143,14 +144,14 @@ def _is_band(rows: Sequence[Sequence[str]], index: int) -> bool:
     return (
         _has_names_only(band)
         and _has_names_only(row_below)
-        and len(_filled(band)) < len(_filled(row_below))
+        and len(_nonempty_cells(band)) < len(_nonempty_cells(row_below))
         and not band[0]
     )
 
 
 def _begins_another_table(rows: Sequence[Sequence[str]], index: int) -> bool:
     """Return whether a row below an empty row, or below a title, heads another table."""
-    row_above = _filled(rows[index - 1])
+    row_above = _nonempty_cells(rows[index - 1])
     is_parted = not row_above or (len(row_above) == 1 and _is_note(rows[index - 1]))
     is_followed = index + 1 < len(rows) and any(_is_number(cell) for cell in rows[index + 1])
     return is_parted and is_followed and _has_names_only(rows[index])
@@ -158,11 +159,15 @@ def _begins_another_table(rows: Sequence[Sequence[str]], index: int) -> bool:
 
 def _refuse_side_by_side(reading: Reading, band: Sequence[str], row: Sequence[str]) -> None:
     """Refuse tables that stand side by side: their headings repeat under the names of groups."""
-    repeated = [name for name, count in Counter(_filled(row)).items() if count > 1]
+    repeated = [name for name, count in Counter(_nonempty_cells(row)).items() if count > 1]
     if repeated:
-        groups = " and ".join(repr(cell) for cell in _filled(band))
+        groups = " and ".join(repr(cell) for cell in _nonempty_cells(band))
         line = next(
-            (line_number for line_number, text in reading.content if _filled(band)[0] in text),
+            (
+                line_number
+                for line_number, text in reading.content
+                if _nonempty_cells(band)[0] in text
+            ),
             1,
         )
         message = (

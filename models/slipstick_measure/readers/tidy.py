@@ -424,7 +424,7 @@ class _TableReading:
         if all(is_missing(text) for text in texts) and any(text.strip() for text in texts):
             self.missing_cells.append((line, next(text.strip() for text in texts if text.strip())))
             return
-        coordinates_of_row = self._coordinates(line, cells)
+        coordinates_of_row = self._coordinates_of_row(line, cells)
         if coordinates_of_row is None:
             return
         index_by_role = self.roles.index_by_role
@@ -444,9 +444,9 @@ class _TableReading:
             unit_of_value = unit or self.columns[index].unit
             if index in self.roles.per_processor:
                 text = _of_all_processors(text, coordinates_of_row.p)
-            self._add(line, coordinates, name, text, unit_of_value, self.columns[index])
+            self._add_value(line, coordinates, name, text, unit_of_value, self.columns[index])
 
-    def _coordinates(self, line: int, cells: Sequence[str]) -> Coordinates | None:
+    def _coordinates_of_row(self, line: int, cells: Sequence[str]) -> Coordinates | None:
         """Return the coordinates of a row; None after recording a problem."""
         reading = self.reading
         index_by_role = self.roles.index_by_role
@@ -492,7 +492,7 @@ class _TableReading:
             )
             units.append(unit)
 
-    def _add(
+    def _add_value(
         self,
         line: int,
         coordinates: Coordinates,

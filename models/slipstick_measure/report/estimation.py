@@ -50,7 +50,7 @@ def estimation_blocks(estimation: Estimation, split: str = "") -> Iterator[TextB
         + "."
         for choice in estimation.choices
     ]
-    yield [f"note: {note}" for note in _notes(estimation)]
+    yield [f"note: {note}" for note in _notes_on_parameters(estimation)]
 
 
 def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
@@ -206,7 +206,7 @@ def _owner_table(parameters: Sequence[EstimatedParameter]) -> TextTable | str:
     return TextTable(head, rows, range(1, len(head)))
 
 
-def _notes(estimation: Estimation) -> Iterator[str]:
+def _notes_on_parameters(estimation: Estimation) -> Iterator[str]:
     """Yield which parameters the rows do not determine, what is assumed, and which columns are
     unused.
     """

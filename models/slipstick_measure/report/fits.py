@@ -276,15 +276,16 @@ def _size_text(main_findings: Value, goal: str) -> str:
     """Describe the size that a goal needs, with its interval."""
     if not main_findings.value:
         return f"No size has an {goal}."
-    words = f"An {goal} needs n = {_grouped(main_findings.value)}"
+    words = f"An {goal} needs n = {_size_with_separators(main_findings.value)}"
     if main_findings.low is None:
         return f"{words}."
+    low_size = _size_with_separators(main_findings.low)
     if main_findings.high is None:
-        return f"{words}, at least {_grouped(main_findings.low)}; the data give no upper limit."
-    return f"{words}, between {_grouped(main_findings.low)} and {_grouped(main_findings.high)}."
+        return f"{words}, at least {low_size}; the data give no upper limit."
+    return f"{words}, between {low_size} and {_size_with_separators(main_findings.high)}."
 
 
-def _grouped(number: float) -> str:
+def _size_with_separators(number: float) -> str:
     """Write a size with separated thousands."""
     text = plain_decimal(number)
     return f"{int(text):,}" if text.isdigit() else text
@@ -432,7 +433,9 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(1 / 1.1, last_processors)
     members = Words(member=fitting.member).members
-    axes.set_xlabel(members if fitting.size is None else f"{members}, n = {_grouped(fitting.size)}")
+    axes.set_xlabel(
+        members if fitting.size is None else f"{members}, n = {_size_with_separators(fitting.size)}"
+    )
     axes.set_ylabel(axis_title("time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
     return titled(figure, title)

@@ -64,7 +64,9 @@ _HeadAndRows = tuple[list[str], list[list[str]]]
 
 def trace_text(views: TraceViews) -> str:
     """Write a trace for the terminal: the account, then each view as a table."""
-    return f"{measured_text([views.answer], views.file)}\n{terminal_blocks(_tables(views))}"
+    return (
+        f"{measured_text([views.answer], views.file)}\n{terminal_blocks(_tables_of_trace(views))}"
+    )
 
 
 def trace_sentence(views: TraceViews) -> str:
@@ -122,7 +124,7 @@ def trace_head(views: TraceViews, words: Words) -> str:
     useful = plain_decimal(answer["concurrency"] or 0.0, 3)
     losses = join_phrases(
         [
-            f"{plain_decimal(loss, 3)} to {_cause(name, words)}"
+            f"{plain_decimal(loss, 3)} to {_cause_of_lost_time(name, words)}"
             for loss, name in largest_losses[:_MOST_NAMED]
         ]
     )
@@ -130,7 +132,7 @@ def trace_head(views: TraceViews, words: Words) -> str:
     return f"of {count}, {useful} do useful work on average over {time}{loss_text}"
 
 
-def _cause(name: str, words: Words) -> str:
+def _cause_of_lost_time(name: str, words: Words) -> str:
     """Return the cause of lost time: in words for a wait of a model, in quotes for a function."""
     return words.component_phrase(name) if ":" in name and "." not in name else named_part(name)
 
@@ -143,10 +145,10 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
     views : of the trace
     """
     yield from (f"- {escape(note.message)}" for note in views.notes)
-    yield from markdown_blocks(_tables(views))
+    yield from markdown_blocks(_tables_of_trace(views))
 
 
-def _tables(views: TraceViews) -> Iterator[TextBlock]:
+def _tables_of_trace(views: TraceViews) -> Iterator[TextBlock]:
     """Yield the titles and tables of a trace: accesses, concurrency, and values by window."""
     remote = views.answer.find("remote_accesses")
     access_count = views.matrix.sum()

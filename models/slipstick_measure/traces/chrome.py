@@ -177,7 +177,7 @@ class ChromeReader:
         most_events = limit("events")
         take = self._take_event
         try:
-            for event in self._events(json_reader):
+            for event in self._events_of_file(json_reader):
                 count += 1
                 if count > most_events:
                     self.columns.refuse(too_many("events", "events", ADVICE))
@@ -207,9 +207,9 @@ class ChromeReader:
             )
         self._take_annotations()
         self._pair_begins_and_ends()
-        return self._finished()
+        return self._finished_trace()
 
-    def _events(self, json_reader: _JsonReader) -> Iterator[Any]:
+    def _events_of_file(self, json_reader: _JsonReader) -> Iterator[Any]:
         """Yield the events of a file; take from its other data whether slipstick wrote it."""
         if json_reader.next_character() == "[":
             yield from json_reader.items()
@@ -248,11 +248,11 @@ class ChromeReader:
             length = event.get("dur", 0.0)
             if type(length) is not float:
                 length = self.columns.number(length, f"length (dur) of event {count:,}")
-            self.columns.span(lane, self._label(event), time, time + length)
+            self.columns.span(lane, self._label_number(event), time, time + length)
         elif phase in ("B", "E"):
             lane, time = self._lane_and_time(event, count)
             self.edge_lane.append(lane)
-            self.edge_label.append(self._label(event) if phase == "B" else -1)
+            self.edge_label.append(self._label_number(event) if phase == "B" else -1)
             self.edge_time.append(time)
         elif phase in ("s", "f", "t"):
             arrow = str((event.get("cat"), event.get("id"), event.get("name")))
@@ -289,7 +289,7 @@ class ChromeReader:
             return time
         return self.columns.number(time, f"time (ts) of event {count:,}")
 
-    def _label(self, event: dict[str, Any]) -> int:
+    def _label_number(self, event: dict[str, Any]) -> int:
         """Return the number of the label of an event."""
         name = event.get("cat" if self.is_own_format else "name", BUSY)
         name = name if type(name) is str else str(name)
@@ -344,7 +344,7 @@ class ChromeReader:
         for row_id, event in enumerate(self.annotations, 1):
             self._take_event({**event, "cat": ""}, row_id)
 
-    def _finished(self) -> ReadTrace:
+    def _finished_trace(self) -> ReadTrace:
         """Add the accesses of arrows, and return the trace."""
         columns = self.columns
         if self.is_own_format:

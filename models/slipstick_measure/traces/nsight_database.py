@@ -113,11 +113,11 @@ class _Database:
         stream_tables = [table for table in _OPERATIONS if table in self.tables]
         self._check_size([*stream_tables, *(call.table for call in calls)])
         names = dict(self.database.execute("SELECT id, value FROM StringIds"))
-        streams = self._streams(stream_tables, names)
-        threads = self._threads(names, calls)
-        if marks := self._count("NVTX_EVENTS"):
+        streams = self._add_streams(stream_tables, names)
+        threads = self._add_threads(names, calls)
+        if marks := self._row_count("NVTX_EVENTS"):
             self.columns.odd(f"marks of NVTX annotate times and are left out: {marks:,}")
-        if graphs := self._count(_GRAPHS):
+        if graphs := self._row_count(_GRAPHS):
             self.columns.odd(
                 f"graphs of CUDA were traced as a whole ({graphs:,}), so waits inside them are"
                 " taken for work; nsys profile --cuda-graph-trace=node traces what is inside"
@@ -136,7 +136,7 @@ class _Database:
             if needed | {call.name} <= self.tables.get(call.table, set())
         ]
 
-    def _count(self, table: str) -> int:
+    def _row_count(self, table: str) -> int:
         """Return the number of rows of a table; 0 if it is missing."""
         if table not in self.tables:
             return 0
@@ -145,10 +145,10 @@ class _Database:
 
     def _check_size(self, tables: list[str]) -> None:
         """Refuse tables with too many rows."""
-        if sum(map(self._count, tables)) > limit("events"):
+        if sum(map(self._row_count, tables)) > limit("events"):
             self.columns.refuse(too_many("events", "operations and calls", ADVICE))
 
-    def _streams(self, tables: list[str], names: Mapping[int, str]) -> list[str]:
+    def _add_streams(self, tables: list[str], names: Mapping[int, str]) -> list[str]:
         """Add the operations of streams, and return the names of streams."""
         for table in tables:
             query = (
@@ -157,12 +157,12 @@ class _Database:
             )
             for start, end, device, stream, value in self.database.execute(query):
                 lane = self.columns.named(self.columns.lanes, f"{device}/stream {stream}")
-                name = _operation(table, value, names)
+                name = _operation_name(table, value, names)
                 label = self.columns.named(self.columns.labels, name)
                 self.columns.span(lane, label, float(start), float(end))
         return [str(lane) for lane in self.columns.lanes]
 
-    def _threads(self, names: Mapping[int, str], calls: list[_CallTable]) -> list[str]:
+    def _add_threads(self, names: Mapping[int, str], calls: list[_CallTable]) -> list[str]:
         """Add the calls of threads, and what they do between calls; return the threads' names."""
         if not calls:
             return []
@@ -219,7 +219,7 @@ class _Database:
         )
 
 
-def _operation(table: str, value: int, names: Mapping[int, str]) -> str:
+def _operation_name(table: str, value: int, names: Mapping[int, str]) -> str:
     """Return the name of an operation of a stream."""
     if table == _KERNELS:
         return names.get(value, f"kernel {value}")

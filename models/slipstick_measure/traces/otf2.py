@@ -160,7 +160,7 @@ class _ArchiveReader:
             thread = threads[location]
             thread.count += 1
             if thread.executes:
-                self._take(thread, event, time)
+                self._add_event(thread, event, time)
             else:
                 self.left_out[type(event).__name__] += 1
         self.columns.close_open(
@@ -180,7 +180,7 @@ class _ArchiveReader:
                     f" {location.number_of_events:,} that are promised; is a file cut or missing?"
                 )
 
-    def _take(self, thread: _Thread, event: Any, time: int) -> None:
+    def _add_event(self, thread: _Thread, event: Any, time: int) -> None:
         """Add an event of a thread to the columns."""
         columns = self.columns
         kind = type(event).__name__
@@ -193,7 +193,7 @@ class _ArchiveReader:
                 " archive damaged?"
             )
         if kind == "Enter":
-            label = self.labels[region] if region in self.labels else self._label(region)
+            label = self.labels[region] if region in self.labels else self._label_number(region)
             thread.open_spans.append(columns.begin(thread.lane, label, time))
         elif kind == "Leave":
             if not thread.open_spans:
@@ -203,9 +203,11 @@ class _ArchiveReader:
                 columns.check_inside(str(region.name), thread.open_spans[-1])
             columns.end[thread.open_spans.pop()] = time
         elif kind in _SENDS:
-            columns.access(thread.lane, self._receiver(event.communicator, event.receiver), time)
+            columns.access(
+                thread.lane, self._receiver_name(event.communicator, event.receiver), time
+            )
         elif kind in _REMOTE:
-            columns.access(thread.lane, self._receiver(event.win, event.remote), time)
+            columns.access(thread.lane, self._receiver_name(event.win, event.remote), time)
         elif kind == "BufferFlush":
             columns.span(
                 thread.lane,
@@ -225,7 +227,7 @@ class _ArchiveReader:
         ]
         return self.columns.finished([str(lane) for lane in self.columns.lanes], useful=useful)
 
-    def _label(self, region: Any) -> int:
+    def _label_number(self, region: Any) -> int:
         """Return the number of the label of a region; a region that communicates or waits is no
         useful work.
         """
@@ -239,7 +241,7 @@ class _ArchiveReader:
             self.lost_labels.add(name)
         return self.labels.setdefault(region, self.columns.named(self.columns.labels, name))
 
-    def _receiver(self, communicator: Any, rank: int) -> str:
+    def _receiver_name(self, communicator: Any, rank: int) -> str:
         """Return the name of the processor with a rank in a communicator."""
         try:
             return self.threads[communicator.location(rank)].name

@@ -278,32 +278,37 @@ class ProgramTrace(TraceOutline):
         busy_spans = self.busy
         count = len(self.processors)
         durations = spans.end - spans.start
-        runs = [self._measurement("time", self.end)]
+        runs = [self._account_measurement("time", self.end)]
         if not len(durations):
             return Measurements(tuple(runs), self.notes)
         busy = np.bincount(busy_spans.processor, busy_spans.end - busy_spans.start, count)
         waits = np.bincount(spans.label, durations, len(self.labels))
         events = np.bincount(spans.label, minlength=len(self.labels))
-        runs += [self._measurement("busy", time, "", index + 1) for index, time in enumerate(busy)]
+        runs += [
+            self._account_measurement("busy", time, "", index + 1)
+            for index, time in enumerate(busy)
+        ]
         lost_labels = [
             index
             for index, label in enumerate(self.labels)
             if label not in self.useful and events[index]
         ]
         runs += [
-            self._measurement("wait", waits[index], self.labels[index]) for index in lost_labels
+            self._account_measurement("wait", waits[index], self.labels[index])
+            for index in lost_labels
         ]
         runs += [
-            self._measurement("events", events[index], self.labels[index]) for index in lost_labels
+            self._account_measurement("events", events[index], self.labels[index])
+            for index in lost_labels
         ]
         # The time without a kernel of a GPU's streams is no communication, as that of threads is.
         idle_label = "no kernel" if set(self.kinds) == {STREAM} and not lost_labels else self.rest
         if idle_label != "idle" and idle_label not in self.labels:
             gaps = max(0.0, count * self.end - float(durations.sum()))
-            runs.append(self._measurement("wait", gaps, idle_label))
+            runs.append(self._account_measurement("wait", gaps, idle_label))
         return Measurements(tuple(runs), self.notes)
 
-    def _measurement(
+    def _account_measurement(
         self, metric: str, value: float, region: str = "", processor: int | None = None
     ) -> Measurement:
         """Return a value of the account as a measurement."""

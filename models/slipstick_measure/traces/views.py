@@ -302,7 +302,7 @@ def views_of(
     (answer,) = result.answers
     times, active = concurrency(trace)
     durations: Array = np.bincount(active, np.diff(np.append(times, trace.end))).astype(float)
-    contention = _contention(trace, edges, network)
+    contention = _contention_by_window(trace, edges, network)
     counts = access_matrix(trace)
     values = {
         "concurrency": Value(float(durations @ np.arange(len(durations))) / trace.end, "1"),
@@ -369,7 +369,7 @@ def _values_by_name(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
     }
 
 
-def _contention(
+def _contention_by_window(
     trace: ProgramTrace, edges: Array, network: SwitchedNetwork | None
 ) -> dict[str, Array]:
     """Return contention by window: the conflicts at each stage, or without a network, the time that

@@ -245,7 +245,7 @@ class _Supersteps:
                 )
                 for index, tally in enumerate(phase.tallies)
             ]
-            yield phase.repeat, processor_activities, self._barrier(phase)
+            yield phase.repeat, processor_activities, self._barriers_of_phase(phase)
 
     def _activity_of_processor(
         self, tally: ProcessorTally, rounds: int, name: str, is_manager: bool
@@ -320,7 +320,7 @@ class _Supersteps:
         yield tally.forwarded, operations.forward
         yield tally.granted, operations.grant
 
-    def _barrier(self, phase: CountedPhase) -> Activity:
+    def _barriers_of_phase(self, phase: CountedPhase) -> Activity:
         """Return the barriers that end a phase, one and one more for each garbage collection, with
         the mean time of their notices and invalidations.
         """

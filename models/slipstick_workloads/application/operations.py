@@ -163,12 +163,12 @@ class Operations:
         self.diff_time = self.page_size * self.dvsm.byte
         # Built at first use: few programs need an operation of each class.
         self.fault = cache(lambda key: self._fault_activity(classes.faults[key], "fault", key))
-        self.prefetch = cache(lambda key: self._prefetch(classes.faults[key], key))
+        self.prefetch = cache(lambda key: self._prefetch_diffs(classes.faults[key], key))
         self.collect = cache(
             lambda key: self._fault_activity(classes.faults[key], "collection", key)
         )
         self.serve = cache(lambda key: self._serve_diffs(classes.served_replies[key], key))
-        self.acquire = cache(self._acquire)
+        self.acquire = cache(self._acquire_lock)
 
     @cached_property
     def empty_fault(self) -> Activity:
@@ -320,7 +320,7 @@ class Operations:
         """
         return self.dvsm.serve + self.classes.diffs_per_reply * self.diff_time
 
-    def _prefetch(self, operation_class: OperationClass, key: OperationKey) -> Activity:
+    def _prefetch_diffs(self, operation_class: OperationClass, key: OperationKey) -> Activity:
         """Return a prefetch of diffs: all sends and receives at the source, one after the other,
         and the computation of the fault handler.
         """
@@ -342,7 +342,7 @@ class Operations:
         )
         return with_labels(activity, f"prefetched-fault-{_class_name(key)}.")
 
-    def _acquire(self, hops: int) -> Activity:
+    def _acquire_lock(self, hops: int) -> Activity:
         parties = Number(float(hops + 1))
         activity = lock(
             self.machine,

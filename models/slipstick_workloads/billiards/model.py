@@ -112,7 +112,7 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
         "best": _counts_with_best_width,
         "direct": _counts_with_direct_bins,
     }
-    return _model(machine, inputs, searches[word(inputs, "bins")])
+    return _model_of_counts(machine, inputs, searches[word(inputs, "bins")])
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
@@ -120,7 +120,7 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     See `parallel`.
     """
     counts_of_one = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, first_dependents_of_runs=((1,),))
-    return _model(machine, inputs, lambda *values: counts_of_one)
+    return _model_of_counts(machine, inputs, lambda *values: counts_of_one)
 
 
 def _counts_with_best_width(
@@ -138,7 +138,7 @@ def _counts_with_direct_bins(
     return observe(balls, collisions, seed, width * SIZES[0] / balls, is_direct=True)
 
 
-def _model(
+def _model_of_counts(
     machine: SharedMemory, inputs: InputValues, count_collisions: _CollisionCounter
 ) -> Model:
     steps = _Steps(machine, inputs, count_collisions)
@@ -194,7 +194,9 @@ class _Steps:
         if self.cache is None:
             return execution
         lines = self.run.balls / self.processors * (BALL / self.cache.line)
-        return execution >> self._fetch("setup.cold", self._input_value("touches") * lines, "local")
+        return execution >> self._fetch_pages(
+            "setup.cold", self._input_value("touches") * lines, "local"
+        )
 
     def step(self) -> Activity:
         """Return a step: take a collision, compare it with the others', execute it or be idle."""
@@ -222,7 +224,9 @@ class _Steps:
             name="idle",
             component="idle",
         )
-        compare = self._fetch("check", (self.processors - 1) * self._input_value("check"), "check")
+        compare = self._fetch_pages(
+            "check", (self.processors - 1) * self._input_value("check"), "check"
+        )
         return compare >> choose((chance, execute), (1 - chance, idle_step))
 
     def _with_overheads(
@@ -257,7 +261,7 @@ class _Steps:
                     delay(access_time, name=f"{name}.{part}", component=part, technology="memory")
                     for part, access_time in times.items()
                 ),
-                self._fetch(
+                self._fetch_pages(
                     f"{name}.replaced",
                     accesses * self._share_outside_cache(self.cache.size),
                     "local",
@@ -278,7 +282,7 @@ class _Steps:
             + items_passed * self._input_value("search_misses")
         )
         return (
-            self._fetch(f"{name}.fetch", misses, "memory")
+            self._fetch_pages(f"{name}.fetch", misses, "memory")
             >> self._lock_step(name, queue_operations)
             >> computing
         )
@@ -301,7 +305,7 @@ class _Steps:
         own_bytes = self.run.balls / self.processors * BALL
         return maximum(1 - size / own_bytes, 0)
 
-    def _fetch(self, name: str, accesses: Expr, component: str) -> Activity:
+    def _fetch_pages(self, name: str, accesses: Expr, component: str) -> Activity:
         modules = int(number({"modules": self.machine.memory.modules}, "modules"))
         return repeat(accesses, self.port.access(name, (1 / modules,) * modules, component))
 

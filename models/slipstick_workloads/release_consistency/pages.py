@@ -174,13 +174,13 @@ class SharedPages(ABC):
                 self.owner[page] = reader
                 self.state[reader, page] = EXCLUSIVE
                 return
-            self._fetch(reader, page)
+            self._fetch_page(reader, page)
         if page in self.pending_intervals[reader]:
             self.recorder.fault_counts[reader] += 1
             self._update(reader, page)
         self.state[reader, page] = READABLE
 
-    def _fetch(self, reader: int, page: int) -> None:
+    def _fetch_page(self, reader: int, page: int) -> None:
         """Get a whole page from its owner, for the first time."""
         owner = int(self.owner[page])
         self.recorder.fault_counts[reader] += 1
@@ -319,9 +319,10 @@ class ManyWriters(SharedPages):
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
         missing_intervals = self.pending_intervals[reader].pop(page)
-        requests = self._requests(page, missing_intervals)
+        requests = self._diffs_to_request(page, missing_intervals)
         reply_bytes = sum(
-            self._serve(server, reader, page, intervals) for server, intervals in requests.items()
+            self._send_diffs(server, reader, page, intervals)
+            for server, intervals in requests.items()
         )
         self.payload.apply(reader, page, self.intervals.sort_by_precedence(missing_intervals))
         last_applied = list(self._applied_intervals(reader, page))
@@ -331,7 +332,7 @@ class ManyWriters(SharedPages):
         tally = self.recorder.tallies[reader]
         (tally.collected if collecting else tally.faults)[len(requests), reply_bytes] += 1
 
-    def _requests(self, page: int, intervals: Sequence[IntervalId]) -> _Requests:
+    def _diffs_to_request(self, page: int, intervals: Sequence[IntervalId]) -> _Requests:
         """Return which intervals' diffs to request from each processor: from their writer, or from
         a later writer that passes them on.
         """
@@ -372,7 +373,9 @@ class ManyWriters(SharedPages):
             and (interval, page) in self.diffs[later_writer]
         )
 
-    def _serve(self, server: int, reader: int, page: int, intervals: Sequence[IntervalId]) -> int:
+    def _send_diffs(
+        self, server: int, reader: int, page: int, intervals: Sequence[IntervalId]
+    ) -> int:
         """Send the diffs of these intervals, made now if necessary, and return the size of the
         reply [B].
         """
@@ -439,7 +442,7 @@ class SingleWriter(SharedPages):
     def _become_owner(self, writer: int, owner: int, page: int) -> None:
         """Become the owner of a page, which is sent as a whole: others may have written to it."""
         if self.state[writer, page] == ABSENT:
-            self._fetch(writer, page)
+            self._fetch_page(writer, page)
         else:
             self.recorder.fault_counts[writer] += 1
             self._update(writer, page)

@@ -166,7 +166,7 @@ class LockManagers:
             raise ModelError(
                 f"processor {processor} requests lock {lock_number}, which it holds already"
             )
-        hops = self._request(processor, lock)
+        hops = self._send_request(processor, lock)
         if lock.holder is not None:
             self._recorder.tallies[processor].waits += 1
             self._recorder.tallies[processor].ahead += 1 + len(lock.queue)
@@ -204,7 +204,7 @@ class LockManagers:
             if lock.holder is not None
         }
 
-    def _request(self, processor: int, lock: _LockState) -> int:
+    def _send_request(self, processor: int, lock: _LockState) -> int:
         """Send the request by way of the manager to the processor that requested last."""
         last = lock.queue[-1] if lock.queue else lock.last_holder
         route = [hop for hop in (lock.manager, last) if hop != processor]
@@ -261,7 +261,7 @@ class BarrierManager:
         for processor in processors:
             self._notices.release(processor)
         for processor in processors[1:]:
-            self._arrive(processor)
+            self._send_arrival(processor)
         for processor in processors[1:]:
             self._leave(processor)
         self._known_at_barrier = list(self._intervals.closed_counts)
@@ -270,7 +270,7 @@ class BarrierManager:
         ):
             self._pages.collect()
 
-    def _arrive(self, slave: int) -> None:
+    def _send_arrival(self, slave: int) -> None:
         """Send the manager the slave's intervals since the last barrier, also those that it knows
         from locks.
         """

@@ -313,17 +313,17 @@ def blocks(machine: SharedMemory, inputs: InputValues) -> Model:
     ModelError : processors of the machine have no modules of their own, or it has fewer modules
         than there are blocks
     """
-    return _model(_Schedule(machine, inputs))
+    return _model_of_iterations(_Schedule(machine, inputs))
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build one iteration, with block i on processor i; the equations are not solved. See
     `blocks`.
     """
-    return _model(_Schedule(machine, inputs, sample=True))
+    return _model_of_iterations(_Schedule(machine, inputs, sample=True))
 
 
-def _model(schedule: _Schedule) -> Model:
+def _model_of_iterations(schedule: _Schedule) -> Model:
     resources: dict[str, Resource] = {
         **schedule.port.resources(),
         **({"scheduler": Lock("fifo")} if schedule.is_dynamic else {}),

@@ -63,7 +63,7 @@ class Octree:
         order = np.argsort(keys, kind="stable")
         if (np.diff(keys[order]) == 0).any():
             raise ModelError("two bodies are in one place, as far as an octree can tell")
-        levels = list(_levels(keys[order], order))
+        levels = list(_cells_by_level(keys[order], order))
         return _assemble(places, cube_side, order, levels)
 
     def forces(self, bodies: Numbers, tolerance: float) -> Iterator[Forces]:
@@ -152,7 +152,7 @@ def _morton_keys(coordinates: Vectors) -> Numbers:
     return key
 
 
-def _levels(keys: Numbers, order: Numbers) -> Iterator[_Level]:
+def _cells_by_level(keys: Numbers, order: Numbers) -> Iterator[_Level]:
     """Yield the cells of each level, from the root down, until every body is alone."""
     for level in range(LEVELS):
         box = keys >> 3 * (LEVELS - level)
@@ -182,7 +182,7 @@ def _assemble(places: Vectors, cube_side: float, order: Numbers, levels: list[_L
         for name in ("starts", "ends", "second_bodies")
     )
     order_of_nodes = np.lexsort((depths, second_bodies))
-    parents, deepest = _parents(bodies, order, levels, np.argsort(order_of_nodes))
+    parents, deepest = _parent_of_nodes(bodies, order, levels, np.argsort(order_of_nodes))
     children = np.argsort(parents, kind="stable")[1:]
     first_child = np.searchsorted(parents[children], np.arange(len(starts) + 1))
     position_sums = np.concatenate((np.zeros((1, 3)), np.cumsum(places[order], axis=0)))
@@ -204,7 +204,7 @@ def _assemble(places: Vectors, cube_side: float, order: Numbers, levels: list[_L
     )
 
 
-def _parents(
+def _parent_of_nodes(
     bodies: int, order: Numbers, levels: list[_Level], cell_numbers: Numbers
 ) -> tuple[Numbers, Numbers]:
     """Return the parent of each node, -1 of the root, and the deepest cell around each body."""

@@ -94,15 +94,15 @@ class Balls:
         tested_pairs: list[tuple[Numbers, Numbers]] = []
         origins = np.broadcast_to(EYE, directions.shape)
         for _ in range(2):
-            distance, ball = self._walk(active, origins, directions, tested_pairs)
-            points, normals, is_hit = self._surface(origins, directions, distance, ball)
+            distance, ball = self._nearest_hit(active, origins, directions, tested_pairs)
+            points, normals, is_hit = self._surface_points(origins, directions, distance, ball)
             active = active[is_hit]
             points = points[is_hit]
             normals = normals[is_hit]
             if not len(active):
                 break
             for lamp in LAMPS:
-                self._walk(active, points, _unit(lamp - points), tested_pairs)
+                self._nearest_hit(active, points, _unit(lamp - points), tested_pairs)
             hit_directions = directions[is_hit]
             origins = points
             directions = (
@@ -112,7 +112,7 @@ class Balls:
         ray, tested_balls = (np.concatenate(columns) for columns in zip(*tested_pairs, strict=True))
         return RayTests(np.bincount(ray, minlength=rays), ray, tested_balls)
 
-    def _walk(
+    def _nearest_hit(
         self,
         rays: Numbers,
         origins: Vectors,
@@ -150,7 +150,7 @@ class Balls:
             ball = (ball[is_inside][:, None] * CHILDREN + np.arange(1, CHILDREN + 1)).ravel()
         return nearest_distance, hit_ball
 
-    def _surface(
+    def _surface_points(
         self, origins: Vectors, directions: Vectors, distance: Vectors, ball: Numbers
     ) -> tuple[Vectors, Vectors, NDArray[np.bool_]]:
         """Return the end points of rays, the surface normals there, and whether each ray ends, at a
@@ -368,11 +368,11 @@ def _trace_jobs(
     )
     tests = np.split(ray_tests.tests, end_rays[:-1])
     return [
-        _Job(job, balls.read(balls_by_job[index]), _batches(tests[index], at_once))
+        _Job(job, balls.read(balls_by_job[index]), _tests_per_batch(tests[index], at_once))
         for index, job in enumerate(jobs)
     ]
 
 
-def _batches(tests: Items, at_once: int) -> tuple[int, ...]:
+def _tests_per_batch(tests: Items, at_once: int) -> tuple[int, ...]:
     """Return the sums of the tests of rays that get their numbers together."""
     return tuple(np.add.reduceat(tests, np.arange(0, len(tests), at_once)).tolist())

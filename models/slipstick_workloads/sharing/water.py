@@ -80,7 +80,7 @@ def water(
     layout = MemoryLayout(page)
     records = layout.array(molecules, RECORD)
     sums = layout.array(len(SUMS), DOUBLE)
-    places = _places(molecules, steps, seed)
+    places = _places_by_step(molecules, steps, seed)
     pairs_by_step = [_Pairs(places_of_step, cut_off) for places_of_step in places]
 
     def body(processor: int) -> Iterator[Access]:
@@ -177,7 +177,7 @@ class _Pairs:
         return is_near
 
 
-def _places(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:
+def _places_by_step(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:
     """Return the molecules' places in each step, in a cube of side 1."""
     generator = np.random.default_rng([seed])
     lattice_side = round(molecules ** (1 / 3) + 0.4999)

@@ -135,7 +135,7 @@ def test_those_ahead_added_up_once_are_those_of_each_pair_of_visits(
         found = once(self, queue, means)
         for visit in queue.visits:
             pairs = self._delays_at_visit(queue, visit, means[visit.index]).values()
-            wait = self._wait(queue, visit, list(pairs))
+            wait = self._wait_at_visit(queue, visit, list(pairs))
             assert found[visit.index].mean == pytest.approx(wait.mean, rel=1e-13)
             assert found[visit.index].variance == pytest.approx(wait.variance, rel=1e-13)
             seen.append(float(wait.mean[0].real))

@@ -427,13 +427,13 @@ def test_the_wait_of_visits_to_one_queue_is_computed_once_for_all(
     station it was computed 12 times.
     """
     computed_visits = []
-    original_wait = arrivals.ArrivalState._wait
+    original_wait = arrivals.ArrivalState._wait_at_visit
 
     def counted_wait(state, queue, visit, delays):  # type: ignore[no-untyped-def]
         computed_visits.append(visit.index)
         return original_wait(state, queue, visit, delays)
 
-    monkeypatch.setattr(arrivals.ArrivalState, "_wait", counted_wait)
+    monkeypatch.setattr(arrivals.ArrivalState, "_wait_at_visit", counted_wait)
     services = [service("disk", 0.01 * (i + 1), name=f"s{i}", scv=i % 3) for i in range(12)]
     model = closed_model(
         then(delay(1.0, name="think", scv=1.0), *services), 3, resources={"disk": Station()}

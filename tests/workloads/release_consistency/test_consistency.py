@@ -71,8 +71,12 @@ def takes_no_copy(self: SingleWriter, writer: int, owner: int, page: int) -> Non
     self.owner[page] = writer
 
 
-ORDER, CUT, WHOM = IntervalRecords.sort_by_precedence, ManyWriters._make_diff, ManyWriters._requests
-FETCHED, FETCH = ManyWriters._record_fetch, SharedPages._fetch
+ORDER, CUT, WHOM = (
+    IntervalRecords.sort_by_precedence,
+    ManyWriters._make_diff,
+    ManyWriters._diffs_to_request,
+)
+FETCHED, FETCH = ManyWriters._record_fetch, SharedPages._fetch_page
 VALID, SINGLE = Protocol(start="valid", collect_above=10**9), Protocol(writers="single")
 MISTAKES: dict[str, tuple[type, str, Callable[..., Any], Protocol]] = {
     "notices are lost": (SharedPages, "notice", never, VALID),
@@ -88,14 +92,14 @@ MISTAKES: dict[str, tuple[type, str, Callable[..., Any], Protocol]] = {
     "a page stays writable after its diff": (ManyWriters, "_make_diff", leaves_writable, VALID),
     "words are not remembered": (ManyWriters, "_record_words", never, VALID),
     "every copy is thought to be new": (ManyWriters, "_has_applied", lambda *_: True, VALID),
-    "a part of a fault is left out": (ManyWriters, "_requests", asks_one_only, VALID),
+    "a part of a fault is left out": (ManyWriters, "_diffs_to_request", asks_one_only, VALID),
     "a growing twin is taken as whole": (
         ManyWriters,
         "_record_fetch",
         takes_a_growing_twin_as_whole,
         Protocol(),
     ),
-    "a shared page stays exclusive": (SharedPages, "_fetch", leaves_exclusive, Protocol()),
+    "a shared page stays exclusive": (SharedPages, "_fetch_page", leaves_exclusive, Protocol()),
     "ownership moves without the page": (SingleWriter, "_become_owner", takes_no_copy, SINGLE),
     "an owner's page stays writable": (SingleWriter, "_record_notices", never, SINGLE),
     "garbage is dropped without updates": (

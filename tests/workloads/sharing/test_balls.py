@@ -19,7 +19,7 @@ def nearest(scene: Balls, direction: NDArray[np.float64]) -> tuple[float, int]:
 
 def test_the_walk_finds_what_a_test_of_every_ball_finds() -> None:
     scene, rays = Balls(3), pixels(20, 20)
-    found, ball = scene._walk(np.arange(400), np.broadcast_to(EYE, rays.shape), rays, [])
+    found, ball = scene._nearest_hit(np.arange(400), np.broadcast_to(EYE, rays.shape), rays, [])
     everywhere = [nearest(scene, each) for each in rays]
     assert np.allclose(found, [each for each, _ in everywhere])
     hit = np.isfinite(found)

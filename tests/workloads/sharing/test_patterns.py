@@ -18,7 +18,7 @@ from slipstick_workloads.sharing.layout import share
 from slipstick_workloads.sharing.raytrace import raytrace
 from slipstick_workloads.sharing.sor import sor
 from slipstick_workloads.sharing.sphere import sphere
-from slipstick_workloads.sharing.water import _places, water
+from slipstick_workloads.sharing.water import _places_by_step, water
 
 PAGE = 4096
 
@@ -134,7 +134,7 @@ def test_barnes_asks_fewer_if_bodies_lie_in_the_tree_s_order() -> None:
 
 def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> None:
     molecules, processors = 40, 4
-    place = _places(molecules, 1, seed=1)[0]
+    place = _places_by_step(molecules, 1, seed=1)[0]
     apart = np.abs(place[:, None] - place[None])
     near = (np.minimum(apart, 1 - apart) ** 2).sum(axis=2) < 0.25
     pairs = [(i, j) for i in range(molecules) for j in range(i + 1, molecules) if near[i, j]]

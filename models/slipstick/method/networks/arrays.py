@@ -185,7 +185,7 @@ class NetworkLayout:
         chain_of_class = np.array(
             [chain_index_by_class[class_name] for class_name in self.classes], dtype=np.intp
         )
-        routes = self._routes(columns)
+        routes = self._routes_at_points(columns)
         reason_by_point = {
             **self._reasons_against_numbers(columns),
             **({} if routes is None else self._write_visits(routes, chain_of_class, visits)),
@@ -219,7 +219,7 @@ class NetworkLayout:
             visits,
             scv,
             chain_of=chain_of_class,
-            ranks=self._ranks(single_classes),
+            ranks=self._rank_by_class(single_classes),
             routes=routes,
             references=reference_class_and_station,
             classes=self.classes,
@@ -253,7 +253,7 @@ class NetworkLayout:
                     )
         return service, visits, scv
 
-    def _routes(self, columns: Columns) -> Routes | None:
+    def _routes_at_points(self, columns: Columns) -> Routes | None:
         """Return the routes of the classes of chains at all points; None without routes."""
         if not self.model.routing:
             return None
@@ -420,7 +420,7 @@ class NetworkLayout:
         station_rates = tuple(
             self._station_rates(columns, station_name) for station_name in self.stations
         )
-        ranks = self._ranks([chain.classes for chain in self.chains.values()])
+        ranks = self._rank_by_class([chain.classes for chain in self.chains.values()])
         return NetworkArrays(
             service=service,
             visits=visits,
@@ -575,7 +575,7 @@ class NetworkLayout:
             axis=1,
         )
 
-    def _ranks(self, classes_of_chains: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+    def _rank_by_class(self, classes_of_chains: Sequence[Sequence[str]]) -> NDArray[np.int64]:
         """Return the rank of each class, or of the first class of each chain that has one, at each
         station.
         """

@@ -99,7 +99,7 @@ class BlockedNetwork(FlatNetwork):
         kinds_by_station: dict[str, set[str]] = {}
         for place, moves in self._moves_by_place.items():
             for move in moves:
-                if move.target is not None and self._blocks(place, move):
+                if move.target is not None and self._may_be_blocked(place, move):
                     kinds = kinds_by_station.setdefault(place[1], set())
                     kinds.add(self._blocking_at(move.target))
         return kinds_by_station
@@ -137,7 +137,7 @@ class BlockedNetwork(FlatNetwork):
             self._record_moves_in_order(chain_name, chain)
         if not is_closed:
             return
-        thinks = self._thinks(chain_name)
+        thinks = self._has_think_time(chain_name)
         if not thinks:
             # A cycle that visits no station takes no time, and is none.
             entries = self._entries_by_chain[chain_name]
@@ -185,7 +185,7 @@ class BlockedNetwork(FlatNetwork):
         if remaining_probability > 0:
             yield _Move(remaining_probability, None)
 
-    def _thinks(self, chain_name: str) -> bool:
+    def _has_think_time(self, chain_name: str) -> bool:
         """Return whether a chain has a think time."""
         chain_index = list(self.network_layout.chains).index(chain_name)
         return bool(self.network_points.network.think[0, chain_index].real > 0)
@@ -195,7 +195,7 @@ class BlockedNetwork(FlatNetwork):
         station = self.model.stations[place[1]]
         return LOSS if station.capacity is None else station.blocking
 
-    def _blocks(self, place: Place, move: _Move) -> bool:
+    def _may_be_blocked(self, place: Place, move: _Move) -> bool:
         """Return whether a customer that makes a move may be blocked on its way."""
         return (
             move.target is not None
@@ -223,7 +223,7 @@ class BlockedNetwork(FlatNetwork):
                     f" infinite servers; {way_out} at {place[1]}"
                 )
             stops_service = any(
-                self._blocks(place, move)
+                self._may_be_blocked(place, move)
                 and move.target is not None
                 and self._blocking_at(move.target) == BEFORE_SERVICE
                 for move in moves
@@ -277,7 +277,7 @@ class BlockedNetwork(FlatNetwork):
         builder = self.builder
         first_instruction = builder.next_instruction
         is_closed = isinstance(chain.members, ClosedClass)
-        thinks = is_closed and self._thinks(chain_name)
+        thinks = is_closed and self._has_think_time(chain_name)
         if is_closed and not thinks:
             self._refuse_abandonment(chain_name, chain)
         if thinks:
@@ -398,7 +398,7 @@ class BlockedNetwork(FlatNetwork):
             builder.mark(mark)
             self._write_move(place, move, mark, is_held and not is_delay)
             builder.jump(self._target_mark(chain_name, place, move))
-        if any(self._blocks(place, move) for move in moves):
+        if any(self._may_be_blocked(place, move) for move in moves):
             builder.mark(again_label(place))
             if is_held:
                 builder.delay(self._service_time(place), again_label(place))
@@ -411,7 +411,7 @@ class BlockedNetwork(FlatNetwork):
         it holds at the present one.
         """
         builder = self.builder
-        if self._blocks(place, move):
+        if self._may_be_blocked(place, move):
             assert move.target is not None
             places = _places_of(move.target[1])
             if self._blocking_at(move.target) != AFTER_SERVICE:

@@ -284,7 +284,7 @@ class FlatNetwork:
             self._record_counting(chain_index, chain_name, chain)
         first_instruction = self._write_cycle(chain_index, chain_name, chain)
         for place in self._places(chain):
-            if self._retries(place):
+            if self._retry_count(place):
                 self._write_retries(chain_name, place)
                 continue
             if self._time_limit_in_queue(place):
@@ -335,7 +335,7 @@ class FlatNetwork:
                 first_instruction=first_instruction,
             )
 
-    def _retries(self, place: Place) -> int:
+    def _retry_count(self, place: Place) -> int:
         """Return the number of further tries of a visit to a place that fails."""
         return self.model.stations[place[1]].retries.get(place[0], 0)
 
@@ -717,7 +717,7 @@ class FlatNetwork:
         """Visit a station; where the chain may lose customers, count them at a tally."""
         builder = self.builder
         breaker = self._breaker_and_open_time(place)
-        retries, refused_mark = self._retries(place), self._mark_after_loss(chain_name, place)
+        retries, refused_mark = self._retry_count(place), self._mark_after_loss(chain_name, place)
         if retries:
             builder.admit(service_label(place))
             builder.set_tries(self._retry_register, retries)

@@ -652,7 +652,7 @@ class Measures:
                 **self.columns_by_chain(),
                 **self._columns_by_class(),
                 **self._columns_by_station(),
-                **self._probabilities(),
+                **self._probabilities_of_numbers(),
             }
 
     def columns_by_chain(self) -> dict[str, Array]:
@@ -747,7 +747,7 @@ class Measures:
                 ].sum(axis=1)
         return columns
 
-    def _probabilities(self) -> dict[str, Array]:
+    def _probabilities_of_numbers(self) -> dict[str, Array]:
         """Return the probabilities of the numbers present at each station, by name."""
         names_and_tables = zip(self._stations, self._probability_tables, strict=True)
         return {

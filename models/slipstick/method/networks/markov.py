@@ -51,7 +51,7 @@ def solve_by_class(
         solution = solve_markov_chain(*_network_of_classes(network_points), state_limit=state_limit)
     except TooManyStatesError as error:
         # Which other methods answer is solved only now, because most chains are small enough.
-        alternatives = alternatives or _alternatives(network_points)
+        alternatives = alternatives or _advice_on_size(network_points)
         raise NoAnswerError(f"{error.size}; {alternatives}, {way_out('states')}") from None
     if network_points.routes is not None:
         solution = _with_cycle_rates(network_points, solution)
@@ -90,7 +90,7 @@ def chain_at(
         raise NoAnswerError(f"{error.size}; {BEFORE_STEADY_STATE}, {way_out('states')}") from None
 
 
-def _alternatives(network_points: NetworkPoints) -> str:
+def _advice_on_size(network_points: NetworkPoints) -> str:
     """Return advice on what to do instead of a Markov chain that is too large."""
     if network_points.network.losses or network_points.network.not_poisson:
         return "ask for simulation, or for fewer customers or smaller capacities"

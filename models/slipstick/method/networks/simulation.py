@@ -75,11 +75,11 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
         model.name,
         f"response_time[{next(iter(network_layout.chains))}]",
         tuple(network_layout.tape.parameters),
-        lambda values: _solution(network_layout, values, simulation),
+        lambda values: _simulated_solution(network_layout, values, simulation),
     )
 
 
-def _solution(
+def _simulated_solution(
     network_layout: NetworkLayout, values: Mapping[str, float], simulation: Simulation
 ) -> Solution:
     """Simulate a network at one point, and return the values estimated from the run."""
@@ -241,7 +241,7 @@ class _NetworkEstimates:
         places = self.places(chain_name)
         yield (
             f"throughput[{chain_name}]",
-            self._ratio(
+            self._ratio_estimate(
                 chain_name, self.weights_of_served_cycles(chain_name), self.elapsed_weights, NOTHING
             ),
         )
@@ -269,7 +269,7 @@ class _NetworkEstimates:
                 )
             yield (
                 f"throughput[{class_name}]",
-                self._ratio(chain_name, entry_weights, self.elapsed_weights, NOTHING),
+                self._ratio_estimate(chain_name, entry_weights, self.elapsed_weights, NOTHING),
             )
             yield (
                 f"response_time[{class_name}]",
@@ -291,22 +291,22 @@ class _NetworkEstimates:
             )
         yield (
             f"queue_length{name_in_brackets}",
-            self._ratio(chain_name, presence_weights, self.elapsed_weights, NOTHING),
+            self._ratio_estimate(chain_name, presence_weights, self.elapsed_weights, NOTHING),
         )
         yield f"residence_time{name_in_brackets}", self._response_estimate(chain_name, [place])
         yield (
             f"time_per_visit{name_in_brackets}",
-            self._ratio(chain_name, presence_weights, visit_weights),
+            self._ratio_estimate(chain_name, presence_weights, visit_weights),
         )
         if not station.rates:
             yield (
                 f"waiting_time{name_in_brackets}",
-                self._ratio(chain_name, self.weights_of_waiting(place), visit_weights),
+                self._ratio_estimate(chain_name, self.weights_of_waiting(place), visit_weights),
             )
         if not DISCIPLINES[station.discipline].delay:
             yield (
                 f"utilization{name_in_brackets}",
-                self._ratio(
+                self._ratio_estimate(
                     chain_name,
                     self._weights_of_busy_time(place),
                     self.elapsed_weights * station.servers,
@@ -326,13 +326,13 @@ class _NetworkEstimates:
                 attempt_weights = attempt_weights + refusal_weights
             yield (
                 f"loss_probability{name_in_brackets}",
-                self._ratio(chain_name, refusal_weights, attempt_weights, NOTHING),
+                self._ratio_estimate(chain_name, refusal_weights, attempt_weights, NOTHING),
             )
         if place[0] in (*station.patience, *station.timeout):
             abandonment_weights = self._tally_weights(self.layout.tries, place, abandonment_tally)
             yield (
                 f"abandonment{name_in_brackets}",
-                self._ratio(
+                self._ratio_estimate(
                     chain_name, abandonment_weights, self.weights_of_visits(place), NOTHING
                 ),
             )
@@ -351,7 +351,7 @@ class _NetworkEstimates:
             presence_weights = self.added_weights(map(self.weights_of_time, visits_of_customers))
             yield (
                 f"queue_length[{station_name}]",
-                self._ratio(None, presence_weights, self.elapsed_weights),
+                self._ratio_estimate(None, presence_weights, self.elapsed_weights),
             )
             if is_delay:
                 return
@@ -359,7 +359,7 @@ class _NetworkEstimates:
         if not has_absences:
             yield (
                 f"queue_length[{station_name}]",
-                self._ratio(
+                self._ratio_estimate(
                     None,
                     self.layout.column(self.layout.present_time[resource_index]),
                     self.elapsed_weights,
@@ -373,7 +373,7 @@ class _NetworkEstimates:
         )
         yield (
             f"utilization[{station_name}]",
-            self._ratio(
+            self._ratio_estimate(
                 None, busy_weights, self.elapsed_weights * self.stations[station_name].servers
             ),
         )
@@ -388,17 +388,17 @@ class _NetworkEstimates:
         lock_index = resource_index - len(self.planned_network.plan.stations)
         yield (
             f"queue_length[{region_name}]",
-            self._ratio(None, presence_weights, self.elapsed_weights),
+            self._ratio_estimate(None, presence_weights, self.elapsed_weights),
         )
         yield (
             f"utilization[{region_name}]",
-            self._ratio(None, holding_weights, self.elapsed_weights * region.capacity),
+            self._ratio_estimate(None, holding_weights, self.elapsed_weights * region.capacity),
         )
         grant_weights = layout.column(layout.grants[lock_index])
         # Present are those that hold a place and those that wait for one.
         yield (
             f"waiting_time[{region_name}]",
-            self._ratio(None, presence_weights - holding_weights, grant_weights),
+            self._ratio_estimate(None, presence_weights - holding_weights, grant_weights),
         )
         if region.loses_customers:
             tallies = self.planned_network.plan.tallies
@@ -414,7 +414,7 @@ class _NetworkEstimates:
             )
             yield (
                 f"loss_probability[{region_name}]",
-                self._ratio(None, refusal_weights, attempt_weights),
+                self._ratio_estimate(None, refusal_weights, attempt_weights),
             )
 
     def _estimates_of_breaker(self, breaker_name: str) -> Iterator[tuple[str, Estimate | None]]:
@@ -426,8 +426,14 @@ class _NetworkEstimates:
             self._weights_of_tally(tally_columns, f"{CONSULTED}:{breaker_name}")
             for tally_columns in (self.layout.refusals, self.layout.tries)
         )
-        yield f"open_share[{breaker_name}]", self._ratio(None, open_weights, self.elapsed_weights)
-        yield f"refused_share[{breaker_name}]", self._ratio(None, refusal_weights, visit_weights)
+        yield (
+            f"open_share[{breaker_name}]",
+            self._ratio_estimate(None, open_weights, self.elapsed_weights),
+        )
+        yield (
+            f"refused_share[{breaker_name}]",
+            self._ratio_estimate(None, refusal_weights, visit_weights),
+        )
 
     def places(self, chain_name: str) -> list[Place]:
         """List the places at which a chain has service."""
@@ -451,7 +457,7 @@ class _NetworkEstimates:
         time_weights = self.added_weights(map(self.weights_of_time, places)) + self.added_weights(
             map(self._weights_of_time_outside, waiting_classes)
         )
-        return self._ratio(chain_name, time_weights, self.weights_of_cycles(chain_name))
+        return self._ratio_estimate(chain_name, time_weights, self.weights_of_cycles(chain_name))
 
     def weights_of_response_time(self, chain_name: str) -> Array:
         """Return weights of the run's statistics, whose weighted sum is the total response time of
@@ -657,7 +663,7 @@ class _NetworkEstimates:
             ] = 1.0
         return weights
 
-    def _ratio(
+    def _ratio_estimate(
         self,
         chain_name: str | None,
         numerator_weights: Array,

@@ -249,7 +249,9 @@ class Differences:
         for parameter_name in parameter_names if mean else ():
             if not point_values[parameter_name]:
                 continue
-            elasticity = self._elasticity(parameter_name, point_values[parameter_name], mean)
+            elasticity = self._elasticity_by_batches(
+                parameter_name, point_values[parameter_name], mean
+            )
             time_power = parameters[parameter_name].dimension.time_power
             slope_by_parameter[parameter_name] = (
                 elasticity.mean * mean / point_values[parameter_name]
@@ -272,7 +274,9 @@ class Differences:
             note,
         )
 
-    def _elasticity(self, parameter_name: str, parameter_value: float, mean: float) -> Estimate:
+    def _elasticity_by_batches(
+        self, parameter_name: str, parameter_value: float, mean: float
+    ) -> Estimate:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
         simulation = replace(self.base_result.settings, cycles=self.base_result.cycles)
         means_above, means_below = (

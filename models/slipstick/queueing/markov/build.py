@@ -457,7 +457,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     space = StateSpace(
         stations=station_states,
         names=network.stations,
-        destinations=_destinations(routing.onward * is_visited, is_visited),
+        destinations=_destinations_of_places(routing.onward * is_visited, is_visited),
         arrivals=arrivals,
         bursts=bursts,
         batch=network.batch or (1,) * class_count,
@@ -484,7 +484,7 @@ def _entries_by_class(entry_probability: Array) -> list[list[tuple[int, int, com
     ]
 
 
-def _destinations(
+def _destinations_of_places(
     onward_probability: Array, is_visited: NDArray[np.bool_]
 ) -> dict[tuple[int, int], list[tuple[int, int, complex]]]:
     """List, by class and station, where customers go next: class, station, probability."""

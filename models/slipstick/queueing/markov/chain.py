@@ -375,7 +375,7 @@ def _solved_with_fixed(
     )
     # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
     for _ in range(3):
-        solve = _solver(generator, fixed_state, method)
+        solve = _row_solver(generator, fixed_state, method)
         with np.errstate(over="ignore", invalid="ignore"):
             pi = -solve(np.asarray(generator[[fixed_state]].toarray()).ravel())
         pi[fixed_state] = 1.0
@@ -426,7 +426,7 @@ def _likely_state(generator: csr_array, start_probability: NDArray[np.float64]) 
     return likeliest
 
 
-def _solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
+def _row_solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
     """Make a solver of x Q = b for x with x[fixed] = 0, without equation `fixed_state`."""
     free_states = np.delete(np.arange(generator.shape[0]), fixed_state)
     matrix = sparse.csc_array(generator[free_states][:, free_states].T)

@@ -287,9 +287,9 @@ def _solution_of_point(
     # In the long run all that comes to a station ends its service, abandons the queue or is lost.
     entry_rate = completion_rate + abandonment_rate + loss_rate
     admitted_rate = completion_rate + abandonment_rate
-    throughput = _throughput(point, completion_rate)
+    throughput = _throughput_in_cycles(point, completion_rate)
     queue = np.tensordot(state_probability, present_by_state, axes=1)[:, :station_count]
-    cycles_begun = _throughput(point, admitted_rate)
+    cycles_begun = _throughput_in_cycles(point, admitted_rate)
     level_probabilities = (
         _sums_by_number(
             space.customers(state_rows, station, network.is_absence), state_probability, 0
@@ -297,7 +297,7 @@ def _solution_of_point(
         for station in range(station_count)
     )
     utilization = [
-        _utilization(network, space, station, state_rows, state_probability)
+        _utilization_of_states(network, space, station, state_rows, state_probability)
         for station in range(station_count)
     ]
     # A class that is present and never ends a cycle starves, and has no time of a cycle.
@@ -334,7 +334,7 @@ def _sums_by_number(group_numbers: NDArray[Any], weights: Array, least_length: i
     return sum_by_number
 
 
-def _throughput(point: NetworkPoint, completion_rate: Array) -> Array:
+def _throughput_in_cycles(point: NetworkPoint, completion_rate: Array) -> Array:
     """Return the throughput in cycles: departures at the first station that a class visits; a class
     that visits none thinks or passes through [1/s]. It is NaN for a class whose cycles no station
     counts.
@@ -393,7 +393,7 @@ def check_cycles(classes: Sequence[str], solution: MarkovSolution) -> None:
         )
 
 
-def _utilization(
+def _utilization_of_states(
     network: NetworkArrays,
     space: StateSpace,
     station: int,

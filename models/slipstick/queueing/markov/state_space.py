@@ -197,7 +197,7 @@ class StateSpace:
 
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions out of a block of states."""
-        yield from self._arrivals(rows)
+        yield from self._arrival_transitions(rows)
         for (class_index, station), patience_rate in self.abandonment.items():
             for origin, station_rows, waiting_customers in self.stations[station].abandon(
                 rows[:, self.columns(station)], class_index
@@ -231,11 +231,11 @@ class StateSpace:
                 if class_index < 0:
                     yield origin, rows_without, rate, -1
                 else:
-                    yield from self._departures(
+                    yield from self._departure_transitions(
                         rows, origin, rows_without, rate, class_index, station
                     )
 
-    def _arrivals(self, rows: Rows) -> Iterator[Transitions]:
+    def _arrival_transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield the transitions in which customers arrive from outside, or bursts begin and end."""
         if not self.arrivals:
             return
@@ -332,7 +332,7 @@ class StateSpace:
         """Return the column that is 1 while a class is in a burst, else 0."""
         return list(self.bursts).index(class_index) - len(self.bursts)
 
-    def _departures(
+    def _departure_transitions(
         self,
         rows: Rows,
         origin_states: NDArray[np.int64],

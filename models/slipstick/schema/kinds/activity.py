@@ -1985,7 +1985,7 @@ class ActivityReader:
         )
 
     @cached_property
-    def _hardware(self) -> Machine | SharedMemory | Network | None:
+    def _machine_of_file(self) -> Machine | SharedMemory | Network | None:
         return None if self._spec.machine is None else build_hardware(self._spec.machine)
 
     def machine(self, user: str) -> Machine:
@@ -1995,16 +1995,16 @@ class ActivityReader:
         ------
         ModelError : there is none, or it has no network
         """
-        if self._hardware is None:
+        if self._machine_of_file is None:
             raise ModelError(
                 f"{user} needs a machine; write machine: NAME in the file, or give one with"
                 " --machine"
             )
         from slipstick.model.machine import Machine
 
-        if not isinstance(self._hardware, Machine):
+        if not isinstance(self._machine_of_file, Machine):
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
-        return self._hardware
+        return self._machine_of_file
 
     def named(self, activity: Activity, operations: MachineOperations, loc: Loc) -> Activity:
         """Register the names of the steps of an operation and the stations that they use; return

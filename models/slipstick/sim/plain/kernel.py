@@ -116,11 +116,11 @@ class Kernel(EventLoop):
             "pool": self.task_pools,
         }
         for instruction_number, row in enumerate(plan.code):
-            action = self._action(*row)
+            action = self._bound_action(*row)
             self.code.append(action if trace is None else traced(action, instruction_number, trace))
         self._start_customers()
 
-    def _action(self, op: int, *operands: int) -> partial[Any]:
+    def _bound_action(self, op: int, *operands: int) -> partial[Any]:
         """Return the method of an instruction with its operands, which are bound once, so that an
         event looks nothing up.
         """

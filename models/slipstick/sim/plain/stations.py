@@ -463,10 +463,10 @@ class Sharing(SimulatedStation):
     def accumulate(self, now: float) -> None:
         """Bring the integrals and the service received up to date."""
         # Before the integrals, which set the time up to which all is counted.
-        self.service_received += (now - self.counted_until) * self._rate()
+        self.service_received += (now - self.counted_until) * self._rate_of_unit_weight()
         super().accumulate(now)
 
-    def _rate(self) -> float:
+    def _rate_of_unit_weight(self) -> float:
         """Return the rate at which a customer of weight 1 is served."""
         present = self.present
         if not present:
@@ -505,7 +505,11 @@ class Sharing(SimulatedStation):
             _, _, next_to_leave = self.present_tokens[0]
             self.departure_cell = [next_to_leave]
             # Rounding may have carried the service received slightly beyond the end of a service.
-            end_time = now + max(next_to_leave.finish - self.service_received, 0.0) / self._rate()
+            end_time = (
+                now
+                + max(next_to_leave.finish - self.service_received, 0.0)
+                / self._rate_of_unit_weight()
+            )
             heappush(
                 self.event_loop.heap,
                 (end_time, self.event_loop.order(), self._end, self.departure_cell),

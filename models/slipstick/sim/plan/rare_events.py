@@ -93,19 +93,21 @@ def fewest_cycles(plan: Plan, group_index: int) -> float:
     events = (
         event
         for instruction in np.flatnonzero(visits > 0)
-        for event in _events(plan, int(instruction), visits[instruction] / cycles, times_left)
+        for event in _events_of_instruction(
+            plan, int(instruction), visits[instruction] / cycles, times_left
+        )
     )
     return max(
         (
             FEWEST_EVENTS_SEEN / event.rate
             for event in events
-            if _matters(event, mean_time, len(group.starts))
+            if _is_significant(event, mean_time, len(group.starts))
         ),
         default=0.0,
     )
 
 
-def _matters(event: RareEvent, mean_time: float, customers: int) -> bool:
+def _is_significant(event: RareEvent, mean_time: float, customers: int) -> bool:
     """Return whether a mean time would be clearly wrong if an event did not occur in the run. The
     event's own time counts if all customers may wait for it; its square counts in a wait for a
     server.
@@ -127,7 +129,9 @@ def _cycles_of_round(plan: Plan, group: CustomerGroup, visits: Array) -> float:
     return max(ended_cycles, 1.0)
 
 
-def _events(plan: Plan, instruction: int, rate: float, times_left: Array) -> Iterator[RareEvent]:
+def _events_of_instruction(
+    plan: Plan, instruction: int, rate: float, times_left: Array
+) -> Iterator[RareEvent]:
     """Yield the events that an instruction draws.
 
     A time of scv c^2 > 1 is taken as one of two exponential phases with balanced means, whose
@@ -135,7 +139,7 @@ def _events(plan: Plan, instruction: int, rate: float, times_left: Array) -> Ite
     """
     row = plan.code[instruction]
     if row[0] == Op.CHOOSE:
-        for target, probability in _choices(plan, row):
+        for target, probability in _choice_targets(plan, row):
             excess = float(times_left[target] - times_left[instruction])
             if probability > 0:
                 yield RareEvent(rate * probability, excess)
@@ -207,7 +211,7 @@ def _scv_of_drawn_time(plan: Plan, row: tuple[int, ...]) -> float:
     return float(getattr(getattr(time, "distribution", time), "scv", 0.0))
 
 
-def _choices(plan: Plan, row: tuple[int, ...]) -> Iterator[tuple[int, float]]:
+def _choice_targets(plan: Plan, row: tuple[int, ...]) -> Iterator[tuple[int, float]]:
     """Yield the targets of a choice with their probabilities."""
     _, _, first_target, target_count, *_ = row
     probability_before = 0.0
@@ -242,7 +246,7 @@ def _next_instructions(plan: Plan, instruction: int) -> Iterator[tuple[int, floa
     next_instruction = instruction + 1
     match plan.code[instruction]:
         case (Op.CHOOSE, *_) as row:
-            yield from _choices(plan, row)
+            yield from _choice_targets(plan, row)
         case (Op.JUMP, target, *_):
             yield target, 1.0
         case (Op.LOOP, _, behind, *_):

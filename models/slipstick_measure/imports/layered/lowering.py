@@ -136,7 +136,7 @@ class Lowering:
             self.network.refuse(1, "", message)
         is_single_stream = not references and len(arrivals) == 1
         document: dict[str, Any]
-        if is_single_stream and not self._splits(arrivals[0]):
+        if is_single_stream and not self._continues_after_reply(arrivals[0]):
             document = self._open_stream(arrivals[0])
         else:
             for entry in arrivals:
@@ -144,7 +144,7 @@ class Lowering:
             document = {}
         if not document or self._worker_groups:
             document = self._document_with_groups(document)
-        self._check(document)
+        self._check_size_of_cycles(document)
         return ImportedSpec(
             "activity", title, self.network.reading.file, self._document_in_order(document)
         )
@@ -168,7 +168,7 @@ class Lowering:
     def _document_in_order(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the document of the spec with its sections in the usual order."""
         sections = {"parameters": self.parameters} if self.parameters else {}
-        components = sorted(_components(document) - {THINK, ARRIVALS})
+        components = sorted(_components_of_steps(document) - {THINK, ARRIVALS})
         return {
             "source": f"model {self.network.reading.name}",
             **sections,
@@ -177,16 +177,16 @@ class Lowering:
             **document,
         }
 
-    def _check(self, document: dict[str, Any]) -> None:
+    def _check_size_of_cycles(self, document: dict[str, Any]) -> None:
         """Raise if the cycles have too many steps, are nested too deep, or take no time."""
         cycles = [document["cycle"]] if "cycle" in document else []
         cycles += [group["cycle"] for group in document.get("groups", {}).values()]
         # Before any walk of the steps as written out: shared lists make their number exponential.
-        if sum(map(self._size, cycles)) > MOST_ITEMS:
+        if sum(map(self._step_count, cycles)) > MOST_ITEMS:
             raise TooManyStepsError(TOO_MANY_STEPS)
         if not any(map(_takes_time, cycles)):
             self.network.refuse(1, "", "a cycle without any time has no throughput")
-        if _depth(document) > MOST_NESTED:
+        if _nesting_depth(document) > MOST_NESTED:
             raise TooManyStepsError(TOO_DEEP)
 
     # Losses of the whole file -------------------------------------------------------------------
@@ -234,9 +234,11 @@ class Lowering:
         """
         cycle: Items = []
         if task.think.value or task.think.formula:
-            cycle.append(self._delay(task.name, task.line, task.think))
+            cycle.append(self._think_step(task.name, task.line, task.think))
         self._open_entries.append(entry.name)
-        cycle += self._items_with_release(entry, task, _without_replies(self._program(entry)), [])
+        cycle += self._items_with_release(
+            entry, task, _without_replies(self._steps_of_request(entry)), []
+        )
         self._open_entries.pop()
         if not cycle:
             return
@@ -248,11 +250,11 @@ class Lowering:
 
     def _open_stream(self, entry: LayeredEntry) -> dict[str, Any]:
         """Return the document of a single stream of arrivals to an entry."""
-        rate = self._rate(entry)
+        rate = self._arrival_rate(entry)
         cycle = self._items_of_call(entry.name)
         return {"population": {"arrivals": rate}, "cycle": cycle} if cycle else {"cycle": []}
 
-    def _rate(self, entry: LayeredEntry) -> Any:
+    def _arrival_rate(self, entry: LayeredEntry) -> Any:
         """Return the arrival rate of an entry."""
         if entry.arrivals.formula:
             return f"({entry.arrivals.formula}) / {self._parameter_of_one_second()}"
@@ -263,7 +265,7 @@ class Lowering:
     def _add_arrival_group(self, entry: LayeredEntry) -> None:
         """Add the group that sends requests from outside: one processor with exponential gaps."""
         counter = self._request_counter(entry)
-        gap = self._quantity(
+        gap = self._time_quantity(
             f"{entry.name} gap",
             entry.line,
             ModelAmount(
@@ -281,7 +283,7 @@ class Lowering:
         """Return the counter for requests without reply to an entry, and add the group that
         executes them.
         """
-        counter = self._counter(f"requests {entry.name}")
+        counter = self._path_of_counter(f"requests {entry.name}")
         name = self._plain_name(f"requests_{entry.name}")
         if name not in self._worker_groups:
             self._worker_groups[name] = {"processors": MOST_AT_ONCE, "cycle": []}
@@ -293,15 +295,15 @@ class Lowering:
 
     # Calls --------------------------------------------------------------------------------------
 
-    def _program(self, entry: LayeredEntry) -> Sequence:
+    def _steps_of_request(self, entry: LayeredEntry) -> Sequence:
         """Return the steps of a thread for a request to an entry."""
         if entry.name not in self._programs:
             self._programs[entry.name] = program(self.network, entry)
         return self._programs[entry.name]
 
-    def _splits(self, entry: LayeredEntry) -> bool:
+    def _continues_after_reply(self, entry: LayeredEntry) -> bool:
         """Return whether a thread continues after the reply of an entry."""
-        steps = self._program(entry)
+        steps = self._steps_of_request(entry)
         if any(
             isinstance(substep, Both) and substep.quorum
             for step in steps
@@ -316,7 +318,7 @@ class Lowering:
         """Return whether a task's threads are units of a counter, because a group other than the
         one that took a thread may release it.
         """
-        return any(self._splits(self.network.entries[name]) for name in task.entries)
+        return any(self._continues_after_reply(self.network.entries[name]) for name in task.entries)
 
     def _items_of_call(self, name: str) -> Items:
         """Return the items of a call up to its reply; all calls of an entry share one list."""
@@ -345,7 +347,9 @@ class Lowering:
         phases reply after the first.
         """
         mean_replies = (
-            replies(self._program(entry)) if entry.start and self._callers(entry) else 1.0
+            replies(self._steps_of_request(entry))
+            if entry.start and self._callers_of_entry(entry)
+            else 1.0
         )
         name = short(entry.name)
         if not mean_replies:
@@ -360,9 +364,11 @@ class Lowering:
 
     def _items_by_thread(self, entry: LayeredEntry, task: Task) -> Items:
         """Return the items of an entry up to its reply, executed by a thread of its task."""
-        steps = self._program(entry)
+        steps = self._steps_of_request(entry)
         if not self._has_counted_threads(task):
-            return self._items_under_threads(task, self._items(_without_replies(steps), task))
+            return self._items_under_threads(
+                task, self._items_of_steps(_without_replies(steps), task)
+            )
         take_items, release_items = self._thread_counter_items(task)
         return take_items + self._items_to_reply(entry, task, steps, release_items)
 
@@ -380,7 +386,9 @@ class Lowering:
         """
         if is_unlimited(task.threads):
             return [], []
-        counter = self._counter(f"free {task.name}", self._whole_number(task.threads, task.line))
+        counter = self._path_of_counter(
+            f"free {task.name}", self._whole_number(task.threads, task.line)
+        )
         return [{"wait": counter}], [{"signal": counter}]
 
     def _items_without_caller(self, entry: LayeredEntry) -> Items:
@@ -394,11 +402,11 @@ class Lowering:
         elif self._has_counted_threads(task):
             take_items, release_items = self._thread_counter_items(task)
             items = take_items + self._items_with_release(
-                entry, task, _without_replies(self._program(entry)), release_items
+                entry, task, _without_replies(self._steps_of_request(entry)), release_items
             )
         else:
             items = self._items_under_threads(
-                task, self._items(_without_replies(self._program(entry)), task)
+                task, self._items_of_steps(_without_replies(self._steps_of_request(entry)), task)
             )
         items = [*items, *self._items_of_forwarding(entry)]
         self._open_entries.pop()
@@ -420,22 +428,22 @@ class Lowering:
 
     def _items_of_operation(self, entry: LayeredEntry, task: Task) -> Items:
         """Return the items of an operation on a semaphore or a lock of readers and writers."""
-        body = self._items(_without_replies(self._program(entry)), task)
+        body = self._items_of_steps(_without_replies(self._steps_of_request(entry)), task)
         capacity = (
             self._whole_number(task.threads, task.line) if not is_unlimited(task.threads) else 1
         )
         if task.kind == "semaphore" or entry.kind in ("wait", "signal"):
             tokens = capacity if task.tokens is None else task.tokens
-            counter = self._counter(f"tokens {task.name}", tokens)
+            counter = self._path_of_counter(f"tokens {task.name}", tokens)
             wait = entry.kind == "wait"
             return [{"wait": counter}, *body] if wait else [*body, {"signal": counter}]
-        gate = self._counter(f"gate {task.name}", 1)
-        places = self._counter(f"places {task.name}", capacity)
+        gate = self._path_of_counter(f"gate {task.name}", 1)
+        places = self._path_of_counter(f"places {task.name}", capacity)
         units = capacity if "write" in entry.kind else 1
         operation = entry.kind.partition("-")[2]
         if operation == "unlock":
-            return [*body, _repeated(units, [{"signal": places}])]
-        wait_items = _repeated(units, [{"wait": places}])
+            return [*body, _repeat_item(units, [{"signal": places}])]
+        wait_items = _repeat_item(units, [{"wait": places}])
         return [{"wait": gate}, wait_items, {"signal": gate}, *body]
 
     # Entries whose threads go on after the reply -------------------------------------------------
@@ -479,7 +487,7 @@ class Lowering:
                 return items + self._items_executed_by_server(
                     entry, task, (step, *remaining_steps), release_items
                 )
-            items += self._items((step,), task)
+            items += self._items_of_steps((step,), task)
         return items + release_items
 
     def _items_with_release(
@@ -493,7 +501,7 @@ class Lowering:
                 items = items + items_of_start
                 release_items = [*wait_items, *release_items]
             else:
-                items += self._items((step,), task)
+                items += self._items_of_steps((step,), task)
         return items + release_items
 
     def _items_to_wake(
@@ -515,13 +523,15 @@ class Lowering:
         """Return the items that let a server execute steps with a reply inside a branch, and wait
         for that reply.
         """
-        if task.threads.value > 1 and len(self._callers(entry)) > 1:
+        if task.threads.value > 1 and len(self._callers_of_entry(entry)) > 1:
             self.ledger.declare("mixed-replies", entry.line, entry.name)
         counter, name = self._counter_and_group_names(f"begin {entry.name}", steps)
-        reply_counter = self._counter(counter.partition(".")[2].replace("begin", "reply", 1))
+        reply_counter = self._path_of_counter(
+            counter.partition(".")[2].replace("begin", "reply", 1)
+        )
         if name not in self._worker_groups:
             self._worker_groups[name] = self._group_of_task(task, [])
-            reply_items = self._items(steps, task, [{"signal": reply_counter}])
+            reply_items = self._items_of_steps(steps, task, [{"signal": reply_counter}])
             self._worker_groups[name]["cycle"] = [{"wait": counter}, *reply_items, *release_items]
         return [{"signal": counter}, {"wait": reply_counter}]
 
@@ -535,18 +545,22 @@ class Lowering:
         items = Items()
         for branch in parallel_step.branches:
             counter, name = self._counter_and_group_names(f"branch {task.name}", branch)
-            done_counter = done_counter or self._counter(
+            done_counter = done_counter or self._path_of_counter(
                 counter.partition(".")[2].replace("branch", "done", 1)
             )
             if name not in self._worker_groups:
-                cycle = [{"wait": counter}, *self._items(branch, task), {"signal": done_counter}]
+                cycle = [
+                    {"wait": counter},
+                    *self._items_of_steps(branch, task),
+                    {"signal": done_counter},
+                ]
                 self._worker_groups[name] = self._group_of_task(task, cycle)
             items.append({"signal": counter})
         late_count = len(parallel_step.branches) - parallel_step.quorum
         wait_items = [{"wait": done_counter}]
         return items + wait_items * parallel_step.quorum, wait_items * late_count
 
-    def _callers(self, entry: LayeredEntry) -> list[str]:
+    def _callers_of_entry(self, entry: LayeredEntry) -> list[str]:
         """Return the phases and activities that call an entry and wait for its reply."""
         return [
             work.name
@@ -574,11 +588,11 @@ class Lowering:
         while contents.setdefault(chosen_name, content) != content:
             suffix += 1
             chosen_name = f"{name} {suffix}"
-        return self._counter(chosen_name), self._plain_name(chosen_name)
+        return self._path_of_counter(chosen_name), self._plain_name(chosen_name)
 
     # Steps --------------------------------------------------------------------------------------
 
-    def _items(self, steps: Sequence, task: Task, reply: Items | None = None) -> Items:
+    def _items_of_steps(self, steps: Sequence, task: Task, reply: Items | None = None) -> Items:
         """Return the items of steps, with `reply` in place of each reply."""
         items: Items = []
         for step in steps:
@@ -600,7 +614,7 @@ class Lowering:
             return self._items_of_fork(step, task, reply)
         if isinstance(step, Either):
             options = [
-                {"p": self._share_value(p), "do": self._items(body, task, reply)}
+                {"p": self._share_value(p), "do": self._items_of_steps(body, task, reply)}
                 for p, body in step.options
             ]
             return (
@@ -608,7 +622,7 @@ class Lowering:
                 if any(o["do"] for o in options)
                 else []
             )
-        bodies = [(count, self._items(body, task, reply)) for count, body in step.bodies]
+        bodies = [(count, self._items_of_steps(body, task, reply)) for count, body in step.bodies]
         if reply and Reply() in with_inner_steps(step):
             message = "replies from within a loop, which is not read"
             self.network.refuse(task.line, "activities", f"{short(task.name)} {message}")
@@ -622,7 +636,7 @@ class Lowering:
         branches = [
             (branch, items)
             for branch in parallel_step.branches
-            if (items := self._items(branch, task, reply))
+            if (items := self._items_of_steps(branch, task, reply))
         ]
         if not branches:
             return []
@@ -643,22 +657,24 @@ class Lowering:
         """Return the items of a phase or an activity: slices of its demand between its calls."""
         items: Items = []
         if work.think.value or work.think.formula:
-            items.append(self._delay(self._own_name(work, task), work.line, work.think))
-        calls_with_items = [(call, self._request(call)) for call in work.calls]
+            items.append(self._think_step(self._own_name(work, task), work.line, work.think))
+        calls_with_items = [(call, self._request_items(call)) for call in work.calls]
         if work.whole_calls:
             slice_count = ModelAmount(
-                *_sum([ONE_CALL, *(call.count for call, _ in calls_with_items)])
+                *_sum_of_amounts([ONE_CALL, *(call.count for call, _ in calls_with_items)])
             )
             slice_items = self._items_of_slice(work, task, slice_count)
             for call, body in calls_with_items:
                 items += self._whole_times(call.count, [*slice_items, *body])
             return items + slice_items
-        slice_count = ModelAmount(*_sum([ONE_CALL, *(call.count for call, _ in calls_with_items)]))
+        slice_count = ModelAmount(
+            *_sum_of_amounts([ONE_CALL, *(call.count for call, _ in calls_with_items)])
+        )
         slice_items = self._items_of_slice(work, task, slice_count)
         bodies = [(call.count, [*slice_items, *body]) for call, body in calls_with_items]
         return items + self._geometric_repeats([body for body in bodies if body[1]]) + slice_items
 
-    def _request(self, call: Call) -> Items:
+    def _request_items(self, call: Call) -> Items:
         if call.waits:
             return self._items_of_call(call.target)
         return [{"signal": self._request_counter(self.network.entries[call.target])}]
@@ -683,7 +699,7 @@ class Lowering:
         """
         if not bodies:
             return []
-        total, formula = _sum([count for count, _ in bodies])
+        total, formula = _sum_of_amounts([count for count, _ in bodies])
         if total <= 0:
             return []
         body = bodies[0][1]
@@ -734,16 +750,16 @@ class Lowering:
 
     def _checked_size(self, items: Items) -> Items:
         """Return items; raises if they have too many steps."""
-        if self._size(items) > MOST_ITEMS:
+        if self._step_count(items) > MOST_ITEMS:
             raise TooManyStepsError(TOO_MANY_STEPS)
         return items
 
-    def _size(self, items: Items) -> int:
+    def _step_count(self, items: Items) -> int:
         """Return the number of steps in items as written out; shared lists count at each use."""
         cached = self._cached_sizes.get(id(items))
         if cached is None:
-            inner_bodies = [body for item in items for body in _bodies(item)]
-            cached = (len(items) + sum(map(self._size, inner_bodies)), items)
+            inner_bodies = [body for item in items for body in _nested_bodies(item)]
+            cached = (len(items) + sum(map(self._step_count, inner_bodies)), items)
             self._cached_sizes[id(items)] = cached
         return cached[0]
 
@@ -752,7 +768,7 @@ class Lowering:
         if not work.demand.value and not work.demand.formula:
             return []
         processor = self.network.processors[task.processor]
-        demand = self._demand(work, task)
+        demand = self._demand_parameter(work, task)
         divisors = [f"/ ({processor.speed.formula})"] if processor.speed.formula else []
         speed = self._share_of(task) * (1.0 if divisors else processor.speed.value)
         if speed != 1:
@@ -784,26 +800,26 @@ class Lowering:
         is_shared = len(self._owners[self.names.name(work.name)]) > 1
         return f"{task.name} {work.name}" if is_shared else work.name
 
-    def _demand(self, work: Work, task: Task) -> str:
+    def _demand_parameter(self, work: Work, task: Task) -> str:
         """Return the name of the parameter that holds a demand."""
         if id(work) not in self._parameter_by_work:
             name = self._plain_name(self._own_name(work, task))
             name = name if name not in (*self.parameters, SECOND) else f"{name}_demand"
             self._parameter_by_work[id(work)] = name
-            self.parameters[name] = self._quantity(work.name, work.line, work.demand)
+            self.parameters[name] = self._time_quantity(work.name, work.line, work.demand)
         return self._parameter_by_work[id(work)]
 
-    def _quantity(self, name: str, line: int, amount: ModelAmount) -> Any:
+    def _time_quantity(self, name: str, line: int, amount: ModelAmount) -> Any:
         """Return a time as a quantity, or as a formula in the parameters of the file."""
         if amount.formula:
             return f"({amount.formula}) * {self._parameter_of_one_second()}"
         return self.names.time(line, amount.value)
 
-    def _delay(self, name: str, line: int, amount: ModelAmount) -> dict[str, Any]:
+    def _think_step(self, name: str, line: int, amount: ModelAmount) -> dict[str, Any]:
         """Return a step that thinks, whose time is a parameter."""
         parameter = self._plain_name(f"{name} think")
         if parameter not in self.parameters:
-            self.parameters[parameter] = self._quantity(name, line, amount)
+            self.parameters[parameter] = self._time_quantity(name, line, amount)
         label = self.names.name(f"{name} think")
         return {"name": label, "delay": parameter, "scv": 1, "component": THINK}
 
@@ -841,7 +857,7 @@ class Lowering:
             self.network.refuse(line, "multiplicity", message)
         return int(amount.value)
 
-    def _counter(self, name: str, units: int = 0) -> str:
+    def _path_of_counter(self, name: str, units: int = 0) -> str:
         """Return the path of a counter by its name; a new one begins with the given number of
         units.
         """
@@ -943,7 +959,7 @@ def _without_replies(steps: Sequence) -> Sequence:
     return tuple(plain_steps)
 
 
-def _sum(amounts: list[ModelAmount]) -> tuple[float, str]:
+def _sum_of_amounts(amounts: list[ModelAmount]) -> tuple[float, str]:
     """Return the sum of amounts, with its formula if an amount has one."""
     total = sum(amount.value for amount in amounts)
     if not any(amount.formula for amount in amounts):
@@ -968,34 +984,34 @@ def _with_exact_remainder(options: Items) -> Items:
     return [*first_options, {**last_option, "p": f"1 - {other_probabilities}"}]
 
 
-def _repeated(count: int, body: Items) -> dict[str, Any]:
+def _repeat_item(count: int, body: Items) -> dict[str, Any]:
     """Return an item that repeats a body a number of times."""
     return {"repeat": count, "body": body} if count > 1 else body[0]
 
 
-def _bodies(item: Mapping[str, Any]) -> list[Items]:
+def _nested_bodies(item: Mapping[str, Any]) -> list[Items]:
     """Return the lists of items nested in an item."""
     bodies: list[Items] = [item["body"]] if "body" in item else []
     bodies += item.get("fork", [])
     return bodies + [option["do"] for option in item.get("choose", [])]
 
 
-def _components(tree: Any) -> set[str]:
+def _components_of_steps(tree: Any) -> set[str]:
     """Return the components that steps are booked to."""
     if isinstance(tree, list):
-        return set().union(*map(_components, tree)) if tree else set()
+        return set().union(*map(_components_of_steps, tree)) if tree else set()
     if not isinstance(tree, dict):
         return set()
     own_components = {tree["component"]} if "component" in tree else set()
-    return own_components.union(*(_components(subtree) for subtree in tree.values()))
+    return own_components.union(*(_components_of_steps(subtree) for subtree in tree.values()))
 
 
-def _depth(tree: Any) -> int:
+def _nesting_depth(tree: Any) -> int:
     """Return the nesting depth of plain data."""
     subtrees = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return 1 + max(map(_depth, subtrees), default=0)
+    return 1 + max(map(_nesting_depth, subtrees), default=0)
 
 
 def _takes_time(items: Items) -> bool:
     """Return whether any item takes time."""
-    return any("component" in item or any(map(_takes_time, _bodies(item))) for item in items)
+    return any("component" in item or any(map(_takes_time, _nested_bodies(item))) for item in items)

@@ -310,7 +310,7 @@ class LayeredNetwork:
                 f"{short(activity)} begins an entry and stands after others; rename one of the two"
             )
             report(task.line, "precedence", message)
-        unreached_activities = sorted({*task.activities} - self._reached(task, starts))
+        unreached_activities = sorted({*task.activities} - self._reached_activities(task, starts))
         if unreached_activities and {*preceding_names, *following_names} <= {*task.activities}:
             entries_in_words = ", ".join(map(short, unreached_activities))
             message = f"{entries_in_words} of {name} come after no others and begin no entry"
@@ -331,7 +331,7 @@ class LayeredNetwork:
                         f"{message}, though its calls are deterministic: whole numbers",
                     )
 
-    def _reached(self, task: Task, starts: Iterable[str]) -> set[str]:
+    def _reached_activities(self, task: Task, starts: Iterable[str]) -> set[str]:
         """Return the activities that follow the first ones of a task, these included."""
         reached_activities = set(starts)
         for _ in task.precedences:

@@ -172,16 +172,20 @@ class _TextReader:
 
     def file(self) -> None:
         """Read variables, then each section."""
-        self._assignments()
+        self._read_assignments()
         sections: dict[str, Callable[[], None]] = {
-            "G": self._general,
-            "P": lambda: self._section("P", self._processor, d=self._delay),
-            "U": lambda: self._section("U", self._share),
-            "T": lambda: self._section("T", self._task, I=self._fan, O=self._fan),
-            "E": lambda: self._section("E", self._entry, i=self._fan, o=self._fan),
-            "A": self._activities,
+            "G": self._skip_solver_settings,
+            "P": lambda: self._read_section("P", self._read_processor, d=self._read_delay),
+            "U": lambda: self._read_section("U", self._read_share),
+            "T": lambda: self._read_section(
+                "T", self._read_task, I=self._read_fan, O=self._read_fan
+            ),
+            "E": lambda: self._read_section(
+                "E", self._read_entry, i=self._read_fan, o=self._read_fan
+            ),
+            "A": self._read_activities,
             "R": self._skip_results,
-            "C": self._convergence,
+            "C": self._skip_convergence,
         }
         while self.next.kind != "eof":
             letter = self.take("a section: G, P, U, T, E, A, R or C", "name")
@@ -191,7 +195,7 @@ class _TextReader:
             sections[letter.text]()
         self._set_fans()
 
-    def _assignments(self) -> None:
+    def _read_assignments(self) -> None:
         """Read assignments `$name = formula`; each ends at the next assignment or at the first
         section.
         """
@@ -215,7 +219,7 @@ class _TextReader:
         section = self.next.kind == "name" and self.next.text in ("G", "P")
         return section and following.kind in ("text", "number")
 
-    def _general(self) -> None:
+    def _skip_solver_settings(self) -> None:
         """Skip the solver's settings."""
         self.take("a comment in quotes", "text")
         while self.next.kind not in ("end", "eof"):
@@ -223,7 +227,7 @@ class _TextReader:
         self.take("-1", "end")
         self.observed()
 
-    def _section(
+    def _read_section(
         self, section: str, read: Callable[[str], None], **others: Callable[[str], None]
     ) -> None:
         """Read the rows of a section up to the `-1` that ends it, each with a letter of
@@ -241,7 +245,7 @@ class _TextReader:
             self.observed()
         self.at += 1
 
-    def _processor(self, letter: str) -> None:
+    def _read_processor(self, letter: str) -> None:
         token = self.name("a processor")
         kind = self.take("the scheduling of the processor", "name")
         if kind.text not in _PROCESSORS:
@@ -264,19 +268,19 @@ class _TextReader:
                 processor.speed = self.amount("the speed", 1e-12)
         self.network.add("processor", processor)
 
-    def _delay(self, letter: str) -> None:
+    def _read_delay(self, letter: str) -> None:
         pair = [self.name("a processor") for _ in range(2)]
         if self.amount("a delay").value:
             self.network.delays.append((" to ".join(token.text for token in pair), pair[0].line))
 
-    def _share(self, letter: str) -> None:
+    def _read_share(self, letter: str) -> None:
         token = self.name("a group")
         share = self.amount("a share")
         capped = self.sign("c")
         processor = self.name("a processor").text
         self.network.add("group", Share(token.text, token.line, processor, share.value, capped))
 
-    def _task(self, letter: str) -> None:
+    def _read_task(self, letter: str) -> None:
         token = self.name("a task")
         kind = self.take("the scheduling of the task", "name")
         if kind.text not in _TASKS:
@@ -316,7 +320,7 @@ class _TextReader:
         else:
             task.think = self.amount("a think time")
 
-    def _fan(self, letter: str) -> None:
+    def _read_fan(self, letter: str) -> None:
         """Read a fan; in files of before 1996 it stands among entries, and names two of them."""
         tasks = [self.name("a task") for _ in range(2)]
         count = self.whole("a number of copies")
@@ -343,7 +347,7 @@ class _TextReader:
             else:
                 self.network.tasks[source].fan_out[target] = count
 
-    def _entry(self, letter: str) -> None:
+    def _read_entry(self, letter: str) -> None:
         token = self.name("an entry")
         entry = self.network.entries.get(token.text)
         if entry is None:
@@ -361,18 +365,18 @@ class _TextReader:
         elif letter == "p":
             entry.priority = self.whole("a priority")
         elif letter == "H":
-            self._histogram()
+            self._skip_histogram()
         elif letter == "F":
             aim = self.name("an entry")
             entry.forwards.append((aim.text, self.amount("a probability"), aim.line))
             self.take("-1", "end")
         else:
             target = self.name("an entry").text if letter in "yz" else ""
-            for phase, amount in enumerate(self._phases(), 1):
+            for phase, amount in enumerate(self._read_phases(), 1):
                 work = entry.phases.setdefault(phase, Work(f"{entry.name}_{phase}", token.line))
                 self._set_values(work, letter, target, amount, token.line)
 
-    def _phases(self) -> list[ModelAmount]:
+    def _read_phases(self) -> list[ModelAmount]:
         """Read up to three amounts, one for each phase, and the ``-1`` that ends the list."""
         amounts: list[ModelAmount] = []
         while self.next.kind != "end":
@@ -382,7 +386,7 @@ class _TextReader:
         self.at += 1
         return amounts
 
-    def _histogram(self) -> None:
+    def _skip_histogram(self) -> None:
         """Skip a range of times, first : last, with the number and the spacing of its bins."""
         while self.next.kind in ("number", "infinity"):
             self.at += 1
@@ -407,7 +411,7 @@ class _TextReader:
         elif letter in "yz" and (amount.value or amount.formula):
             work.calls.append(Call(target, amount, line, letter == "y"))
 
-    def _activities(self) -> None:
+    def _read_activities(self) -> None:
         """Read the activities of a task and, after a colon, their precedence."""
         token = self.name("a task")
         task = self.network.tasks.get(token.text)
@@ -418,13 +422,13 @@ class _TextReader:
             activity = self.name("an activity")
             work = task.activities.setdefault(activity.text, Work(activity.text, activity.line))
             if letter.text == "H":
-                self._histogram()
+                self._skip_histogram()
                 continue
             target = self.name("an entry").text if letter.text in "yz" else ""
             self._set_values(work, letter.text, target, self.amount("an amount"), letter.line)
             self.observed()
         if self.sign(":"):
-            self._connections(task)
+            self._read_connections(task)
         self.take("-1 at the end of the activities", "end")
         if self.next.kind == "name" and self.next.text in TEXT_FIELDS["A"]:
             message = (
@@ -433,7 +437,7 @@ class _TextReader:
             )
             self.reading.refuse(self.next.line, self.next.text, message)
 
-    def _connections(self, task: Task) -> None:
+    def _read_connections(self, task: Task) -> None:
         while self.next.kind != "end":
             line = self.next.line
             preceding_activities, join, quorum = self._read_joined(task)
@@ -450,7 +454,7 @@ class _TextReader:
             if not self.sign(";") and self.next.kind != "end":
                 self.refuse("; or -1")
 
-    def _activity(self, task: Task) -> str:
+    def _read_activity(self, task: Task) -> str:
         token = self.name("an activity")
         if token.text not in task.activities:
             message = f"{short(task.name)} has no activity {short(token.text)}"
@@ -463,7 +467,7 @@ class _TextReader:
         join = ""
         quorum = 0
         while True:
-            names.append(self._activity(task))
+            names.append(self._read_activity(task))
             while self.sign("["):
                 replies = task.replies.setdefault(names[-1], [])
                 replies.append(self.name("an entry").text)
@@ -498,8 +502,8 @@ class _TextReader:
                 self.at += 1
                 fork = "loop"
             elif fork == "loop":
-                return following_activities, fork, self._activity(task)
-            following_activities.append((self._activity(task), fork_count))
+                return following_activities, fork, self._read_activity(task)
+            following_activities.append((self._read_activity(task), fork_count))
             if self.sign("&"):
                 fork = "and"
             elif not self.sign("+", ","):
@@ -511,5 +515,5 @@ class _TextReader:
             self.at += 1
         self.take("-1", "end")
 
-    def _convergence(self) -> None:
+    def _skip_convergence(self) -> None:
         self.reading.refuse(self.next.line, "C", CONVERGENCE)

@@ -141,12 +141,12 @@ class _XmlReader:
         for element in self.root.every("convergence-collection", "spex-convergence"):
             self.reading.refuse(element.line, element.tag, CONVERGENCE)
         for element in self.root.every("lqx", "spex-parameters", "spex-parameter", "parameters"):
-            self._assignments(element)
+            self._read_assignments(element)
         for processor in self.root.every("processor"):
-            self._processor(processor)
+            self._read_processor(processor)
         for group in self.root.every("group"):
             if group.get("share"):
-                self._share(group)
+                self._read_share(group)
 
     def amount(
         self, element: XmlElement, key: str, default: ModelAmount, least: float | None = 0.0
@@ -165,7 +165,7 @@ class _XmlReader:
             self.reading.refuse(element.line, f"{element.tag} {key}", message)
         return int(amount.value)
 
-    def _assignments(self, element: XmlElement) -> None:
+    def _read_assignments(self, element: XmlElement) -> None:
         """Read the assignments of a program up to its first solution; loops around it are ranges of
         their variables. The program is not executed.
         """
@@ -177,7 +177,7 @@ class _XmlReader:
         position = 0
         while statement_match := _STATEMENT.search(bare, position):
             self._read_straight_part(element, text, position, statement_match.start())
-            if not (head := self._loop(element, bare, statement_match)):
+            if not (head := self._read_loop(element, bare, statement_match)):
                 position = statement_match.end()
                 break
             position = head
@@ -226,7 +226,7 @@ class _XmlReader:
         has_numbers = re.search(r"[\d$]", formula) is not None
         return are_known and has_numbers and _COMPUTED.fullmatch(formula) is not None
 
-    def _loop(self, element: XmlElement, text: str, keyword: re.Match[str]) -> int:
+    def _read_loop(self, element: XmlElement, text: str, keyword: re.Match[str]) -> int:
         """Read the head of a loop over numbers as the range of its variable; return where it ends,
         0 if it is none.
         """
@@ -258,7 +258,7 @@ class _XmlReader:
         self._loops.append(parameter_name(match[1]))
         return match.end()
 
-    def _processor(self, element: XmlElement) -> None:
+    def _read_processor(self, element: XmlElement) -> None:
         name = element.get("name")
         kind = element.get("scheduling") or "fcfs"
         if kind not in _PROCESSOR_KINDS:
@@ -278,7 +278,7 @@ class _XmlReader:
         )
         self.network.add("processor", processor)
         for task in element.every("task"):
-            self._task(task, name)
+            self._read_task(task, name)
 
     def _multiplicity(self, element: XmlElement, kind: str) -> ModelAmount:
         """Return the number of servers or threads."""
@@ -286,7 +286,7 @@ class _XmlReader:
             return ModelAmount(inf)
         return self.amount(element, "multiplicity", ONE, 1.0)
 
-    def _share(self, element: XmlElement) -> None:
+    def _read_share(self, element: XmlElement) -> None:
         processor = next(
             processor_element.get("name")
             for processor_element in self.root.every("processor")
@@ -299,7 +299,7 @@ class _XmlReader:
         for task in element.every("task"):
             self.network.tasks[task.get("name")].group = group.name
 
-    def _task(self, element: XmlElement, processor: str) -> None:
+    def _read_task(self, element: XmlElement, processor: str) -> None:
         kind = element.get("scheduling") or "fcfs"
         if kind not in TASK_KINDS:
             message = f"there is no scheduling {short(kind)}; there are {', '.join(TASK_KINDS)}"
@@ -323,11 +323,11 @@ class _XmlReader:
             task.fan_out[fan.get("dest")] = self.whole(fan, "value", 1)
         for child in element.children:
             if child.tag == "entry":
-                self._entry(child, task)
+                self._read_entry(child, task)
             elif child.tag == "task-activities":
-                self._graph(child, task)
+                self._read_activity_graph(child, task)
 
-    def _entry(self, element: XmlElement, task: Task) -> None:
+    def _read_entry(self, element: XmlElement, task: Task) -> None:
         kind = element.get("semaphore")
         lock = element.get("rwlock")
         for text, kinds in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
@@ -354,9 +354,9 @@ class _XmlReader:
                     if phase < 1 or phase in entry.phases:
                         message = f"{short(entry.name)} has phases 1 to {MOST_PHASES}, each once"
                         self.reading.refuse(child.line, "activity", message)
-                    entry.phases[phase] = self._work(child)
+                    entry.phases[phase] = self._read_work(child)
 
-    def _work(self, element: XmlElement) -> Work:
+    def _read_work(self, element: XmlElement) -> Work:
         order = element.get("call-order").upper() or CALL_ORDERS[0]
         if order not in CALL_ORDERS:
             message = f"there is no call order {short(order)}; there are {', '.join(CALL_ORDERS)}"
@@ -376,7 +376,7 @@ class _XmlReader:
                 work.calls.append(Call(call.get("dest"), count, call.line, waits))
         return work
 
-    def _graph(self, element: XmlElement, task: Task) -> None:
+    def _read_activity_graph(self, element: XmlElement, task: Task) -> None:
         """Read the activities of a task, their precedence, and their replies."""
         for child in element.children:
             if child.tag == "activity":
@@ -384,11 +384,11 @@ class _XmlReader:
                 if name in task.activities:
                     message = f"{short(name)} is defined twice; rename one"
                     self.reading.refuse(child.line, "activity", message)
-                task.activities[name] = self._work(child)
+                task.activities[name] = self._read_work(child)
                 if bound := child.get("bound-to-entry"):
                     self._bind(bound, name, child, task)
             elif child.tag == "precedence":
-                self._precedence(child, task)
+                self._read_precedence(child, task)
             elif child.tag == "reply-entry":
                 for reply in child.every("reply-activity"):
                     task.replies.setdefault(reply.get("name"), []).append(child.get("name"))
@@ -402,7 +402,7 @@ class _XmlReader:
             self.reading.refuse(element.line, "activity", message)
         self.network.entries[entry].start = activity
 
-    def _precedence(self, element: XmlElement, task: Task) -> None:
+    def _read_precedence(self, element: XmlElement, task: Task) -> None:
         befores = [child for child in element.children if child.tag.startswith("pre")]
         afters = [child for child in element.children if child.tag.startswith("post")]
         preceding_activities = [
