@@ -47,6 +47,7 @@ WORDS_BY_USE = {
     "blocking after-service": "capacity, blocking: after-service",
     "patience": "patience",
     "timeout": "timeout",
+    "balking": "balking",
     "retries": "retries after patience",
     "retries at a full station": "retries, capacity",
     "region": "region",

@@ -7,8 +7,9 @@ has the construct, `LIMIT` has it at a value at which it changes nothing, `WITHO
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from slipstick import Answer, Simulation, solve
@@ -118,10 +119,10 @@ def _turned_away(body: Activity, form: str) -> Activity:
     )
 
 
-def _balking(body: Activity, form: str) -> Activity:
-    held = hold("door", body)
+def _balking(door: str, leaving: Sequence[float], body: Activity, form: str) -> Activity:
+    held = hold(door, body)
     left = delay(0.2, name="left", scv=1.0)
-    balking = [0.5, 1.0] if form == WITH else [0.0]
+    balking = leaving if form == WITH else [0.0]
     return held if form == WITHOUT else attempt(held, balking=balking, otherwise=left)
 
 
@@ -225,7 +226,12 @@ USES: Mapping[str, Use] = {
     ),
     "patience": Use(ATTEMPTS, _impatient, lambda form: {"pool": Permits(1)}),
     "full queue": Use(FULL_QUEUES, _turned_away, lambda form: {"room": Permits(1)}),
-    "balking": Use(FULL_QUEUES, _balking, lambda form: {"door": Permits(1)}),
+    "balking": Use(
+        FULL_QUEUES, partial(_balking, "door", [0.5, 1.0]), lambda form: {"door": Permits(1)}
+    ),
+    "balking by few": Use(
+        FULL_QUEUES, partial(_balking, "gate", [0.05, 0.2, 0.45]), lambda form: {"gate": Permits(1)}
+    ),
     "given up": Use(CUT_SERVICES, _given_up),
     "circuit breaker": Use(BREAKERS, _guarded, _hall),
     "interruption": Use(

@@ -98,6 +98,10 @@ def _guarded(name: str, form: str) -> Parts:
 
 USES: Mapping[str, NetworkUse] = {
     "patience": _traits({"patience": _by_class(0.8, 0.4)}, {"patience": _by_class(1e9, 1e9)}),
+    "balking": _traits(
+        {"balking": {"calls": (0.5, 1.0), "jobs": (0.05, 0.2, 0.45)}},
+        {"balking": {"calls": (0.0,), "jobs": (0.0, 0.0)}},
+    ),
     "retries": _traits(
         {"patience": _by_class(0.8, 0.4), "retries": {"calls": 2}, "back_off": {"calls": 0.5}},
         {"patience": _by_class(1e9, 1e9), "retries": {"calls": 2}, "back_off": {"calls": 0.5}},
@@ -159,13 +163,19 @@ ARRIVALS: Mapping[str, tuple[OpenClass, OpenClass | None]] = {
 }
 """By name, a stream of jobs, and that at its limit, which is Poisson; None without one."""
 
-EXCLUSIVE_KEYS = ({"servers", "rates"}, {"patience", "timeout"}, {"scv", "distribution"})
+EXCLUSIVE_KEYS = (
+    {"servers", "rates"},
+    {"patience", "timeout"},
+    {"scv", "distribution"},
+    {"balking", "retries"},
+)
 """Traits of which a station has only one."""
 
 NO_QUEUE = {
-    "is": {"servers", "rates", "capacity", "patience", "timeout"},
-    "ps": {"patience", "timeout"},
-    "lcfs-pr": {"patience", "timeout"},
+    "is": {"servers", "rates", "capacity", "patience", "timeout", "balking"},
+    "ps": {"patience", "timeout", "balking"},
+    "lcfs-pr": {"patience", "timeout", "balking"},
+    "priority-preemptive": {"balking"},
 }
 """Traits that a station cannot have as it lacks a queue, by discipline."""
 
@@ -204,11 +214,14 @@ def network_pairs() -> Iterator[NetworkPair]:
 
 
 def _may_not_meet(first: NetworkUse, second: NetworkUse) -> bool:
-    """Return whether a network may not have both constructs: no method has retries or breakers
-    beside stations that block.
+    """Return whether a network may not have both constructs: no method has retries, balking or
+    breakers beside stations that block.
     """
     parts = [use.parts("desk", WITH) for use in (first, second)]
-    fails = [bool(part.breakers) or "retries" in part.traits for part in parts]
+    fails = [
+        bool(part.breakers) or not part.traits.keys().isdisjoint(("retries", "balking"))
+        for part in parts
+    ]
     return any("blocking" in part.traits for part in parts) and any(fails)
 
 

@@ -126,6 +126,7 @@ def network_with_schedules(
         is_counted = {
             "rates": bool(station.rates),
             "a capacity": station.capacity is not None,
+            "balking": bool(station.balking),
             "a region": bool(network.region_of(name)),
             "routes by its state": is_picked(network, name),
         }

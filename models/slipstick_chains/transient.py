@@ -343,7 +343,9 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
         classes = [
             members for members in model.members_by_chain.values() if isinstance(members, OpenClass)
         ]
-        has_capacity = any(station.capacity is not None for station in model.stations.values())
+        has_capacity = any(
+            station.capacity or station.balking for station in model.stations.values()
+        )
         has_pattern = {
             TRACES: any(members.trace for members in classes),
             BATCHES: has_capacity and any(members.batch > 1 for members in classes),

@@ -386,6 +386,7 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
         (station.capacity is not None and station.blocking == LOSS)
         or station.patience
         or station.timeout
+        or station.balking
         for station in model.stations.values()
     )
     laws = list(_network_laws(model))
@@ -433,6 +434,8 @@ def reasons_without_formula(model: QueueingNetwork) -> list[str]:
             reasons.append(f"{name} has a capacity")
         if station.patience or station.timeout:
             reasons.append(f"customers abandon the queue of {name}")
+        if station.balking:
+            reasons.append(f"customers balk at {name}")
     return [*reasons, *(["arrivals are no Poisson streams"] if network.not_poisson else [])]
 
 

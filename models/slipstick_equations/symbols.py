@@ -107,12 +107,10 @@ def _has_single_server_form(station: NetworkStation) -> bool:
     needs_equal_service = product_form == SAME_EXPONENTIAL and (
         len(station.visitors()) > 1 or bool(station.scv)
     )
-    has_impatience = bool(station.patience or station.timeout)
     return not (
         station.servers != 1
         or station.rates
-        or station.capacity
-        or has_impatience
+        or any(map(station.loses, station.visitors()))
         or product_form == NEVER
         or needs_equal_service
     )

@@ -96,6 +96,7 @@ def _has_product_form(station: NetworkStation) -> bool:
         station.rates,
         station.capacity,
         station.patience,
+        station.balking,
         station.timeout,
         station.priority,
     )

@@ -124,11 +124,11 @@ def test_a_resource_with_the_name_of_a_processor_is_refused(tmp_path: Path, name
     )
 
 
-def test_a_network_names_where_circuit_breakers_and_balking_are(tmp_path: Path) -> None:
+def test_a_network_names_where_circuit_breakers_and_doubling_pauses_are(tmp_path: Path) -> None:
     file = tmp_path / "guarded.yaml"
     file.write_text(
         "queueing-network: 1\nclasses: {requests: {arrivals: 10 /s}}\n"
-        "stations: {api: {service: {requests: 50 ms}, breaker: 5, balking: 3}}\n"
+        "stations: {api: {service: {requests: 50 ms}, breaker: 5, doubling: true}}\n"
     )
     with pytest.raises(SpecError) as raised:
         load(file)
@@ -137,6 +137,6 @@ def test_a_network_names_where_circuit_breakers_and_balking_are(tmp_path: Path) 
         " open: 30 s, stations: [STATION]}}}"
     ) in str(raised.value)
     assert (
-        "stations.api.balking: unknown key; networks have no balking, limits of a service and"
-        " pauses that double; write an activity, whose step attempt has them"
+        "stations.api.doubling: unknown key; networks have no limits of a service and no pauses"
+        " that double; write an activity, whose step attempt has them"
     ) in str(raised.value)

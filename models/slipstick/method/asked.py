@@ -192,7 +192,11 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
     if value_kind in (RESPONSE_QUANTILE, WITHIN_TARGET) and answer.method != SIMULATION:
         reason = "no formula has it for this network"
         return AskedValue(OTHER_METHOD, SIMULATION, reason)
-    if value_kind == "loss_probability" and station is not None and station.capacity is None:
+    if (
+        value_kind == "loss_probability"
+        and station is not None
+        and not (station.capacity or class_or_station_name in station.balking)
+    ):
         return _state_of_undefined(f"{station_name} has no capacity, so that no customer is lost")
     if value_kind == "loss_probability" and station is not None and station.blocking != "loss":
         return _state_of_undefined(f"{station_name} blocks when it is full, and loses no customer")

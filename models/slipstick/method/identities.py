@@ -446,7 +446,7 @@ def _products_of_network(model: QueueingNetwork) -> Iterator[Product]:
 
 def _loses_customers(station: NetworkStation) -> bool:
     """Return whether customers may be turned away, or leave before they are served."""
-    return bool(station.capacity or station.patience or station.timeout)
+    return any(map(station.loses, station.visitors()))
 
 
 _VALUES_WITHOUT_ORDER = ("time_alone", "grain_efficiency", "grain_interference", "overlap")

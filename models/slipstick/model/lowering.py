@@ -14,7 +14,16 @@ from typing import Any
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Expr, Number, maximum, zero
 from slipstick.expression.tape import Tape
-from slipstick.model.activity import GEOMETRIC, Attempt, Choice, Hold, Repeat, Step, Then, then
+from slipstick.model.activity import (
+    GEOMETRIC,
+    Choice,
+    Hold,
+    Repeat,
+    Step,
+    Then,
+    attempt,
+    then,
+)
 from slipstick.model.network import (
     Chain,
     ClosedClass,
@@ -116,9 +125,7 @@ def _inexpressible_traits_of_chain(
     """Yield each trait of the stations of a chain that a program of its routes cannot express."""
     for name, station in network.stations.items():
         visiting_classes = set(station.visitors()) & set(chain.classes)
-        if visiting_classes & {*station.patience, *station.timeout} or (
-            visiting_classes and station.capacity
-        ):
+        if any(map(station.loses, visiting_classes)):
             yield f"customers of {chain_name} are lost at {name}, and follow routes"
         if visiting_classes and network.region_of(name):
             yield (
@@ -170,14 +177,16 @@ def _inexpressible_losses(network: QueueingNetwork, class_name: str) -> Iterator
         if class_name in station.visitors()
     ]
     for visit_position, (name, station) in enumerate(visited_stations, 1):
-        limits_wait = class_name in {*station.patience, *station.timeout}
-        if not limits_wait and station.capacity is None:
+        if not station.loses(class_name):
             if breaker := network.breaker_of(name):
                 yield f"{breaker} guards {name}, where no visit of {class_name} fails"
             continue
         if station.capacity is not None and station.blocking != LOSS:
             yield f"{name} blocks when it is full"
-        trait = f"{name} has {'patience' if limits_wait else 'a capacity'}"
+        if station.capacity is not None and class_name in station.balking:
+            yield f"{name} has a capacity, and {class_name} balk there"
+        limit = "balking" if class_name in station.balking else "patience"
+        trait = f"{name} has {'a capacity' if station.capacity else limit}"
         _, visits = _time_and_visits(station, class_name)
         if visit_position < len(visited_stations) or _value_at_defaults(visits) > 1:
             yield (
@@ -199,12 +208,12 @@ def _with_limits(
     a circuit breaker may refuse it.
     """
     patience, timeout = station.patience.get(class_name), station.timeout.get(class_name)
-    if station.capacity is None and patience is None and timeout is None:
+    if not station.loses(class_name):
         return step
     queue = None
     if station.capacity is not None:
         queue = Number(float(station.capacity - station.servers))
-    return Attempt(
+    return attempt(
         step,
         timeout=timeout,
         patience=patience,
@@ -212,6 +221,7 @@ def _with_limits(
         back_off=station.back_off.get(class_name),
         queue=queue,
         breaker=breaker,
+        balking=station.balking.get(class_name, ()),
     )
 
 

@@ -162,6 +162,8 @@ class NetworkStation:
     retries : number of further tries of a customer that abandons the queue or finds the station
         full; 0 by default
     back_off : mean pause before a further try, exponential; no pause by default [s]
+    balking : probability that a customer that has to wait leaves at once if 0, 1, 2 ... others
+        wait. It never falls, and the last one is also that of longer queues
     """
 
     discipline: str = "fcfs"
@@ -180,6 +182,7 @@ class NetworkStation:
     weight: Mapping[str, Expr] = field(default_factory=dict)
     retries: Mapping[str, int] = field(default_factory=dict)
     back_off: Mapping[str, Expr] = field(default_factory=dict)
+    balking: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Solvers that know only two moments read the scv: it must be that of the distribution.
@@ -199,6 +202,13 @@ class NetworkStation:
     def visitors(self) -> tuple[str, ...]:
         """List the classes that have service here, in the order written."""
         return tuple(dict.fromkeys((*self.demand, *self.service)))
+
+    def loses(self, class_name: str) -> bool:
+        """Return whether visits of a class may fail: at the full station, or in or before its
+        queue.
+        """
+        impatient = {*self.patience, *self.timeout, *self.balking}
+        return self.capacity is not None or class_name in impatient
 
 
 @dataclass(frozen=True, slots=True)
@@ -611,6 +621,7 @@ _NUMBERS_BY_NAME = optional(mapped_by_name(LIKE))
     priority=optional(mapped_by_name(whole())),
     blocking=TEXT,
     retries=optional(mapped_by_name(whole(1, MOST_RETRIES))),
+    balking=optional(mapped_by_name(listed(LIKE))),
 )
 def station(
     *,
@@ -630,13 +641,14 @@ def station(
     weight: Mapping[str, Like] | None = None,
     retries: Mapping[str, int] | None = None,
     back_off: Mapping[str, Like] | None = None,
+    balking: Mapping[str, Sequence[Like]] | None = None,
 ) -> NetworkStation:
     """Make a station with its demand, or with its service time and visits. Dicts are by class.
 
     Parameters
     ----------
     demand, service, visits, discipline, servers, rates, scv, capacity : see `NetworkStation`
-    priority, blocking, patience, timeout, distribution, weight, retries, back_off : see
+    priority, blocking, patience, timeout, distribution, weight, retries, back_off, balking : see
         `NetworkStation`
 
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
@@ -669,6 +681,10 @@ def station(
         blocking=blocking,
         distribution=dict(distribution or {}),
         retries=dict(retries or {}),
+        balking={
+            class_name: tuple(_as_number(p, COUNT, "a probability of balking") for p in leaving)
+            for class_name, leaving in (balking or {}).items()
+        },
     )
 
 
@@ -794,7 +810,7 @@ def _as_parameter(path: str, value: Expr) -> Expr:
 
 BY_CLASS = (
     *("demand", "service", "visits", "scv", "priority", "patience", "timeout"),
-    *("distribution", "weight", "retries", "back_off"),
+    *("distribution", "weight", "retries", "back_off", "balking"),
 )
 """What a station says by class."""
 
@@ -937,6 +953,7 @@ class _Inspection:
             yield Fault((*path, key), message, key=True)
         yield from self._abandonment_faults(station_name, station)
         yield from self._retry_faults(station_name, station)
+        yield from self._balking_faults(station_name, station)
         if station.blocking != "loss" and station.capacity is None:
             message = f"{station_name} is never full; give it a capacity, or leave blocking out"
             yield Fault((*path, "blocking"), message, key=True)
@@ -963,10 +980,12 @@ class _Inspection:
                 message = f"{class_name} has no retries at {station_name}; give it some"
             elif self._network.blocks:
                 message = "no method has retries beside stations that block; leave one of them out"
-            elif station.capacity is None and class_name not in (
-                *station.patience,
-                *station.timeout,
-            ):
+            elif class_name in station.balking:
+                message = (
+                    f"no method has retries of {class_name} beside balking; write an activity,"
+                    " whose step attempt has both"
+                )
+            elif not station.loses(class_name):
                 message = (
                     f"no visit of {class_name} to {station_name} fails; give it a timeout, patience"
                     " or a capacity"
@@ -974,6 +993,28 @@ class _Inspection:
             else:
                 continue
             yield Fault(path, message, key=True)
+
+    def _balking_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
+        """Check that customers that balk find a queue, and that they do so the more the longer it
+        is.
+        """
+        discipline = DISCIPLINES[station.discipline]
+        for class_name, leaving in station.balking.items():
+            known = [p for p in map(_known_value, leaving) if p is not None]
+            if discipline.at_once or discipline.preemptive:
+                message = f"a station that is {station.discipline} has no queue at which to balk"
+            elif self._network.blocks:
+                message = "no method has balking beside stations that block; leave one of them out"
+            elif class_name in self._class_names and class_name not in station.visitors():
+                message = f"{class_name} has no service at {station_name}; leave its balking out"
+            elif not leaving or known != sorted(known) or known[-1:] > [1]:
+                message = (
+                    "probabilities of balking do not fall with the queue, and are at most 1, got"
+                    f" {', '.join(f'{p:g}' for p in known) or 'none'}"
+                )
+            else:
+                continue
+            yield Fault(("stations", station_name, "balking", class_name), message, key=True)
 
     def _weight_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that a station with weights shares its servers, and that they are above 0."""
@@ -1174,7 +1215,7 @@ class _Inspection:
                 message = unknown_station_message(name, list(network.stations))
             elif network.breaker_of(name) != breaker_name:
                 message = f"{name} has a breaker already: {network.breaker_of(name)}"
-            elif station.capacity is None and not {*station.patience, *station.timeout}:
+            elif not any(map(station.loses, station.visitors())):
                 message = f"no visit to {name} fails; give it a timeout, patience or a capacity"
             else:
                 continue

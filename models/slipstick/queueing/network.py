@@ -73,6 +73,8 @@ class NetworkArrays:
         (P, R, K), 0 where it waits without a limit; None where all do
     timeouts : whether the patience of each class at each station is constant; else it is
         exponential, (R, K)
+    balking : by class and station, the probability that a customer that has to wait leaves at once
+        if 0, 1, 2 ... others wait, (P, m); the last holds for more
     phases : of the service times that are given as phases, by class and station, of mean 1; the
         others have phases of their mean and scv
     weights : of each class at each station, which shares its server by them, (P, R, K), 1 without;
@@ -106,6 +108,7 @@ class NetworkArrays:
     weights: Array | None = None
     has_random_time: NDArray[np.bool_] | None = None
     is_absence: NDArray[np.bool_] | None = None
+    balking: Mapping[tuple[str, str], Array] = field(default_factory=dict)
 
     @property
     def is_customer(self) -> NDArray[np.bool_]:
@@ -156,18 +159,25 @@ class NetworkArrays:
                 return f"{station_name} has a capacity"
             if self.patience is not None and self.patience[:, :, station].any():
                 return f"customers abandon the queue of {station_name}"
+        for class_name, station_name in self.balking:
+            return f"{class_name} balk at {station_name}"
         return ""
 
     @cached_property
     def never_saturated(self) -> NDArray[np.bool_]:
         """Which stations lose the load that they cannot serve, by a capacity or because all
-        their customers have patience (K,).
+        their customers have patience or may balk (K,). Too few may balk, as the method finds that
+        counts them.
         """
-        if self.patience is None:
+        if self.patience is None and not self.balking:
             return self.has_capacity
         comes = self.is_customer & ~self.closed
         arrives = (self.visits.real > 0) & (self.service.real > 0) & comes[:, None]
-        all_impatient = arrives.any(axis=(0, 1)) & ((self.patience.real > 0) | ~arrives).all(
+        leaves = np.zeros(arrives.shape, bool) if self.patience is None else self.patience.real > 0
+        balks = [
+            [(name, place) in self.balking for place in self.stations] for name in self.classes
+        ]
+        all_impatient = arrives.any(axis=(0, 1)) & (leaves | np.array(balks) | ~arrives).all(
             axis=(0, 1)
         )
         is_never_saturated: NDArray[np.bool_] = self.has_capacity | all_impatient
@@ -334,6 +344,7 @@ class NetworkArrays:
             patience=patience,
             weights=weights,
             has_random_time=has_random_time,
+            balking={place: leaving[points] for place, leaving in self.balking.items()},
             **{name: getattr(self, name)[points] for name in field_names},
         )
 

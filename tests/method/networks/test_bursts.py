@@ -143,7 +143,8 @@ def test_a_batch_waits_for_itself() -> None:
     with pytest.raises(
         NoAnswerError,
         match=(
-            "web arrive in batches, which a chain takes only without capacities; ask for simulation"
+            "web arrive in batches, which a chain takes only without capacities and balking; ask"
+            " for simulation"
         ),
     ):
         solve(small, method="markov-chain")

@@ -51,6 +51,7 @@ class NetworkPoints:
     patience : the arrays `patience` and `timeouts` of a network of classes; empty where no customer
         abandons a queue
     weights : of each class at each station; None without [points, classes, stations]
+    balking : as `NetworkArrays.balking`, of a network of classes
     """
 
     network: NetworkArrays
@@ -65,6 +66,7 @@ class NetworkPoints:
     reason_by_point: Mapping[int, str] = field(default_factory=dict)
     patience: Mapping[str, Any] = field(default_factory=dict)
     weights: Array | None = None
+    balking: Mapping[Place, Array] = field(default_factory=dict)
 
     def entries(self) -> Array:
         """Return how often a customer of an open chain becomes a member of each class, by its
@@ -109,6 +111,7 @@ class NetworkPoints:
             reason_by_point={},
             patience=patience,
             weights=None if self.weights is None else self.weights[points],
+            balking={place: leaving[points] for place, leaving in self.balking.items()},
             **selected_arrays,
         )
 
@@ -226,6 +229,7 @@ class NetworkLayout:
             reason_by_point=reason_by_point,
             patience=self._patience_arrays(columns, single_classes),
             weights=self._weights(columns, single_classes),
+            balking=self._balking(columns, dict(zip(self.classes, single_classes, strict=True))),
         )
 
     def _arrays_by_class(self, columns: Columns, point_count: int) -> tuple[Array, Array, Array]:
@@ -336,6 +340,16 @@ class NetworkLayout:
         for path, column in columns.items():
             for point_index, reason in _unsound_numbers(path, column.real, path in duration_paths):
                 reason_by_point.setdefault(point_index, reason)
+        for (class_name, station_name), leaving in self._balking(
+            columns, {name: [name] for name in self.classes}
+        ).items():
+            rises = (np.diff(leaving.real, axis=1) >= 0).all(axis=1) & (leaving.real[:, -1] <= 1)
+            for point_index in np.flatnonzero(~rises).tolist():
+                reason_by_point.setdefault(
+                    point_index,
+                    f"the probabilities that {class_name} balk at {station_name} fall with the"
+                    " queue, or are above 1",
+                )
         return reason_by_point
 
     def _reasons_against_probabilities(self, probabilities: Array) -> dict[int, str]:
@@ -451,6 +465,9 @@ class NetworkLayout:
             is_absence=np.array([name in self.model.absences for name in self.chains])
             if self.model.absences
             else None,
+            balking=self._balking(
+                columns, {name: chain.classes for name, chain in self.chains.items()}
+            ),
         )
 
     def _rates_and_populations(
@@ -517,6 +534,26 @@ class NetworkLayout:
                 limit_key == "timeout",
             )
         return {"patience": patience, "timeouts": is_constant}
+
+    def _balking(
+        self, columns: Columns, classes_by_name: Mapping[str, Sequence[str]]
+    ) -> dict[Place, Array]:
+        """Return how the classes of each chain balk at each station; of several, the last that
+        does.
+        """
+        return {
+            (chain_name, station_name): np.stack(
+                [
+                    columns[f"stations.{station_name}.balking.{class_name}.{waiting}"]
+                    for waiting in range(len(leaving))
+                ],
+                axis=1,
+            )
+            for chain_name, class_names in classes_by_name.items()
+            for station_name, station in self.model.stations.items()
+            for class_name, leaving in station.balking.items()
+            if class_name in class_names
+        }
 
     def _weights(
         self, columns: Columns, classes_of_chains: Sequence[Sequence[str]]

@@ -59,4 +59,7 @@ def _places_of_losses(network_points: NetworkPoints) -> NDArray[np.bool_]:
     patience = network_points.patience.get("patience")
     if patience is not None:
         may_lose |= (patience.real > 0).any(axis=0)
+    for class_name, station_name in network_points.balking:
+        class_index = network_points.classes.index(class_name)
+        may_lose[class_index, network.stations.index(station_name)] = True
     return may_lose

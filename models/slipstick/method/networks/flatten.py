@@ -28,7 +28,7 @@ from slipstick.sim.plan.distributions import (
     time_of_distribution,
 )
 from slipstick.sim.plan.plan import BreakerRule
-from slipstick.vocabulary import DISCIPLINES, LOSS, SHARED
+from slipstick.vocabulary import DISCIPLINES, LOSS, MOST_HOLDERS, SHARED
 
 service_label = "{0[0]} at {0[1]}".format
 wait_label = "{0[0]} before {0[1]}".format
@@ -367,6 +367,7 @@ class FlatNetwork:
         """
         return bool(
             self.model.stations[place[1]].capacity
+            or place in self.network_points.balking
             or self._time_limit_in_queue(place)
             or self._losing_region(place)
             or self.model.breaker_of(place[1])
@@ -491,6 +492,10 @@ class FlatNetwork:
         network = self.network_points.network
         region = self.model.regions.get(station_or_region)
         capacity = region.capacity if region else self._losing_capacity(station_or_region)
+        if any(
+            station_name == station_or_region for _, station_name in self.network_points.balking
+        ):
+            capacity = 0 if capacity is None else min(capacity, 1)
         station_names = region.stations if region else (station_or_region,)
         station_indices = [
             self.network_layout.stations.index(station_name) for station_name in station_names
@@ -706,10 +711,38 @@ class FlatNetwork:
         if chain_name not in self.counting_places:
             return
         discipline = DISCIPLINES[self.model.stations[place[1]].discipline]
+        if place in self.network_points.balking:
+            self._count_visit_by_draw(chain_name, place, self.network_points.balking[place][0].real)
+            return
         self.builder.admit(
             service_label(place),
             None if discipline.delay else place[1],
             self._losing_capacity(place[1]) or 0,
+            self._mark_after_failure(chain_name, place),
+        )
+
+    def _count_visit_by_draw(
+        self, chain_name: str, place: Place, leaving: NDArray[np.float64]
+    ) -> None:
+        """Count a visit of a customer that draws which queue is too long for it: n customers that
+        wait, but not n - 1, with probability p(n) - p(n - 1).
+
+        Parameters
+        ----------
+        chain_name, place : of the visit
+        leaving : the probabilities p
+        """
+        station = self.model.stations[place[1]]
+        capacity = self._losing_capacity(place[1]) or MOST_HOLDERS
+        shares = np.diff(leaving, prepend=0.0, append=1.0)
+        limits = [*range(station.servers, station.servers + len(leaving)), capacity]
+        self.builder.admit_by_draw(
+            service_label(place),
+            place[1],
+            [
+                (float(share), min(limit, capacity))
+                for share, limit in zip(shares, limits, strict=True)
+            ],
             self._mark_after_failure(chain_name, place),
         )
 

@@ -380,7 +380,7 @@ def _has_product_form_visits(network: NetworkArrays, chain_index: int) -> bool:
     is_plain_station = (
         network.without_rates
         & ~network.has_capacity
-        & (network.patience is None)
+        & (network.patience is None and not network.balking)
         & (network.servers <= limit("speeds"))
     )
     # Where a part of the customers has no time at all, quantiles near it are not found.
@@ -447,7 +447,7 @@ def _without_overtaking(
         network.without_rates
         & ~network.has_capacity
         & (network.servers <= limit("speeds"))
-        & (network.patience is None)
+        & (network.patience is None and not network.balking)
     )
     is_queue = (
         is_plain_station
@@ -721,7 +721,9 @@ class Measures:
                     )
                 if not DISCIPLINES[station.discipline].delay:
                     columns[f"utilization{name_in_brackets}"] = self._utilization[place_index]
-                if self._loss_probability is not None and station.capacity:
+                if self._loss_probability is not None and (
+                    station.capacity or class_name in station.balking
+                ):
                     columns[f"loss_probability{name_in_brackets}"] = self._loss_probability[
                         place_index
                     ]

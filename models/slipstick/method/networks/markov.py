@@ -152,6 +152,7 @@ def _network_of_classes(
         priority=network_points.ranks,
         classes=network_points.classes,
         **network_points.patience,
+        balking=network_points.balking,
         weights=network_points.weights,
         has_random_time=None,
         is_absence=None if network.is_absence is None else network.is_absence[chain_of_class],

@@ -313,7 +313,7 @@ class _NetworkEstimates:
                     NOTHING,
                 ),
             )
-        if station.capacity:
+        if station.capacity or place[0] in station.balking:
             refusal_weights, attempt_weights = (
                 self._tally_weights(tally_columns, place)
                 for tally_columns in (self.layout.refusals, self.layout.tries)

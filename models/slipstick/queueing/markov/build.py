@@ -279,10 +279,10 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
             )
     if (point.routing.groups() & (network.closed[:, None] != network.closed[None, :])).any():
         raise ModelError("routing turns an open class into a closed one; keep them apart")
-    if network.batch and network.has_capacity.any():
+    if network.batch and (network.has_capacity.any() or network.balking):
         raise ModelError(
-            f"{network.not_poisson}, which a chain takes only without capacities; ask for"
-            " simulation"
+            f"{network.not_poisson}, which a chain takes only without capacities and balking; ask"
+            " for simulation"
         )
     if any(network.arrival_words):
         raise ModelError(
@@ -464,6 +464,14 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         restart=dict(enumerate(restart_by_class)),
         abandonment=_abandonment_rates(network, is_visited),
         capacity=(*network.capacity, None),
+        balking={
+            (network.classes.index(class_name), station): (
+                int(network.servers[station]) if network.rates[station] is None else 1,
+                leaving[0],
+            )
+            for (class_name, station_name), leaving in network.balking.items()
+            for station in [network.stations.index(station_name)]
+        },
         blocking=(*network.blocking, LOSS),
         truncation=truncation,
         open_classes=~network.closed,
@@ -595,10 +603,12 @@ def _check_cycle_starts(point: NetworkPoint, start_stations: Sequence[Sequence[i
     network = point.network
     is_visited = point.visited()
     population = point.population().sum()
+    balked = {station_name for _, station_name in network.balking}
     loss_stations = [
         station
         for station, blocking in enumerate(network.blocking)
-        if blocking == LOSS and network.has_capacity[station]
+        if (blocking == LOSS and network.has_capacity[station])
+        or network.stations[station] in balked
     ]
     for class_index in np.flatnonzero(network.closed).tolist():
         lossy_starts = [
@@ -623,7 +633,8 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
     visitors = np.flatnonzero(point.visited()[:, station]).tolist()
     share_by_class = None
     impatient = network.patience is not None and bool(network.patience[0, :, station].any())
-    if _only_from_outside(point, visitors, station) and not impatient:
+    balks = any(station_name == network.stations[station] for _, station_name in network.balking)
+    if not balks and _only_from_outside(point, visitors, station) and not impatient:
         rate_by_class = {
             class_index: network.arrivals[0, class_index]
             * point.routing.entry[class_index, station]

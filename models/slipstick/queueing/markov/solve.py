@@ -244,7 +244,8 @@ def _tail_beyond(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[floa
     open_count = space.open_customers(np.asarray(chain.states))
     level_probability = np.bincount(open_count, weights=pi.real)
     mean_count = float(level_probability @ np.arange(len(level_probability)))
-    if mean_count == 0:
+    # Customers may be lost before they are as many as the truncation.
+    if mean_count == 0 or len(level_probability) + max(space.batch) <= (space.truncation or 0):
         return 0.0, 0.0, 0.0
     # Where the truncation itself, or rounding, does not reach: levels fall by one ratio in the end.
     last_accurate = int(np.flatnonzero(level_probability > ROUNDING)[-1])
@@ -465,7 +466,7 @@ def _solution_notes(
 ) -> tuple[str, ...]:
     """Return notes on the size of the chain and on what it represents differently."""
     solution_notes = [f"a chain of {max(solution.states):,} states"]
-    if any(solution.truncation):
+    if any(solution.beyond):
         solution_notes.append(
             f"open classes truncated at {max(solution.truncation)} customers; beyond lies"
             f" {max(solution.beyond):.1e} of the probability, continued geometrically"

@@ -62,6 +62,8 @@ class StateSpace:
     abandonment : rate at which each waiting customer of a class abandons the queue of a station,
         for those that do [1/s]
     capacity : most customers present at each station, or None
+    balking : by class and station, the servers, and the probability that a customer leaves at once
+        if 0, 1, 2 ... others wait
     blocking : for each station, what becomes of a customer on the way there when it is full: see
         `solve_markov_chain`
     truncation : most customers of open classes in all; None if capacities limit them
@@ -79,6 +81,7 @@ class StateSpace:
     restart: Mapping[int, Sequence[Destination]]
     abandonment: Mapping[tuple[int, int], complex]
     capacity: Sequence[int | None]
+    balking: Mapping[tuple[int, int], tuple[int, Array]]
     blocking: Sequence[str]
     truncation: int | None
     open_classes: NDArray[np.bool_]
@@ -110,6 +113,8 @@ class StateSpace:
         if first_entry is None or not self.truncation:
             return start_row[:0]
         class_index, entry_station = first_entry
+        if first_entry in self.balking:
+            return start_row[:0]
         station_state = self.stations[entry_station]
         columns = self.columns(entry_station)
         capacity = self.capacity[entry_station]
@@ -134,6 +139,18 @@ class StateSpace:
         customer_counts = self.stations[station].length(rows[:, self.columns(station)])
         is_full: NDArray[np.bool_] = customer_counts >= capacity
         return is_full
+
+    def _refused_share(self, rows: Rows, class_index: int, station: int) -> Array:
+        """Return which part of the customers that come to a station in each state find it full, or
+        balk [1] [rows].
+        """
+        is_full = self._is_full(rows, station)
+        if (class_index, station) not in self.balking:
+            return is_full
+        servers, leaving = self.balking[class_index, station]
+        waiting = self.stations[station].length(rows[:, self.columns(station)]) - servers
+        level = np.clip(waiting, 0, len(leaving) - 1)
+        return np.where(is_full, 1.0, np.where(waiting >= 0, leaving[level], 0.0))
 
     def event(self, event_kind: int, class_index: int, station: int) -> int:
         """Return the number of the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`,
@@ -389,9 +406,10 @@ class StateSpace:
         the station is full.
         """
         class_index, station = class_and_station
-        is_full = self._is_full(rows_after_departure, station)
-        accepted_indices = np.flatnonzero(~is_full)
-        refused_indices = np.flatnonzero(is_full)
+        refused_share = self._refused_share(rows_after_departure, class_index, station)
+        accepted_indices = np.flatnonzero(refused_share != 1)
+        refused_indices = np.flatnonzero(refused_share)
+        rate, refused_rate = rate * (1 - refused_share), rate * refused_share
         if len(accepted_indices):
             for entry_indices, station_rows, probability in self.stations[station].enter(
                 rows_after_departure[accepted_indices][:, self.columns(station)], class_index
@@ -413,7 +431,7 @@ class StateSpace:
             yield (
                 origin[refused_indices],
                 self._rows_after_blocking(rows[origin[refused_indices]], source, station),
-                rate[refused_indices],
+                refused_rate[refused_indices],
                 event,
             )
         elif len(refused_indices) and blocking == LOSS:
@@ -422,14 +440,14 @@ class StateSpace:
             yield (
                 origin[refused_indices],
                 rows[origin[refused_indices]],
-                rate[refused_indices],
+                refused_rate[refused_indices],
                 self.event(LOST, class_index, station),
             )
             if self.open_classes[class_index]:
                 yield (
                     origin[refused_indices],
                     rows_after_departure[refused_indices],
-                    rate[refused_indices],
+                    refused_rate[refused_indices],
                     event,
                 )
             else:
@@ -438,7 +456,7 @@ class StateSpace:
                         rows,
                         origin[refused_indices],
                         rows_after_departure[refused_indices],
-                        rate[refused_indices] * restart_probability,
+                        refused_rate[refused_indices] * restart_probability,
                         (next_class, restart_station),
                         event,
                     )

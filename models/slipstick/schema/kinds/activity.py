@@ -120,6 +120,10 @@ Placement = Annotated[str, one_of(PLACEMENTS)]
 _PLACEMENT_IN_WORDS = "where the ranks are: " + "; ".join(
     f"{name}: {words}" for name, words in PLACEMENTS.items()
 )
+BALKING_IN_WORDS = (
+    "probability that a customer that has to wait leaves at once if 0, 1, 2 ... others wait. It"
+    " never falls, and the last one is also that of longer queues"
+)
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
 Members = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
@@ -483,11 +487,7 @@ class AttemptSpec(ItemSpec):
     )
     balking: list[Probability] = Field(
         [],
-        description=(
-            "probability that a customer that has to wait leaves at once if 0, 1, 2 ... others"
-            " wait. It never falls, and the last one is also that of longer queues. Each customer"
-            " draws once which queue is too long for it"
-        ),
+        description=f"{BALKING_IN_WORDS}. Each customer draws once which queue is too long for it",
     )
 
     key = "attempt"

@@ -18,6 +18,7 @@ from slipstick.model import network as networks
 from slipstick.model.network import unknown_class_message, unknown_station_message
 from slipstick.schema.arrivals import StreamSpec, pattern_data
 from slipstick.schema.kinds.activity import (
+    BALKING_IN_WORDS,
     BREAKDOWN_IN_WORDS,
     FINISH_IN_WORDS,
     FINISH_WITHOUT_ABSENCE,
@@ -138,9 +139,9 @@ class QueueSpec(Spec):
         "breaker": "a circuit breaker is {breakers: {NAME: {breaker: 5, open: 30 s, stations:"
         " [STATION]}}}",
         **dict.fromkeys(
-            ("limits", "doubling", "balking"),
-            "networks have no balking, limits of a service and pauses that double; write an"
-            " activity, whose step attempt has them",
+            ("limits", "doubling"),
+            "networks have no limits of a service and no pauses that double; write an activity,"
+            " whose step attempt has them",
         ),
         **dict.fromkeys(
             ("batch", "batch_size", "bulk"),
@@ -219,6 +220,7 @@ class QueueSpec(Spec):
     back_off: dict[Name, TimeOrFormula] = Field(
         {}, description="mean pause before a further try, exponential; no pause by default"
     )
+    balking: dict[Name, list[Probability]] = Field({}, description=BALKING_IN_WORDS)
 
     breakdown: BreakdownSpec | None = Field(None, description=BREAKDOWN_IN_WORDS)
     schedule: list[ShiftSpec] | None = Field(None, description=SCHEDULE_IN_WORDS, min_length=1)

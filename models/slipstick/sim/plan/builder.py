@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean, look_up
@@ -373,6 +374,26 @@ class Builder:
         # A mark may lie behind: its instruction is known when the plan is complete.
         if capacity:
             self._open_targets.append((self._code[instruction], 4, refusal_mark))
+
+    def admit_by_draw(
+        self,
+        tally: str,
+        station: str,
+        capacities: Sequence[tuple[float, int]],
+        refusal_mark: str,
+    ) -> None:
+        """Write the instructions that count an arrival whose capacity is drawn, from pairs of a
+        probability and a capacity; see `admit`.
+        """
+        tally_number = self._tally_number(tally)
+        resource_number = self._resource_and_servers(station)[0]
+
+        def write_limit(capacity: int) -> None:
+            instruction = self.emit(Op.ADMIT, tally_number, resource_number, capacity, -1)
+            self._open_targets.append((self._code[instruction], 4, refusal_mark))
+
+        options = [(share, partial(write_limit, capacity)) for share, capacity in capacities]
+        self.choose(options, f"{tally}: limit")
 
     def limit_next_visit(
         self, time: ServiceTime, exit_mark: str, stream: str, cuts_service: bool = False
