@@ -210,7 +210,15 @@ def network_pairs() -> Iterator[NetworkPair]:
                 yield NetworkPair(title, _built(first, second, "store"), first.limited)
                 if _fit_together(first, second):
                     title = f"{first_name} and {second_name}"
-                    yield NetworkPair(title, _built(first, second, "desk"), first.limited)
+                    limited = first.limited and not _retries_what_fails(first, second)
+                    yield NetworkPair(title, _built(first, second, "desk"), limited)
+
+
+def _retries_what_fails(first: NetworkUse, second: NetworkUse) -> bool:
+    """Return whether the first has retries, which follow visits that fail because of the second."""
+    traits, others = (use.parts("desk", WITH).traits for use in (first, second))
+    causes = {"capacity", "patience", "timeout"}
+    return "retries" in traits and not causes.isdisjoint(others)
 
 
 def _may_not_meet(first: NetworkUse, second: NetworkUse) -> bool:
