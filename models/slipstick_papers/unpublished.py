@@ -491,15 +491,15 @@ class _AtDraws:
         """Return the question that gives each answer that is neither a case nor an effect of a
         change, by its name.
         """
-        keys = [
-            key
-            for key in self.study.spec.questions
-            if key not in ("rank", "statements", "unpublished", "compare")
-        ]
+        return {name: key for key, read in self.questions.items() for name in read.answer_names}
+
+    @cached_property
+    def questions(self) -> dict[str, Question]:
+        """Return the questions that may give other answers, by key."""
         return {
-            name: key
-            for key in keys
-            for name in read_question(key, self.study.spec.questions[key], self.study).answer_names
+            key: read_question(key, spec, self.study)
+            for key, spec in self.study.spec.questions.items()
+            if key not in ("rank", "statements", "unpublished", "compare")
         }
 
     def answers_at(
@@ -512,6 +512,7 @@ class _AtDraws:
                 names_by_case.setdefault(answer, set()).update(values)
         answers_by_draw: list[dict[str, Answer]] = [{} for _ in draws]
         effects: dict[tuple[str, str], dict[str, str]] = {}
+        names_by_question: dict[str, list[str]] = {}
         for name, values in names_by_case.items():
             if name in self.study.cases:
                 self._solve_case(name, values, draws, answers_by_draw)
@@ -519,6 +520,12 @@ class _AtDraws:
                 case, change, technology = self.effect_keys[name]
                 effects.setdefault((case, technology), {})[change] = name
             else:
+                names_by_question.setdefault(self.question_by_answer[name], []).append(name)
+        for key, names_of_question in names_by_question.items():
+            if self.questions[key].solve_at is not None:
+                self._solve_together(key, names_of_question, draws, answers_by_draw)
+                continue
+            for name in names_of_question:
                 self._solve_other_question(name, draws, answers_by_draw)
         for (case, technology), changes in effects.items():
             self._solve_effects(case, technology, changes, draws, answers_by_draw)
@@ -683,6 +690,34 @@ class _AtDraws:
         }
         return {**values, **(self._files_of_draw(case, draw) or {})}
 
+    def _solve_together(
+        self,
+        key: str,
+        names: Sequence[str],
+        draws: Sequence[InputLevels],
+        answers_by_draw: list[dict[str, Answer]],
+    ) -> None:
+        """Solve a question that gives its answers at aligned values, once for each model."""
+        spec = self.study.spec.questions[key]
+        for case in spec.cases:
+            for settings, columns, rows in self._groups(case, draws):
+                own_columns = {
+                    drawn_input.spec.path: np.array([draws[row][drawn_input.name] for row in rows])
+                    for drawn_input in self.inputs
+                    if drawn_input.question == key and drawn_input.name in draws[rows[0]]
+                }
+                cases = {**self.study.cases, case: settings}
+                without_pictures = self.study.spec.model_copy(update={"pictures": []})
+                question = read_question(
+                    key,
+                    spec.model_copy(update={"cases": [case]}),
+                    replace(self.study, cases=cases, spec=without_pictures),
+                )
+                assert question.solve_at is not None
+                answers = question.solve_at({**columns, **own_columns}, len(rows), names)
+                for row, answers_of_row in zip(rows, answers, strict=True):
+                    answers_by_draw[row].update(answers_of_row)
+
     def _solve_other_question(
         self, name: str, draws: Sequence[InputLevels], answers_by_draw: list[dict[str, Answer]]
     ) -> None:
@@ -693,8 +728,6 @@ class _AtDraws:
         own_spec = self.study.spec.questions[key]
         if isinstance(own_spec, Mapping) and name in own_spec:
             own_spec = {name: own_spec[name]}
-        elif hasattr(own_spec, "narrowed_to"):
-            own_spec = own_spec.narrowed_to(name)
         for row, draw in enumerate(draws):
             cases = dict(self.study.cases)
             marks: list[tuple[str, str, str]] = []

@@ -560,30 +560,39 @@ def _bracket_between(
     from scipy.optimize.elementwise import find_minimum
 
     candidates = np.arange(-furthest, furthest + 0.25, 0.5)
-    for row in np.flatnonzero(np.isnan(low) & np.isfinite(margins)):
-        sign = np.sign(margins[row])
-        point_values = tuple(np.full(len(candidates), coordinates[row]) for coordinates in points)
-        signed_values = sign * np.asarray(function(candidates, *point_values), dtype=float)
-        signed_values = np.where(np.isfinite(signed_values), signed_values, np.inf)
-        nearest = int(np.argmin(signed_values))
-        if signed_values[nearest] <= 0:
-            crossed_places = np.flatnonzero(signed_values <= 0)
-            nearest = int(crossed_places[np.argmin(abs(candidates[crossed_places]))])
-            root = candidates[nearest]
-        elif (
-            0 < nearest < len(candidates) - 1
-            and np.isfinite(signed_values[nearest - 1 : nearest + 2]).all()
-        ):
-            minimum_found = find_minimum(
-                lambda x, *point, sign=sign: sign * function(x, *point),
-                tuple(candidates[nearest + step : nearest + step + 1] for step in (-1, 0, 1)),
-                args=tuple(coordinates[row : row + 1] for coordinates in points),
-            )
-            root = minimum_found.x[0] if minimum_found.f_x[0] <= 0 else np.nan
-        else:
-            continue
-        inward = candidates[nearest - int(np.sign(candidates[nearest]))]
-        low[row], high[row] = sorted((root, inward)) if np.isfinite(root) else (np.nan, np.nan)
+    rows = np.flatnonzero(np.isnan(low) & np.isfinite(margins))
+    if not len(rows):
+        return
+    points_of_rows = (np.sign(margins[rows]), *(coordinates[rows] for coordinates in points))
+
+    def signed(x: Array, sign: Array, *point: Array) -> Array:
+        """Return the function with the sign of its value at 0, so that a root lies below."""
+        return np.asarray(sign * function(x, *point), dtype=float)
+
+    signed_values = signed(
+        np.tile(candidates, len(rows)),
+        *(np.repeat(coordinates, len(candidates)) for coordinates in points_of_rows),
+    ).reshape(len(rows), len(candidates))
+    signed_values[~np.isfinite(signed_values)] = np.inf
+    nearest = signed_values.argmin(axis=1)
+    distances = np.where(signed_values <= 0, abs(candidates), np.inf)
+    is_crossed = np.isfinite(distances).any(axis=1)
+    nearest = np.where(is_crossed, distances.argmin(axis=1), nearest)
+    roots = np.where(is_crossed, candidates[nearest], np.nan)
+    has_neighbours = (nearest > 0) & (nearest < len(candidates) - 1)
+    places = np.clip(nearest[:, None] + [-1, 0, 1], 0, len(candidates) - 1)
+    is_finite = np.isfinite(np.take_along_axis(signed_values, places, axis=1)).all(axis=1)
+    dips = np.flatnonzero(~is_crossed & has_neighbours & is_finite)
+    if len(dips):
+        minimum = find_minimum(
+            signed,
+            tuple(candidates[places[dips]].T),
+            args=tuple(coordinates[dips] for coordinates in points_of_rows),
+        )
+        roots[dips] = np.where(minimum.f_x <= 0, minimum.x, np.nan)
+    inward = candidates[nearest - np.sign(candidates[nearest]).astype(int)]
+    low[rows] = np.minimum(roots, inward)
+    high[rows] = np.maximum(roots, inward)
 
 
 MOST_PROCESSORS = 2.0**40
@@ -1013,6 +1022,7 @@ memory stays constant.
 _DOUBLINGS = 64.0
 
 Columns = Mapping[str, Array]
+NO_COLUMNS: Columns = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -1054,31 +1064,38 @@ class Runs:
         """Return the tolerance to which a factor is solved."""
         return _TOLERANCE_OF_ARRAYS if self.exact else _TOLERANCE_OF_SIMULATION
 
-    def sizes(self, factor: Array) -> dict[str, Array]:
-        """Return the value of each size parameter at a factor, in base units."""
-        return {path: base * factor**power for path, (base, power) in self.size.items()}
+    def sizes(self, factor: Array, others: Columns = NO_COLUMNS) -> dict[str, Array]:
+        """Return the value of each size parameter at a factor, in base units; one among the others
+        grows from its value there.
+        """
+        return {
+            path: others.get(path, base) * factor**power
+            for path, (base, power) in self.size.items()
+        }
 
-    def columns(self, factor: Array, count: Array) -> dict[str, Array]:
-        """Solve at aligned factors and numbers of processors; the columns always include time and
-        efficiency.
+    def columns(
+        self, factor: Array, count: Array, others: Columns = NO_COLUMNS
+    ) -> dict[str, Array]:
+        """Solve at aligned factors, numbers of processors and values of other parameters; the
+        columns always include time and efficiency.
 
         Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at
         the same size.
         """
-        return self._answers_at(factor, count)[0]
+        return self._answers_at(factor, count, others)[0]
 
-    def solved(self, factor: Array, count: Array) -> PointTable:
-        """Return the columns and how each point was computed."""
-        columns, points_and_answers = self._answers_at(factor, count)
+    def solved(self, factor: Array, count: Array, others: Columns = NO_COLUMNS) -> PointTable:
+        """Return the columns and how each point was computed; see `columns`."""
+        columns, points_and_answers = self._answers_at(factor, count, others)
         rows_and_provenances = (
             (rows, points.provenance(len(rows))) for rows, points in points_and_answers
         )
         return PointTable(columns, Provenance.join(len(count), rows_and_provenances))
 
     def _answers_at(
-        self, factor: Array, count: Array
+        self, factor: Array, count: Array, others: Columns = NO_COLUMNS
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
-        columns_found, points_and_answers = self._solve_points(factor, count)
+        columns_found, points_and_answers = self._solve_points(factor, count, others)
         quantity_name = self.forms[0][0].quantity
         end_pairs = (
             [("", ""), ("low", "high"), ("high", "low")]
@@ -1086,7 +1103,7 @@ class Runs:
             else [("", "")]
         )
         one_processor = (
-            self._solve_points(factor, np.ones(len(count)))[0]
+            self._solve_points(factor, np.ones(len(count)), others)[0]
             if self.against == ONE_PROCESSOR
             else {}
         )
@@ -1105,7 +1122,7 @@ class Runs:
         return columns_found, points_and_answers
 
     def _solve_points(
-        self, factor: Array, count: Array
+        self, factor: Array, count: Array, others: Columns
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
         points_and_answers: list[tuple[NDArray[np.intp], Answers]] = []
         for form, processor_counts in self.forms:
@@ -1114,9 +1131,11 @@ class Runs:
                 if self.varies_processors
                 else np.flatnonzero(np.isin(count, processor_counts))
             )
+            others_of_rows = {path: array[rows] for path, array in others.items()}
+            sizes = self.sizes(factor[rows], others_of_rows)
             values = {
                 path: array
-                for path, array in self.sizes(factor[rows]).items()
+                for path, array in {**others_of_rows, **sizes}.items()
                 if path in form.parameters
             }
             if self.varies_processors:
@@ -1142,8 +1161,9 @@ def factors(
     runs: Runs,
     way: str,
     count: Array,
-    goal: float = 0.0,
-    memory: Callable[[Array, Array], Array] | None = None,
+    goal: float | Array = 0.0,
+    memory: Callable[[Array, Array, Columns], Array] | None = None,
+    others: Columns = NO_COLUMNS,
 ) -> Array:
     """Return the factor on the size at each number of processors that keeps the goal.
 
@@ -1153,7 +1173,8 @@ def factors(
     way : how the size goes with N
     count : numbers of processors
     goal : what is kept: the time [s], the efficiency [1], or the memory of a processor [B]
-    memory : memory of a processor, of the factor and N [B]
+    memory : memory of a processor, of the factor, N and the values of other parameters [B]
+    others : values of other parameters, aligned with the numbers of processors
 
     Returns
     -------
@@ -1162,21 +1183,19 @@ def factors(
     if way == FIXED_SIZE:
         return np.ones(len(count))
 
-    def relative_difference(x: Array, processors: Array) -> Array:
+    def relative_difference(x: Array, processors: Array, goals: Array, *values: Array) -> Array:
+        others_here = dict(zip(others, values, strict=True))
         with np.errstate(all="ignore"):
             if way == MEMORY_BOUND:
                 assert memory is not None
-                return memory(2.0**x, processors) / goal - 1.0
-            columns = runs.columns(2.0**x, processors)
-            return (
-                columns["time"] / goal - 1.0
-                if way == TIME_BOUND
-                else columns["efficiency"] / goal - 1.0
-            )
+                return memory(2.0**x, processors, others_here) / goals - 1.0
+            columns = runs.columns(2.0**x, processors, others_here)
+            return columns["time" if way == TIME_BOUND else "efficiency"] / goals - 1.0
 
     tolerance = _TOLERANCE_OF_ARRAYS if way == MEMORY_BOUND else runs.tolerance
+    points = (count, np.broadcast_to(goal, count.shape), *others.values())
     return np.asarray(
-        2.0 ** nearest_root(relative_difference, count, tolerance=tolerance, furthest=_DOUBLINGS)
+        2.0 ** nearest_root(relative_difference, *points, tolerance=tolerance, furthest=_DOUBLINGS)
     )
 
 

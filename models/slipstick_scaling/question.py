@@ -69,7 +69,9 @@ from slipstick_scaling.isoefficiency import (
     EFFICIENCY_CONSERVED,
     FIXED_SIZE,
     MEMORY_BOUND,
+    NO_COLUMNS,
     TIME_BOUND,
+    Columns,
     Run,
     Runs,
     factors,
@@ -480,14 +482,17 @@ class _ScaledCase:
         }.get(way)
         return None if kept_value is None else Value(kept_value.value, str(kept_value.dimension))
 
-    def memory_function(self) -> Callable[[Array, Array], Array] | None:
-        """Return the memory of a processor as a function of factor and N; None if none is given."""
+    def memory_function(self) -> Callable[[Array, Array, Columns], Array] | None:
+        """Return the memory of a processor as a function of factor, N and the values of other
+        parameters; None if none is given.
+        """
         if self.memory is None:
             return None
         tape = Tape([self.memory])
 
-        def used(factor: Array, count: Array) -> Array:
-            values_here = {**self.runs.sizes(factor), self.runs.processors: count}
+        def used(factor: Array, count: Array, others: Columns) -> Array:
+            sizes = self.runs.sizes(factor, others)
+            values_here = {**others, **sizes, self.runs.processors: count}
             memory_used = tape.run(
                 {path: value for path, value in values_here.items() if path in tape.parameters}
             )[0]
@@ -530,7 +535,35 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
         noun = "processor" if is_open else ""
         return ScaleResult(tuple(map(_scaling_of_case, cases)), words_of(study, {}), noun)
 
-    return Question(answer, answer_names=dict.fromkeys(names, values) if values else {})
+    def solve_at(
+        points: Columns, point_count: int, cells: Sequence[str]
+    ) -> list[dict[str, Answer]]:
+        answers_by_point: list[dict[str, Answer]] = [{} for _ in range(point_count)]
+        for case in cases:
+            pairs = [
+                pair
+                for pair in combinations(map(float, case.axis.values), 2)
+                if cell_name(case.case, *pair) in cells
+            ]
+            if pairs:
+                answers_of_case = _cells_at(case, pairs, points, point_count)
+                for answers, further in zip(answers_by_point, answers_of_case, strict=True):
+                    answers.update(further)
+        return answers_by_point
+
+    return Question(
+        answer,
+        answer_names=dict.fromkeys(names, values) if values else {},
+        solve_at=solve_at if values else None,
+    )
+
+
+_GOALS = {
+    TIME_BOUND: "scale.time",
+    EFFICIENCY_CONSERVED: "scale.efficiency",
+    MEMORY_BOUND: "scale.memory.most",
+}
+"""Path of what each way keeps."""
 
 
 def cell_name(case: str, fewer: float, larger_count: float) -> str:
@@ -696,6 +729,55 @@ def _scaling_of_case(scaled_case: _ScaledCase) -> Scaling:
     )
 
 
+def _cells_at(
+    scaled_case: _ScaledCase,
+    pairs: Sequence[tuple[float, float]],
+    points: Columns,
+    point_count: int,
+) -> list[dict[str, Answer]]:
+    """Return, at each of some points, the cells of the matrix of one case for some pairs of numbers
+    of processors. All points and numbers are solved together.
+
+    Parameters
+    ----------
+    points : values of parameters of the case by path, and what a way keeps, such as
+        ``scale.memory.most``; aligned
+    """
+    numbers = sorted({number for pair in pairs for number in pair})
+    count = np.tile(numbers, point_count)
+    columns = {path: np.repeat(column, len(numbers)) for path, column in points.items()}
+    others = {path: columns[path] for path in columns if path in scaled_case.built.parameters}
+    runs = scaled_case.runs.without_check()
+    cells: list[dict[str, dict[str, Value]]] = [{} for _ in range(point_count)]
+    provenance = Provenance([], [])
+    for way in scaled_case.spec.ways:
+        if way == FIXED_SIZE:
+            continue
+        goal = scaled_case.kept_value(way)
+        goals = columns.get(_GOALS[way], np.full(len(count), goal.value if goal else 0.0))
+        factor = factors(runs, way, count, goals, scaled_case.memory_function(), others)
+        has_size = np.isfinite(factor)
+        table = runs.solved(np.where(has_size, factor, 1.0), count, others)
+        provenance = table.provenance
+        time, efficiency = (
+            np.where(has_size, table.columns[name], np.nan).reshape(point_count, len(numbers))
+            for name in ("time", "efficiency")
+        )
+        for point in range(point_count):
+            matrix = scalability(time[point], efficiency[point])
+            for fewer, more in pairs:
+                cell = matrix[numbers.index(fewer), numbers.index(more)]
+                values = cells[point].setdefault(cell_name(scaled_case.case, fewer, more), {})
+                values[_cell_value(way)] = Value(finite_or_none(cell), "1")
+    return [
+        {
+            name: Answer(scaled_case.case, provenance.methods[row * len(numbers)], values)
+            for name, values in values_by_cell.items()
+        }
+        for row, values_by_cell in enumerate(cells)
+    ]
+
+
 def _published_cells(
     scaled_case: _ScaledCase, sweep_by_way: Mapping[str, Sweep], matrix: Mapping[str, Array]
 ) -> Iterator[PublishedScalability]:
@@ -799,7 +881,7 @@ def _reason_without_size(scaled_case: _ScaledCase, way: str, count: float) -> st
     processor_count = np.array([count])
     memory_used = scaled_case.memory_function()
     if way == "memory-bound" and memory_used is not None:
-        own_value = float(memory_used(factors, processor_count)[0])
+        own_value = float(memory_used(factors, processor_count, NO_COLUMNS)[0])
     else:
         own_value = float(
             scaled_case.runs.columns(factors, processor_count)[

@@ -2,7 +2,7 @@
 pictures.
 """
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -87,19 +87,6 @@ class ScaleSpec(QuestionSpec):
     printed: list[PrintedCell] = Field(
         [], description="published cells of the scalability matrix, for comparison"
     )
-
-    def narrowed_to(self, answer: str) -> Self:
-        """Return the question for the case and the two numbers of processors of one answer, such as
-        ``base-4-to-32``.
-        """
-        first, _, more = answer.rpartition("-to-")
-        case, _, fewer = first.rpartition("-")
-        (path,) = self.processors
-        numbers = [
-            number for number in self.processors[path] if f"{float(str(number)):g}" in (fewer, more)
-        ]
-        changes = {"cases": [case], "processors": {path: numbers}, "printed": []}
-        return self.model_copy(update=changes)
 
     def check_rules(self) -> None:
         goals = {

@@ -23,7 +23,6 @@ from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick.vocabulary import AGREED, REPLACED
 from slipstick_scaling.question import ScaleResult, Scaling
-from slipstick_scaling.specs import ScaleSpec
 from tests.questions import result_of, whole_report
 from tests.specs import activity, settings
 
@@ -562,9 +561,25 @@ def test_trial_sizes_are_looked_at_only_where_a_look_rejects_an_answer(
     assert (len(looks) <= 4) == (verdict == AGREED)
 
 
-def test_a_question_narrows_to_one_cell() -> None:
-    spec = ScaleSpec.model_validate(
-        {"cases": ["base", "other-1"], "processors": {"processors": [2, 4, 16]}}
-    )
-    narrowed = spec.narrowed_to("other-1-4-to-16")
-    assert (narrowed.cases, narrowed.processors) == (["other-1"], {"processors": [4, 16]})
+def test_cells_at_many_points_are_those_of_studies_with_these_values(folder: Path) -> None:
+    Path("study.yaml").write_text(SCALE.partition("pictures")[0])
+    solve_at = prepare("study.yaml").questions["scale"].solve_at
+    assert solve_at is not None
+    steps = np.array([1e-6, 3e-6, 5e-5])
+    times = np.array([1e-3, 4e-3, 1e-5])  # no size makes the last one so short
+    bounds = np.array([4096.0, 512.0, 65536.0])
+    columns = {"parameters.step": steps, "scale.time": times, "scale.memory.most": bounds}
+    answers = solve_at(columns, 3, ["base-4-to-64", "base-2-to-4"])
+    for point, by_cell in enumerate(answers):
+        text = SCALE.replace("base: {", f"base: {{parameters.step: {steps[point]} s, ")
+        text = text.replace("time: 1 ms", f"time: {times[point]} s")
+        alone = scaling(text.replace("most: 4 KiB", f"most: {bounds[point]} B"))
+        assert by_cell.keys() == {"base-4-to-64", "base-2-to-4"}
+        for way, matrix in alone.matrix.items():
+            for cell, row, column in (("base-4-to-64", 1, 3), ("base-2-to-4", 0, 1)):
+                together = by_cell[cell][f"scalability[{way}]"]
+                expected = matrix[row, column]
+                assert together == (
+                    pytest.approx(expected, rel=1e-9) if np.isfinite(expected) else None
+                )
+    assert answers[2]["base-4-to-64"]["scalability[time-bound]"] is None

@@ -72,7 +72,7 @@ def test_memory_is_kept_by_its_own_formula() -> None:
         MEMORY_BOUND,
         FEW,
         1024.0,
-        lambda factor, count: 8 * 4096 * factor / count,
+        lambda factor, count, _: 8 * 4096 * factor / count,
     )
     assert 4096 * factor == pytest.approx(128 * FEW, rel=1e-9)
 

@@ -15,6 +15,7 @@ from typing import Any
 from slipstick.answer import Answer
 from slipstick.errors import Problem
 from slipstick.extensions import import_object
+from slipstick.late import Array
 from slipstick.results.question import QuestionResult
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import QUESTIONS
@@ -22,6 +23,10 @@ from slipstick.study.cases import StudyContext
 
 ValueNames = Mapping[str, str]
 """Names of values, with their units."""
+
+
+PointSolver = Callable[[Mapping[str, Array], int, Sequence[str]], list[dict[str, Answer]]]
+"""Gives named answers at aligned values by path, of which the second argument says how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Question:
     fitted_settings : gives values by path to lay over the base of the study before the cases are
         built
     pictures : what it draws of a study that names no pictures
+    solve_at : gives some of the answers that it adds, at aligned values of parameters of its cases
+        and of its own quantities; None where it has to be read anew for other values
     """
 
     solve: Callable[[BaseAnswers], QuestionResult]
@@ -74,6 +81,7 @@ class Question:
     name_problems: Callable[[Mapping[str, ValueNames]], Iterable[Problem]] = lambda named: ()
     fitted_settings: Callable[[], Settings] = dict
     pictures: Sequence[Any] = ()
+    solve_at: PointSolver | None = None
 
 
 def read_question(name: str, question_spec: Any, study: StudyContext) -> Question:
