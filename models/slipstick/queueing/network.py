@@ -564,6 +564,7 @@ class MarkovSolution(NetworkSolution):
     loss : probability that a customer arriving at a station is lost there [1], (P, R, K)
     ended : services that end [1/s], (P, R, K)
     begun : cycles of each class that begin, at its first station [1/s], (P, R)
+    lost_arrivals : customers of each class from outside that are lost on arrival [1/s], (P, R)
     abandoned : probability that a customer abandons the queue of a station that it is at [1], (P,
         R, K)
     states : how many states the chain has (P,)
@@ -576,6 +577,7 @@ class MarkovSolution(NetworkSolution):
     loss: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     ended: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     begun: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    lost_arrivals: Array = field(default_factory=lambda: np.zeros((0, 0)))
     abandoned: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     states: tuple[int, ...] = ()
     truncation: tuple[int, ...] = ()

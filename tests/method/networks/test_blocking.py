@@ -410,8 +410,9 @@ def test_cycles_that_cannot_be_counted_are_refused_by_the_chain() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="markov-chain")
     assert (
-        "jobs visits no station just once in a cycle, and draws its destination again where a "
-        "station is full: its cycles cannot be counted in a Markov chain; ask for simulation"
+        "jobs may come again to the station where its cycles begin, and leaves a queue there, or "
+        "draws its destination again where a station is full: its cycles cannot be counted in a "
+        "Markov chain; ask for simulation"
     ) in str(caught.value)
     assert solve(model).method == "simulation"
 

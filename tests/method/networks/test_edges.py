@@ -156,8 +156,10 @@ def test_sixty_four_servers_and_thousands_of_customers_hold(method: str) -> None
     assert found["queue_length[cpu]"] == pytest.approx(beside["queue_length[cpu]"], rel=1e-10)
 
 
-def test_response_times_of_classes_that_change_are_said_to_be_parts() -> None:
-    """The times of the classes add up to that of the chain, and the answer says so."""
+def test_response_times_of_classes_are_of_one_stay() -> None:
+    """Little's law holds of each class: half of the customers become `b`, and take twice the part
+    of the time that is spent as `b`; the answer says so.
+    """
     model = network(
         {},
         {"cpu": station(service={"a": 1.0, "b": 2.0}, discipline="ps")},
@@ -169,12 +171,17 @@ def test_response_times_of_classes_that_change_are_said_to_be_parts() -> None:
         ],
     )
     note = (
-        "response times of a, b are the parts of that of jobs: a customer's time in each class,"
-        " over all its visits"
+        "response times of a, b are of one stay in the class, which begins with a change of class"
+        " or a cycle: they need not add up to that of jobs"
     )
-    for method in ("exact", "simulation"):
+    for method in ("exact", "markov-chain", "simulation"):
         simulation = Simulation(seed=1, events=20_000)
         (answer,) = compute_answers(model, {}, method, simulation)
         assert note in answer.notes
+        for name in "ab":
+            assert answer[f"queue_length[{name},cpu]"] == pytest.approx(
+                (answer[f"throughput[{name}]"] or 0.0) * (answer[f"response_time[{name}]"] or 0.0),
+                rel=1e-9,
+            )
         times = [answer[f"response_time[{name}]"] or 0.0 for name in ("jobs", "a", "b")]
-        assert times[0] == pytest.approx(sum(times[1:]), rel=1e-9)
+        assert times[0] == pytest.approx(times[1] + times[2] / 2, rel=0.05)

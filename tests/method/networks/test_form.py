@@ -282,9 +282,11 @@ def test_a_chain_is_its_classes() -> None:
     answer = solve(SWITCHING)
     label = SWITCHING.chains["users"].reference[0]
     assert answer["throughput[users]"] == pytest.approx(answer[f"throughput[{label}]"])
-    assert known(answer, "response_time[a]") + known(answer, "response_time[b]") == pytest.approx(
-        answer["response_time[users]"]
-    )
+    present = [
+        known(answer, f"response_time[{name}]") * known(answer, f"throughput[{name}]")
+        for name in ("a", "b", "users")
+    ]
+    assert present[0] + present[1] == pytest.approx(present[2])
     cycle = 0.2 + known(answer, "response_time[users]")
     assert known(answer, "throughput[users]") * cycle == pytest.approx(4.0)
     assert math.fsum(answer.account.values()) == pytest.approx(cycle)

@@ -68,27 +68,23 @@ class NetworkPoints:
     weights: Array | None = None
     balking: Mapping[Place, Array] = field(default_factory=dict)
 
-    def entries(self) -> Array:
-        """Return how often a customer of an open chain becomes a member of each class, by its
-        arrival or by a change of class [points, classes].
+    def changes(self, visits: Array) -> Array:
+        """Return how often customers become members of each class by a change of class, from the
+        visits of each class to each station that end with a move [points, classes].
         """
-        entry_counts = np.zeros(self.visits.shape[:2], dtype=self.visits.dtype)
-        for class_index, _ in self.references:
-            entry_counts[:, class_index] += 1
+        change_counts = np.zeros(visits.shape[:2], dtype=visits.dtype)
         if self.routes is None:
-            return entry_counts
+            return change_counts
         sources_and_targets = zip(self.routes.source, self.routes.target, strict=True)
         for route_index, ((class_before, station_index), (class_after, _)) in enumerate(
             sources_and_targets
         ):
-            # A move within a class is no entry: the customer is a member already.
+            # A move within a class is no change: the customer is a member already.
             if class_after not in (OUTSIDE, class_before):
-                passing_customers = (
-                    self.visits[:, class_before, station_index]
-                    * self.routes.probability[:, route_index]
+                change_counts[:, class_after] += (
+                    visits[:, class_before, station_index] * self.routes.probability[:, route_index]
                 )
-                entry_counts[:, class_after] += passing_customers
-        return entry_counts
+        return change_counts
 
     def select(self, points: Any) -> NetworkPoints:
         """Select some of the points by slice, mask or indices; the reasons for points without an

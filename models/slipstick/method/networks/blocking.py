@@ -24,6 +24,7 @@ from slipstick.method.networks.flatten import (
     check_places_of_region,
     end_mark,
     entrance_mark_at,
+    entrance_of_network,
     loss_mark,
     out_mark,
     service_label,
@@ -45,7 +46,6 @@ from slipstick.vocabulary import (
     REVERSE,
 )
 
-entrance_of_network = "{0[0]} enters the network at {0[1]}".format
 _places_of = "places of {}".format
 _onward_mark = "{0[0]} goes on from {0[1]}".format
 _thinking_mark = "{} begins to think".format

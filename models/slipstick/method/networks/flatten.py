@@ -47,6 +47,7 @@ try_mark = "{0[0]} tries {0[1]}".format
 full_mark = "{0[0]} finds {0[1]} full".format
 loss_tally = "{0[0]} lost at {0[1]}".format
 back_off_label = "{0[0]} pauses before {0[1]}".format
+entrance_of_network = "{0[0]} enters the network at {0[1]}".format
 """Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
 of a chain; some also of a region.
 
@@ -84,8 +85,10 @@ class FlatNetwork:
     service : mean time of a visit [s]
     lossy_chains : chains that may lose customers
     held_stations : stations whose servers may be kept by customers that are blocked
-    entrance_tallies : of each chain whose beginning cycles are counted, the tallies that do so; it
-        is empty where no station blocks
+    entrance_tallies : of each chain whose beginning cycles are counted, the tallies that do so: in
+        networks that block, and of the chains that come back
+    returning_chains : chains with tallies whose customers come back to the place where cycles
+        begin, within a cycle
     counting_places : where the passages of a chain with tallies are counted, and visits there in a
         cycle: chains that may lose customers, or whose routes the state selects
 
@@ -115,6 +118,7 @@ class FlatNetwork:
         self.lossy_chains: frozenset[str] = frozenset()
         self.held_stations: frozenset[str] = frozenset()
         self.entrance_tallies: dict[str, list[str]] = {}
+        self.returning_chains: set[str] = set()
         network = network_points.network
         closed_chains = np.flatnonzero(network.closed)
         check_some_time(
@@ -455,6 +459,8 @@ class FlatNetwork:
             )
             first_stations = [station for _, station in places[: first_certain + 1]]
         self.counting_places[chain_name] = visits_by_place
+        if self._comes_back_within_cycle(chain_name, chain):
+            self.returning_chains.add(chain_name)
         comes_back_at_once = (
             isinstance(chain.members, ClosedClass)
             and not self.network_points.network.think[0, chain_index]
@@ -479,6 +485,51 @@ class FlatNetwork:
                 f" a lost customer would come back at the same instant; give {chain_name} a think"
                 f" time, or {full_station_or_region} more capacity"
             )
+
+    def _comes_back_within_cycle(self, chain_name: str, chain: Chain) -> bool:
+        """Return whether customers of a chain may come back to the place where their cycle begins
+        and be lost there, without beginning another one.
+        """
+        if chain_name not in self.model.chains:
+            # A visit again at once finds its own place free.
+            place = self._places(chain)[0]
+            return self.visits[place] > 1 and bool(
+                self._time_limit_in_queue(place)
+                or self._retries(place)
+                or self.model.breaker_of(place[1])
+                or place in self.network_points.balking
+            )
+        return isinstance(chain.members, OpenClass) and any(
+            route.target == chain.reference for route in self.model.routing
+        )
+
+    def _write_count_of_cycles(self, chain_name: str, place: Place) -> None:
+        """Count the cycles that begin at a place to which customers come back: those that find it
+        full go on to the place, which counts and refuses them.
+
+        Raises
+        ------
+        ModelError : whether a customer is refused is known only behind the entrance
+        """
+        if chain_name not in self.returning_chains:
+            return
+        region_name, capacity = self._losing_region(place), self._losing_capacity(place[1])
+        has_retries = bool(self._retries(place))
+        if not has_retries and (
+            self.model.breaker_of(place[1])
+            or region_name
+            or (capacity and self.model.region_of(place[1]))
+        ):
+            raise ModelError(
+                f"customers of {chain_name} come back to {place[1]}, where they begin and may be"
+                " refused by a region or a circuit breaker: those that begin cannot be counted; let"
+                " them begin at a station of their own, with infinite servers and a short service"
+            )
+        tally = entrance_of_network(place)
+        self.entrance_tallies[chain_name] = [tally]
+        limit = (place[1], capacity, f"{tally} or not") if capacity and not has_retries else ()
+        self.builder.admit(tally, *limit)
+        self.builder.mark(f"{tally} or not")
 
     def _stations_and_losing_regions(self, station_names: Sequence[str]) -> list[str]:
         """List stations, and the regions around them that lose customers."""
@@ -534,6 +585,7 @@ class FlatNetwork:
         number of its first instruction.
         """
         first_instruction = self._write_thinking(chain_index, chain_name)
+        self._write_count_of_cycles(chain_name, self._places(chain)[0])
         for region_name, places_in_row in groupby(
             self._places(chain), lambda place: self.model.region_of(place[1])
         ):
@@ -628,6 +680,8 @@ class FlatNetwork:
                 builder.finish(onward=True)
                 cycle_start = self._write_thinking(chain_index, chain_name)
                 first_instruction = cycle_start if place == chain.reference else first_instruction
+            if place == chain.reference:
+                self._write_count_of_cycles(chain_name, place)
             if region_name := self.model.region_of(place[1]):
                 builder.mark(entrance_mark_at(place, region_name))
                 self._write_entrance(chain_name, place, region_name)

@@ -526,8 +526,9 @@ def assumption_notes(network_layout: NetworkLayout) -> tuple[str, ...]:
     )
     chain_notes = (
         Definition(
-            f"response times of {', '.join(chain.classes)} are the parts of that of {chain_name}: a"
-            " customer's time in each class, over all its visits"
+            f"response times of {', '.join(chain.classes)} are of one stay in the class, which"
+            " begins with a change of class or a cycle: they need not add up to that of"
+            f" {chain_name}"
         )
         for chain_name, chain in model.chains.items()
         if len(chain.classes) > 1
@@ -604,6 +605,7 @@ class Measures:
         self._share_of_visits_made = np.ones(())
         self._abandoned_share: Array = np.zeros(network_points.visits.shape)
         self._ended_visits: Array | None = None
+        self._begun: Array | None = None
         network = network_points.network
         chain_of_class = network_points.chain_of
         # A station or class without visits has ratios 0/0; NaN leaves these values out.
@@ -623,7 +625,7 @@ class Measures:
                     )
                     self._abandoned_share = solution.abandoned
                     self._loss_probability = solution.loss
-                    self._ended_visits = solution.ended
+                    self._ended_visits, self._begun = solution.ended, solution.begun
                     admitted_visits = solution.ended / (1 - solution.abandoned)
                     self._share_of_visits_made = quotient(
                         admitted_visits, solution.begun[:, :, None] * stated_visits, 1.0
@@ -664,34 +666,43 @@ class Measures:
             columns[f"throughput[{chain_name}]"] = self._throughput[:, chain_index]
             columns[f"response_time[{chain_name}]"] = residence[:, class_indices].sum(axis=(1, 2))
             for class_index in class_indices if chain.classes != (chain_name,) else ():
-                columns[f"throughput[{self._classes[class_index]}]"] = self._class_throughput(
-                    chain_index, chain, class_index
+                class_name = self._classes[class_index]
+                throughput, begun = self._class_rates(chain_index, chain, class_index)
+                present = self._queue_lengths[:, class_index].sum(axis=1)
+                columns[f"throughput[{class_name}]"] = throughput
+                columns[f"response_time[{class_name}]"] = np.where(
+                    present == 0, 0.0, quotient(present, begun, np.nan)
                 )
-                columns[f"response_time[{self._classes[class_index]}]"] = residence[
-                    :, class_index
-                ].sum(axis=1)
         return columns
 
-    def _class_throughput(self, chain_index: int, chain: Chain, class_index: int) -> Array:
-        """Return the rate at which customers become members of a class or, in a closed chain, the
-        rate of visits of the class to the station of the reference [1/s].
+    def _class_rates(self, chain_index: int, chain: Chain, class_index: int) -> tuple[Array, Array]:
+        """Return the rates at which customers become members of a class, served ones and all
+        [1/s].
 
-        Of customers that may be lost only those that arrive are known by this [1/s].
+        In a closed chain a class that visits the station of the reference begins there. In the
+        class of the reference, an open chain counts those of its cycles that are served, and all.
         """
         class_name, station_name = chain.reference
-        if isinstance(chain.members, OpenClass):
-            loses_customers = self._ended_visits is not None
-            arrival_share = np.array([1.0 if self._classes[class_index] == class_name else np.nan])
-            entry_rates = (
-                arrival_share if loses_customers else self._network_points.entries()[:, class_index]
-            )
-            return np.asarray(self._throughput[:, chain_index] * entry_rates)
-        place_index = (slice(None), class_index, self._stations.index(station_name))
-        return (
-            self._ended_visits[place_index]
-            if self._ended_visits is not None
-            else self._throughput[:, chain_index] * self._network_points.visits[place_index]
+        is_reference = self._classes[class_index] == class_name
+        chain_rate = self._throughput[:, chain_index]
+        visit_rates = (
+            chain_rate[:, None, None] * self._network_points.visits
+            if self._ended_visits is None
+            else self._ended_visits
         )
+        admitted_rates = visit_rates / (1 - self._abandoned_share)
+        place_index = (slice(None), class_index, self._stations.index(station_name))
+        is_closed = not isinstance(chain.members, OpenClass)
+        if is_closed and (self._network_points.visits[place_index] != 0).any():
+            return visit_rates[place_index], admitted_rates[place_index]
+        change_rate = self._network_points.changes(visit_rates)[:, class_index]
+        if self._network_points.network.draws_again:
+            # A customer that draws its destination again takes a route otherwise than stated.
+            change_rate = np.where(change_rate == 0, change_rate, np.nan)
+        if is_closed or not is_reference:
+            return change_rate, change_rate
+        begun = chain_rate if self._begun is None else self._begun[:, class_index]
+        return chain_rate + change_rate, begun + change_rate
 
     def _columns_by_class(self) -> dict[str, Array]:
         """Return the measures of each class at each station, by name."""

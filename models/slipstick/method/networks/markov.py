@@ -206,15 +206,19 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
             (begun_visits, begun_at_reference),
         ):
             values[:, list(class_indices)] = quotient(events_of_reference, stated_visits)[:, None]
-        if network.draws_again and not network.closed[chain_index] and (stated_visits != 1).any():
-            # An arriving customer that returns to its first place does so another number of times
-            # than stated; all that arrive leave a chain that loses none.
-            loses_some = (solution.loss + solution.abandoned)[:, list(class_indices)].any(
-                axis=(1, 2)
-            )
-            cycle_rate = np.where(loses_some, np.nan, network.arrivals[:, chain_index])
-            for values in (throughput, begun_visits):
-                values[:, list(class_indices)] = cycle_rate[:, None]
+        comes_back = not network.closed[chain_index] and (stated_visits != 1).any()
+        if comes_back and (network.losses or network.draws_again):
+            # A customer that is lost, or draws its destination again, comes back another number of
+            # times than stated: counted are those that arrive and are not lost at once.
+            class_columns = list(class_indices)
+            cycle_rate = network.arrivals[:, chain_index] - solution.lost_arrivals[
+                :, class_columns
+            ].sum(axis=1)
+            begun_visits[:, class_columns] = cycle_rate[:, None]
+            # Of those that abandon the queue, some were there before.
+            throughput[:, class_columns] = np.where(
+                solution.abandoned[reference_index] == 0, cycle_rate, np.nan
+            )[:, None]
     return replace(
         solution,
         throughput=throughput,

@@ -12,13 +12,14 @@ from slipstick.late import Array, np
 from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout
-from slipstick.method.networks.blocking import entrance_of_network, flat_network
+from slipstick.method.networks.blocking import flat_network
 from slipstick.method.networks.flatten import (
     FlatNetwork,
     abandonment_tally,
     again_label,
     back_off_label,
     entrance_mark_at,
+    entrance_of_network,
     failure_mark,
     loss_tally,
     region_wait_label,
@@ -239,44 +240,94 @@ class _NetworkEstimates:
         """Yield throughput and response time of a chain and of its classes."""
         chain = self.network_layout.chains[chain_name]
         places = self.places(chain_name)
-        yield (
-            f"throughput[{chain_name}]",
-            self._ratio_estimate(
-                chain_name, self.weights_of_served_cycles(chain_name), self.elapsed_weights, NOTHING
-            ),
-        )
+        served_weights = self.weights_of_served_cycles(chain_name)
+        if served_weights is not None:
+            yield (
+                f"throughput[{chain_name}]",
+                self._ratio_estimate(chain_name, served_weights, self.elapsed_weights, NOTHING),
+            )
         yield (
             f"response_time[{chain_name}]",
             self._response_estimate(chain_name, places, chain.classes),
         )
         for class_name in chain.classes if chain.classes != (chain_name,) else ():
-            if isinstance(chain.members, OpenClass):
-                class_index = self.network_layout.classes.index(class_name)
-                loses_customers = chain_name in self.planned_network.counting_places
-                entries_per_cycle = float(
-                    self.planned_network.network_points.entries()[0, class_index].real
-                )
-                # How many customers change class is not counted where some are lost on the way.
-                if loses_customers and class_name != chain.reference[0]:
-                    continue
-                entry_weights = self.weights_of_served_cycles(chain_name) * (
-                    1.0 if loses_customers else entries_per_cycle
-                )
-            else:
-                place = class_name, chain.reference[1]
-                entry_weights = self.weights_of_visits(place) - self._tally_weights(
-                    self.layout.tries, place, abandonment_tally
-                )
-            yield (
-                f"throughput[{class_name}]",
-                self._ratio_estimate(chain_name, entry_weights, self.elapsed_weights, NOTHING),
+            served_weights, begun_weights = self._weights_of_stays(chain_name, class_name)
+            time_weights = self._weights_of_response_time(
+                [place for place in places if place[0] == class_name], [class_name]
             )
-            yield (
-                f"response_time[{class_name}]",
-                self._response_estimate(
-                    chain_name, [place for place in places if place[0] == class_name], [class_name]
-                ),
-            )
+            if served_weights is not None and begun_weights is not None:
+                yield (
+                    f"throughput[{class_name}]",
+                    self._ratio_estimate(chain_name, served_weights, self.elapsed_weights, NOTHING),
+                )
+                yield (
+                    f"response_time[{class_name}]",
+                    self._ratio_estimate(chain_name, time_weights, begun_weights),
+                )
+
+    def _weights_of_stays(
+        self, chain_name: str, class_name: str
+    ) -> tuple[Array | None, Array | None]:
+        """Return weights of the run's statistics, whose weighted sums are how often customers
+        become members of a class, served ones and all; None where the run does not count them. See
+        `Measures` for what begins a stay.
+        """
+        chain = self.network_layout.chains[chain_name]
+        reference_class, reference_station = chain.reference
+        place = class_name, reference_station
+        is_closed = not isinstance(chain.members, OpenClass)
+        if is_closed and place in self.planned_network.visits:
+            return self._weights_of_served_visits(place), self.weights_of_visits(place)
+        change_weights = self._weights_of_changes(class_name)
+        if change_weights is None or is_closed or class_name != reference_class:
+            return change_weights, change_weights
+        cycle_weights = self.weights_of_served_cycles(chain_name)
+        return (
+            None if cycle_weights is None else cycle_weights + change_weights,
+            self.weights_of_cycles(chain_name) + change_weights,
+        )
+
+    def _weights_of_served_visits(self, place: Place) -> Array:
+        """Return weights of the run's statistics, whose weighted sum is the number of visits to a
+        place that end with a service.
+        """
+        return self.weights_of_visits(place) - self.added_weights(
+            self._tally_weights(self.layout.tries, place, tally)
+            for tally in (abandonment_tally, loss_tally, failure_mark)
+        )
+
+    def _weights_of_changes(self, class_name: str) -> Array | None:
+        """Return weights of the run's statistics, whose weighted sum is how often customers change
+        to a class; None where customers that stay in it come to the same place by a rule.
+        """
+        model, points = self.network_layout.model, self.planned_network.network_points
+        if points.routes is None:
+            return np.zeros(self.layout.width)
+        if points.network.draws_again:
+            return None
+        change_weights = np.zeros(self.layout.width)
+        weights_by_target: dict[Place, Array] = {}
+        places_by_rule: set[Place] = set()
+        for route, probability in zip(
+            model.routing, points.routes.probability[0].real.tolist(), strict=True
+        ):
+            if route.target is None or route.target[0] != class_name:
+                continue
+            if route.by and route.source[0] == class_name:
+                return None
+            if route.by:
+                places_by_rule.add(route.target)
+                continue
+            moves = self._weights_of_served_visits(route.source) * probability
+            weights_by_target[route.target] = moves + weights_by_target.get(route.target, 0.0)
+            change_weights += moves if route.source[0] != class_name else 0.0
+        chain = self.network_layout.chains[self.chain_by_class[class_name]]
+        for place in places_by_rule:
+            if place == chain.reference or model.region_of(place[1]):
+                return None
+            arrivals = self._tally_weights(self.layout.tries, place)
+            change_weights += arrivals - weights_by_target.get(place, 0.0)
+        return change_weights
 
     def _estimates_of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
         """Yield the estimates of one class at one station."""
@@ -454,9 +505,7 @@ class _NetworkEstimates:
         """Estimate the time that a cycle spends at some places, and that some classes wait before
         regions [s].
         """
-        time_weights = self.added_weights(map(self.weights_of_time, places)) + self.added_weights(
-            map(self._weights_of_time_outside, waiting_classes)
-        )
+        time_weights = self._weights_of_response_time(places, waiting_classes)
         return self._ratio_estimate(chain_name, time_weights, self.weights_of_cycles(chain_name))
 
     def weights_of_response_time(self, chain_name: str) -> Array:
@@ -464,9 +513,17 @@ class _NetworkEstimates:
         a chain.
         """
         class_names = self.network_layout.chains[chain_name].classes
-        return self.added_weights(
-            map(self.weights_of_time, self.places(chain_name))
-        ) + self.added_weights(map(self._weights_of_time_outside, class_names))
+        return self._weights_of_response_time(self.places(chain_name), class_names)
+
+    def _weights_of_response_time(
+        self, places: Iterable[Place], waiting_classes: Iterable[str]
+    ) -> Array:
+        """Return weights of the run's statistics, whose weighted sum is the time that customers
+        spend at some places, and that some classes wait before regions [s].
+        """
+        return self.added_weights(map(self.weights_of_time, places)) + self.added_weights(
+            map(self._weights_of_time_outside, waiting_classes)
+        )
 
     def _weights_of_time_outside(self, class_name: str) -> Array:
         """Return weights of the statistics of a run whose weighted sum is the time that customers
@@ -501,11 +558,19 @@ class _NetworkEstimates:
             if group_name == chain_name
         )
 
-    def weights_of_served_cycles(self, chain_name: str) -> Array:
+    def weights_of_served_cycles(self, chain_name: str) -> Array | None:
         """Return weights of the run's statistics, whose weighted sum is the number of cycles that
-        are not abandoned in the queue of the chain's first station.
+        are not abandoned in the queue of the chain's first station; None where customers come back
+        to that queue, so that some who abandon it were served before.
         """
         first_places = self.planned_network.counting_places.get(chain_name, {})
+        if chain_name in self.planned_network.returning_chains:
+            may_leave = any(
+                tally(place) in self.planned_network.plan.tallies
+                for place in first_places
+                for tally in (abandonment_tally, loss_tally, failure_mark)
+            )
+            return None if may_leave else self.weights_of_cycles(chain_name)
         departure_weights = (
             self._tally_weights(self.layout.tries, place, tally) / visits_of_cycle
             for place, visits_of_cycle in first_places.items()

@@ -26,7 +26,7 @@ from slipstick.queueing.markov.chain import (
     refuse_size,
     stationary,
 )
-from slipstick.queueing.markov.state_space import StateSpace
+from slipstick.queueing.markov.state_space import EVENT_KINDS, StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
 from slipstick.queueing.network import ABANDONMENT, MarkovSolution, NetworkArrays, quotient
 from slipstick.vocabulary import AFTER_SERVICE
@@ -279,18 +279,20 @@ def _solution_of_point(
     state_rows = np.asarray(chain.states)
     event_rates = state_probability[chain.sources] * chain.rates
     rate_by_event = _sums_by_number(chain.events, event_rates, space.events).reshape(
-        3, station_count + 1, class_count
+        EVENT_KINDS, station_count + 1, class_count
     )
-    completion_rate = rate_by_event[0, :station_count].T
-    loss_rate = rate_by_event[1, :station_count].T
-    abandonment_rate = rate_by_event[2, :station_count].T
+    completion_rate, inner_loss_rate, abandonment_rate, outer_loss_rate = (
+        rates[:station_count].T for rates in rate_by_event
+    )
+    loss_rate = inner_loss_rate + outer_loss_rate
+    lost_arrivals = outer_loss_rate.sum(axis=1)
     present_by_state = space.present(state_rows)
     # In the long run all that comes to a station ends its service, abandons the queue or is lost.
     entry_rate = completion_rate + abandonment_rate + loss_rate
     admitted_rate = completion_rate + abandonment_rate
-    throughput = _throughput_in_cycles(point, completion_rate)
+    throughput = _throughput_in_cycles(point, completion_rate, lost_arrivals, abandonment_rate)
     queue = np.tensordot(state_probability, present_by_state, axes=1)[:, :station_count]
-    cycles_begun = _throughput_in_cycles(point, admitted_rate)
+    cycles_begun = _throughput_in_cycles(point, admitted_rate, lost_arrivals, np.zeros_like(abandonment_rate))
     level_probabilities = (
         _sums_by_number(
             space.customers(state_rows, station, network.is_absence), state_probability, 0
@@ -315,6 +317,7 @@ def _solution_of_point(
         loss=quotient(loss_rate, entry_rate)[None],
         ended=completion_rate[None],
         begun=cycles_begun[None],
+        lost_arrivals=lost_arrivals[None],
         abandoned=quotient(abandonment_rate, admitted_rate)[None],
         states=(chain.size,),
         truncation=(space.truncation or 0,),
@@ -335,10 +338,16 @@ def _sums_by_number(group_numbers: NDArray[Any], weights: Array, least_length: i
     return sum_by_number
 
 
-def _throughput_in_cycles(point: NetworkPoint, completion_rate: Array) -> Array:
+def _throughput_in_cycles(
+    point: NetworkPoint, completion_rate: Array, lost_arrivals: Array, abandonment_rate: Array
+) -> Array:
     """Return the throughput in cycles: departures at the first station that a class visits; a class
     that visits none thinks or passes through [1/s]. It is NaN for a class whose cycles no station
     counts.
+
+    Where a class comes again to its first station and may balk there or abandon the queue, only its
+    arrivals are known, of which `lost_arrivals` are lost [1/s]. One that comes again finds its own
+    place free.
     """
     network = point.network
     throughput = np.zeros(
@@ -349,11 +358,19 @@ def _throughput_in_cycles(point: NetworkPoint, completion_rate: Array) -> Array:
         visited_stations = np.flatnonzero((visits.real > 0) & point.visited()[class_index, :-1])
         if len(visited_stations):
             station = _counting_station(network, class_index, visited_stations)
-            throughput[class_index] = (
-                math.nan
-                if station is None
-                else completion_rate[class_index, station] / visits[station]
-            )
+            if station is None:
+                throughput[class_index] = math.nan
+            elif visits[station].real > 1 and _is_impatient(network, class_index, station):
+                is_counted = (
+                    not network.closed[class_index] and not abandonment_rate[class_index, station]
+                )
+                throughput[class_index] = (
+                    network.arrivals[0, class_index] - lost_arrivals[class_index]
+                    if is_counted
+                    else math.nan
+                )
+            else:
+                throughput[class_index] = completion_rate[class_index, station] / visits[station]
         elif not network.closed[class_index]:
             throughput[class_index] = network.arrivals[0, class_index]
         elif network.think[0, class_index] != 0:
@@ -361,6 +378,12 @@ def _throughput_in_cycles(point: NetworkPoint, completion_rate: Array) -> Array:
                 network.population[0, class_index] / network.think[0, class_index]
             )
     return throughput
+
+
+def _is_impatient(network: NetworkArrays, class_index: int, station: int) -> bool:
+    """Return whether customers of a class may balk at a station, or abandon its queue."""
+    abandons = network.patience is not None and network.patience[0, class_index, station] > 0
+    return abandons or (network.classes[class_index], network.stations[station]) in network.balking
 
 
 def _counting_station(
@@ -388,9 +411,9 @@ def check_cycles(classes: Sequence[str], solution: MarkovSolution) -> None:
     uncounted = np.flatnonzero(np.isnan(solution.throughput).any(axis=0))
     if len(uncounted):
         raise ModelError(
-            f"{classes[uncounted[0]]} visits no station just once in a cycle, and draws its"
-            " destination again where a station is full: its cycles cannot be counted in a Markov"
-            " chain; ask for simulation"
+            f"{classes[uncounted[0]]} may come again to the station where its cycles begin, and"
+            " leaves a queue there, or draws its destination again where a station is full: its"
+            " cycles cannot be counted in a Markov chain; ask for simulation"
         )
 
 
@@ -434,6 +457,7 @@ def _joined_solution(
         "loss",
         "ended",
         "begun",
+        "lost_arrivals",
         "abandoned",
     )
     joined_fields: dict[str, Any] = {

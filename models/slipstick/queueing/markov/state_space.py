@@ -38,9 +38,10 @@ from slipstick.vocabulary import (
 Destination = tuple[int, int, complex]
 """Class, station and probability of a destination."""
 
-COMPLETION, LOST, ABANDONMENT = range(3)
-"""Kinds of events: the end of a service, a loss at a full station, and a customer that abandons
-a queue.
+EVENT_KINDS = 4
+COMPLETION, LOST, ABANDONMENT, LOST_OUTSIDE = range(EVENT_KINDS)
+"""Kinds of events: the end of a service, a loss at a full station of a customer that was in the
+network, a customer that abandons a queue, and the loss of one that arrives from outside.
 """
 
 
@@ -153,15 +154,15 @@ class StateSpace:
         return np.where(is_full, 1.0, np.where(waiting >= 0, leaving[level], 0.0))
 
     def event(self, event_kind: int, class_index: int, station: int) -> int:
-        """Return the number of the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`,
-        for a class at a station.
+        """Return the number of the event of a kind, such as `COMPLETION`, for a class at a
+        station.
         """
         return (event_kind * len(self.stations) + station) * len(self.open_classes) + class_index
 
     @property
     def events(self) -> int:
         """Number of events."""
-        return 3 * len(self.stations) * len(self.open_classes)
+        return EVENT_KINDS * len(self.stations) * len(self.open_classes)
 
     def columns(self, station: int) -> slice:
         """Return the columns of a station."""
@@ -441,7 +442,8 @@ class StateSpace:
                 origin[refused_indices],
                 rows[origin[refused_indices]],
                 refused_rate[refused_indices],
-                self.event(LOST, class_index, station),
+                # Only arrivals from outside are no event themselves.
+                self.event(LOST if event >= 0 else LOST_OUTSIDE, class_index, station),
             )
             if self.open_classes[class_index]:
                 yield (
