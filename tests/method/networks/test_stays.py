@@ -18,6 +18,7 @@ from slipstick import (
     closed_class,
     network,
     open_class,
+    region,
     route,
     solve,
     station,
@@ -173,3 +174,50 @@ def test_changes_of_class_are_counted_where_the_state_selects_the_route() -> Non
         "throughput[c]": visits / 2 * 1.5,
     }
     inside(solve(model, simulation=SETTINGS), truth)
+
+
+def test_customers_that_come_back_inside_a_region_begin_no_cycle() -> None:
+    """At most three are in a region of a processor and a disk, from which 0.6 come back."""
+    model = network(
+        {},
+        {"cpu": station(service={"a": 0.4}), "disk": station(service={"a": 0.5})},
+        chains={"k": chain(["a"], open_class(1.0), ("a", "cpu"))},
+        routing=[
+            route(("a", "cpu"), ("a", "disk"), 1.0),
+            route(("a", "disk"), ("a", "cpu"), 0.6),
+            route(("a", "disk"), None, 0.4),
+        ],
+        regions={"r": region(["cpu", "disk"], 3, "loss")},
+    )
+    # A customer lost at the entrance leaves the product form of what is inside, cut off.
+    loads = 0.4 / 0.4, 0.5 / 0.4
+    weights = [sum(loads[0] ** k * loads[1] ** (n - k) for k in range(n + 1)) for n in range(4)]
+    lost = weights[3] / sum(weights)
+    present = sum(n * weight for n, weight in enumerate(weights)) / sum(weights)
+    truth = {
+        "loss_probability[r]": lost,
+        "throughput[k]": 1 - lost,
+        "response_time[k]": present / (1 - lost),
+    }
+    inside(solve(model, simulation=SETTINGS), truth)
+
+
+def test_a_start_that_is_refused_behind_its_entrance_is_refused() -> None:
+    model = network(
+        {},
+        {"front": station(service={"a": 0.5}, capacity=2), "back": station(service={"a": 0.1})},
+        chains={"k": chain(["a"], open_class(1.0), ("a", "front"))},
+        routing=[
+            route(("a", "front"), ("a", "back"), 1.0),
+            route(("a", "back"), ("a", "front"), 0.5),
+            route(("a", "back"), None, 0.5),
+        ],
+        regions={"r": region(["front"], 3, "loss")},
+    )
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model, method="simulation")
+    assert (
+        "customers of k come back to front, where they begin and may be refused in a region or by a"
+        " circuit breaker: those that begin cannot be counted; let them begin at a station of their"
+        " own, with infinite servers and a short service"
+    ) in str(caught.value)

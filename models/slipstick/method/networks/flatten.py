@@ -513,22 +513,26 @@ class FlatNetwork:
         """
         if chain_name not in self.returning_chains:
             return
-        region_name, capacity = self._losing_region(place), self._losing_capacity(place[1])
-        has_retries = bool(self._retries(place))
-        if not has_retries and (
-            self.model.breaker_of(place[1])
-            or region_name
-            or (capacity and self.model.region_of(place[1]))
-        ):
+        region_name, capacity = self.model.region_of(place[1]), self._losing_capacity(place[1]) or 0
+        is_refused_behind = not self._retries(place) and bool(
+            self.model.breaker_of(place[1]) or (capacity and region_name)
+        )
+        if is_refused_behind:
             raise ModelError(
                 f"customers of {chain_name} come back to {place[1]}, where they begin and may be"
-                " refused by a region or a circuit breaker: those that begin cannot be counted; let"
-                " them begin at a station of their own, with infinite servers and a short service"
+                " refused in a region or by a circuit breaker: those that begin cannot be counted;"
+                " let them begin at a station of their own, with infinite servers and a short"
+                " service"
             )
+        limiting_resource = place[1]
+        if region_name and self.model.regions[region_name].loses_customers:
+            limiting_resource = region_name
+            capacity = self.model.regions[region_name].capacity
+        elif self._retries(place):
+            capacity = 0
         tally = entrance_of_network(place)
         self.entrance_tallies[chain_name] = [tally]
-        limit = (place[1], capacity, f"{tally} or not") if capacity and not has_retries else ()
-        self.builder.admit(tally, *limit)
+        self.builder.admit(tally, limiting_resource, capacity, f"{tally} or not")
         self.builder.mark(f"{tally} or not")
 
     def _stations_and_losing_regions(self, station_names: Sequence[str]) -> list[str]:
