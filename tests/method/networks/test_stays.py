@@ -217,7 +217,7 @@ def test_a_start_that_is_refused_behind_its_entrance_is_refused() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="simulation")
     assert (
-        "customers of k come back to front, where they begin and may be refused in a region or by a"
-        " circuit breaker: those that begin cannot be counted; let them begin at a station of their"
-        " own, with infinite servers and a short service"
+        "customers of k come back to front, where they begin and may balk, or be refused in a"
+        " region or by a circuit breaker: those that begin cannot be counted; let them begin at a"
+        " station of their own, with infinite servers and a short service"
     ) in str(caught.value)

@@ -495,7 +495,7 @@ class FlatNetwork:
             place = self._places(chain)[0]
             return self.visits[place] > 1 and bool(
                 self._time_limit_in_queue(place)
-                or self._retries(place)
+                or self._retry_count(place)
                 or self.model.breaker_of(place[1])
                 or place in self.network_points.balking
             )
@@ -514,21 +514,23 @@ class FlatNetwork:
         if chain_name not in self.returning_chains:
             return
         region_name, capacity = self.model.region_of(place[1]), self._losing_capacity(place[1]) or 0
-        is_refused_behind = not self._retries(place) and bool(
-            self.model.breaker_of(place[1]) or (capacity and region_name)
+        is_refused_behind = not self._retry_count(place) and bool(
+            self.model.breaker_of(place[1])
+            or place in self.network_points.balking
+            or (capacity and region_name)
         )
         if is_refused_behind:
             raise ModelError(
-                f"customers of {chain_name} come back to {place[1]}, where they begin and may be"
-                " refused in a region or by a circuit breaker: those that begin cannot be counted;"
-                " let them begin at a station of their own, with infinite servers and a short"
-                " service"
+                f"customers of {chain_name} come back to {place[1]}, where they begin and may balk,"
+                " or be refused in a region or by a circuit breaker: those that begin cannot be"
+                " counted; let them begin at a station of their own, with infinite servers and a"
+                " short service"
             )
         limiting_resource = place[1]
         if region_name and self.model.regions[region_name].loses_customers:
             limiting_resource = region_name
             capacity = self.model.regions[region_name].capacity
-        elif self._retries(place):
+        elif self._retry_count(place):
             capacity = 0
         tally = entrance_of_network(place)
         self.entrance_tallies[chain_name] = [tally]

@@ -292,7 +292,9 @@ def _solution_of_point(
     admitted_rate = completion_rate + abandonment_rate
     throughput = _throughput_in_cycles(point, completion_rate, lost_arrivals, abandonment_rate)
     queue = np.tensordot(state_probability, present_by_state, axes=1)[:, :station_count]
-    cycles_begun = _throughput_in_cycles(point, admitted_rate, lost_arrivals, np.zeros_like(abandonment_rate))
+    cycles_begun = _throughput_in_cycles(
+        point, admitted_rate, lost_arrivals, np.zeros_like(abandonment_rate)
+    )
     level_probabilities = (
         _sums_by_number(
             space.customers(state_rows, station, network.is_absence), state_probability, 0
