@@ -175,7 +175,7 @@ def either(wanted: str, *kinds: Kind) -> Kind:
     """
 
     def read(value: Any) -> Any:
-        """Return a value as the first kind that accepts it reads it, or refuse it."""
+        """Read a value by the first kind that accepts it; refuse a value that no kind accepts."""
         member_error: UnfitError | None = None
         for kind in kinds:
             try:

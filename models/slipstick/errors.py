@@ -67,7 +67,7 @@ class NothingToEstimate(TypedSentence):
 
 
 class Doubt(TypedSentence):
-    """How sure an answer is: its usual error, what it leaves out, whether it has converged."""
+    """How certain an answer is: its usual error, what it leaves out, and whether it has converged."""
 
 
 class WaitingLeftOut(Doubt):
@@ -77,7 +77,7 @@ class WaitingLeftOut(Doubt):
 
 
 class Definition(TypedSentence):
-    """What a value means, or what it consists of."""
+    """What a value means, or which parts it consists of."""
 
 
 class RunLength(TypedSentence):
@@ -214,7 +214,7 @@ class SpecError(InputError):
 
 
 class UnitError(InputError):
-    """A quantity cannot be read, or is of another dimension than the one wanted."""
+    """A quantity cannot be read, or its dimension is not the required dimension."""
 
 
 class FormulaError(InputError):

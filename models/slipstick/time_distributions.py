@@ -107,7 +107,9 @@ def _parallel_phases(probabilities: Array, means: Array) -> PhaseType:
 
 
 def _coxian_phases(means: Array, onward: Array) -> PhaseType:
-    """Return phases one after the other, each reached from the one before with a probability."""
+    """Return successive phases; after each phase the next one begins with a probability, or the
+    time ends.
+    """
     phase_count = len(means)
     start_probabilities = np.zeros(phase_count)
     start_probabilities[0] = 1.0

@@ -164,7 +164,7 @@ first served.
 
 @dataclass(frozen=True)
 class DisciplineNames(Collection[str]):
-    """The names of the disciplines with a given trait, including those of other packages.
+    """The names of the disciplines that have a trait, including those of other packages.
 
     Parameters
     ----------
@@ -184,7 +184,8 @@ class DisciplineNames(Collection[str]):
 
     @property
     def in_words(self) -> str:
-        """One text with the word and the title of each discipline, without those of other packages.
+        """One text with the word and the title of each discipline, without the disciplines of other
+        packages.
 
         >>> STATION_DISCIPLINES.in_words[:59]
         'fcfs: first come first served; ps: processor sharing; lcfs:'

@@ -1745,8 +1745,8 @@ class _States:
     def _after_hand_over(
         self, positions: list[Position], name: str
     ) -> tuple[tuple[str, ...], list[Position]]:
-        """Grant a lock or permits to waiting processors, as long as they are free for the next one;
-        return the names of the grants and the positions after them.
+        """Grant a lock or permits to waiting processors in their order, until one of them cannot be
+        granted; return the names of the grants and the positions after them.
         """
         names: tuple[str, ...] = ()
         while waiting_places := self._waiting_places(positions, name):
@@ -1946,7 +1946,9 @@ class _States:
         return any(rank <= resource.rank(node.mode) for rank in ranks)
 
     def _resources_held(self, position: Position) -> list[Any]:
-        """List what a processor holds; one that waits for a condition of a monitor has left it."""
+        """List the resources that a processor holds; while it waits for a condition of a monitor,
+        it does not hold the monitor.
+        """
         if position not in self._holds_at:
             (action, node_number, *_), remaining = position
             holds = [

@@ -208,7 +208,7 @@ def _label(station: str) -> str:
 
 
 def arithmetic_name(station: str) -> str:
-    """Return the name of a station as it can stand in arithmetic."""
+    """Return the name of a station with the signs replaced that a formula cannot have in a name."""
     return re.sub("[^A-Za-z0-9]", "_", station)
 
 

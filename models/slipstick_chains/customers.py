@@ -117,9 +117,9 @@ class Absences:
     def _changes_by_station(
         self, solution: Solution, values: Values
     ) -> dict[str, tuple[Array, Array, Array]]:
-        """Return for each station how many of its servers are counted as customers although they
-        are away: in its queue length and in its utilization. Return also the factor that turns the
-        mean wait of all visits into that of customers' visits [1, 1, 1].
+        """Return for each station by how much servers that are away and counted as customers change
+        its queue length and its utilization, and the factor that turns the mean wait of all visits
+        into the mean wait of customers' visits [1, 1, 1].
         """
         assert isinstance(self.model, Model)
         absences = self.model.absences

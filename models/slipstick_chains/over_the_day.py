@@ -231,7 +231,9 @@ def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]
     steps = [(*_step_of(part), part.duration) for part in transient_parts]
 
     def after_period(probabilities: Array) -> tuple[Array, float]:
-        """Return what is left of probabilities after a period, and the time they spent [s]."""
+        """Return the probabilities of the states after a period, and the mean time that was spent
+        in them during the period [s].
+        """
         spent = 0.0
         for step, rate, duration in steps:
             spent += _time_spent(step, rate, probabilities, duration)

@@ -52,7 +52,7 @@ class _AtTime(NamedTuple):
     present: int | None = None
 
     def observation(self, customer_count: int) -> float:
-        """Return what a run contributes if some customers are present."""
+        """Return what a run contributes to the value while `customer_count` customers are present."""
         return float(customer_count if self.present is None else customer_count == self.present)
 
 
@@ -69,7 +69,8 @@ class _Passage(NamedTuple):
     present: int
 
     def has_ended(self, customer_count: int, initial_count: int) -> bool:
-        """Return whether the number has risen, or fallen, to the one asked for.
+        """Return whether the number of customers has risen, or fallen, to the number in the
+        question.
 
         Parameters
         ----------
@@ -85,7 +86,7 @@ _TransientValue = _AtTime | _Passage
 
 @dataclass(frozen=True)
 class _FollowedPlan:
-    """A plan with what its runs need beside it.
+    """A plan of the simulator with the data that its transient runs need in addition.
 
     Parameters
     ----------
@@ -326,7 +327,7 @@ class _RunFromStart:
     def follow(
         self, questions: Sequence[_TransientValue], left_out: Collection[int] = ()
     ) -> list[float]:
-        """Run until each question has its answer, and return what this run contributes.
+        """Run until each question has its answer, and return one observation for each question.
 
         Parameters
         ----------

@@ -863,8 +863,8 @@ def fits(tables: State, resource: Row, token: int) -> bool:
 
 @inlined
 def ask(tables: State, resource: Row, token: int, now: float) -> bool:
-    """Acquire a lock if it is free for the token and no waiting token goes before, else wait in its
-    queue; return whether it was acquired.
+    """Acquire a lock if it is free for the token and no token waits for it with precedence, else
+    enter its queue; return whether it was acquired.
     """
     request(tables, resource, token, now)
     token_record = tables.token[token]

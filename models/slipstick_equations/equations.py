@@ -655,8 +655,8 @@ def _model_paragraphs(model: Model, explanation: Explanation) -> list[str]:
 
 
 def _left_out_text(words: Sequence[str]) -> str:
-    """Write what the equation of a time does not include, and which command computes it; empty if
-    nothing is missing.
+    """Write which waits the equation of a time leaves out, and which command computes them; empty
+    if it leaves out nothing.
     """
     text = f"This time {', and '.join(words)}; solve computes it by another method."
     return wrapped(text, _INDENT) if words else ""

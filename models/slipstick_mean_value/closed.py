@@ -538,7 +538,9 @@ class Recursion:
         )
 
     def _check_populations(self, largest_population: Population) -> str:
-        """Refuse more populations than may be solved, and return in words what is counted."""
+        """Refuse more populations than may be solved, and return in words which populations are
+        counted.
+        """
         counts_in_words = " x ".join(str(members + 1) for members in largest_population)
         count_in_words = (
             "mean-value goes through every population of groups up to the one asked for,"
@@ -1703,8 +1705,8 @@ def _weight_by_machine_repair(
 
 
 def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
-    """Return an account whose negative parts are raised to 0 and whose other parts are lowered in
-    proportion, so that the sum stays.
+    """Return an account without negative parts and with the same sum: negative parts become 0, and
+    the other parts shrink in proportion.
 
     A part is negative where a longer time makes a mixture less variable, and so its maximum
     shorter.

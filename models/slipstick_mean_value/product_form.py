@@ -26,8 +26,8 @@ ROUNDING = 1e-12
 def services_alike(
     model: Model, trees: Sequence[VisitTree], queues: Sequence[Queue]
 ) -> list[tuple[Expr, ...]] | None:
-    """Return for each station the service times that must be equal for product form; None where the
-    model has no product form at any values.
+    """Return for each station the service times that must be equal for product form; None if the
+    model has no product form at any parameter values.
 
     Steps, choices and repeats only; all groups together need one exponential service time at a
     station whose order looks at no class, and any times at a shared one. A lock is a station of the

@@ -210,7 +210,7 @@ class _RowOfBatch:
         return CycleState(members, self.time(cycle.time), visit_times)
 
     def arrivals(self, arrivals: ArrivalState) -> ArrivalState:
-        """Return the row of what an arriving processor finds."""
+        """Return, for one row, the state that an arriving processor finds."""
         return ArrivalState(
             arrivals.other_processors,
             present=self.columns(arrivals.present),

@@ -1307,7 +1307,9 @@ class PassingTimes:
 
 
 def _gaps_between(times: Array) -> Array:
-    """Return the time of each processor since the one before it; the first gap is 0 [s]."""
+    """Return the time of each processor since the previous processor; the first gap is 0 [s] [...,
+    processors].
+    """
     return clamped(times - np.concatenate([times[..., :1], times[..., :-1]], axis=-1))
 
 

@@ -77,8 +77,8 @@ class Regions:
 
 
 def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) -> Regions:
-    """Return the region of the complete run: the given one, else the one without a name, the only
-    one, or the root of all call paths.
+    """Return the region of the complete run: the requested one, else the region without a name, the
+    only region, or the root of all call paths.
 
     Its parts are the regions one call deeper or, where the whole has no name and nothing is a call
     path, all others; there are none where they overlap.
@@ -130,8 +130,8 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
 
 
 def _region_of_complete_run(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
-    """Return the region without a name, else the one that contains all others; raise if there is
-    none.
+    """Return the region without a name, else the region that contains all other regions; raise if
+    there is no such region.
     """
     if "" in names:
         return ""
@@ -625,8 +625,8 @@ class _Account:
     def _checked_account(
         self, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
     ) -> dict[str, float]:
-        """Return an account as it is; raise if its other parts exceed the elapsed time, so that its
-        remainder is negative.
+        """Return an account unchanged; raise if the remainder is negative because the other parts
+        add up to more than the elapsed time.
         """
         if account[remainder] < -ROUNDING * elapsed:
             booked_time = elapsed - account[remainder]

@@ -268,7 +268,7 @@ class LoadedStation:
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """A measured response time beside that of the best station.
+    """A measured response time with the response time of the best station.
 
     Parameters
     ----------

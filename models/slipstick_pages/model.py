@@ -80,7 +80,7 @@ class Slider:
 
 @dataclass(frozen=True, slots=True)
 class LiveModel:
-    """A model that a page can solve, with what the page shows.
+    """A model that a page solves in the browser, with the contents of the page.
 
     Parameters
     ----------
@@ -416,8 +416,8 @@ def _slider_html(index: int, slider: Slider, words: str) -> str:
 
 
 def _accounted_title(model: LiveModel) -> str:
-    """Return the title of the value that the account splits: the one shown, if its parts add up to
-    it, or the time.
+    """Return the title of the value that the account divides: the value that the page shows if the
+    parts add up to it, else the time.
     """
     total = sum(model.answer.account.values())
     is_shown = isclose(model.answer.find(model.quantity) or 0.0, total, rel_tol=1e-6)

@@ -71,7 +71,7 @@ def live_model(
     wanted_inputs: Sequence[str] = (),
     wanted_values: Sequence[str] = (),
 ) -> LiveModel:
-    """Solve a model, and return what a page needs to solve the model at other values.
+    """Solve a model, and return the data with which a page solves it at other values.
 
     A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers
     by mean value and of networks are computed at the points of a grid. Estimates, bounds, and

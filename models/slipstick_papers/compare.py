@@ -120,8 +120,8 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A published table beside what the program computes; `provenance` says how each column was
-    computed.
+    """A published table with the values that the program computes; `provenance` says how each
+    column was computed.
     """
 
     title: str
@@ -135,7 +135,7 @@ class PublishedTable:
 
 @dataclass(frozen=True, slots=True)
 class CompareResult(QuestionResult):
-    """Published tables with computed values beside the published ones."""
+    """Published tables with computed and published values."""
 
     title: ClassVar[str] = "Comparisons"
     compared: tuple[PublishedTable, ...]
@@ -443,8 +443,8 @@ _FEW_VALUES = 8
 
 
 def _small_table_sentences(tables: Sequence[PublishedTable], words: Words) -> Iterator[str]:
-    """Yield a sentence for each row of a single small table, with computed values beside published
-    ones; nothing for larger or several tables.
+    """Yield a sentence for each row of a single small table, with computed and published values;
+    nothing for larger or several tables.
     """
     cells = [cell for table in tables for row in table.rows for cell in row.cells]
     if len(tables) != 1 or len(cells) > _FEW_VALUES or len(tables[0].columns) < 2:

@@ -426,7 +426,7 @@ _BEFORE = ("study", "statement", "verdict", "commit", "changed")
 
 
 def _earlier_verdicts_table(path: Path, reports: Sequence[_Report]) -> str:
-    """Return a table of earlier verdicts beside those of today."""
+    """Return a table of earlier verdicts and of the verdicts of today."""
     earlier_rows = _read_table(path, _BEFORE)
     present_rows = {
         (report.folder.name, row.statement): row for report in reports for row in report.statements

@@ -270,7 +270,7 @@ def _name_problems(
     spec: StatementSpec, names_by_answer: Mapping[str, ValueNames]
 ) -> Iterator[tuple[Place, str]]:
     """Yield the place and the message of each value that cannot be compared, because its answer
-    does not have it or because its unit differs from that of the stated numbers.
+    does not have the value or because its unit differs from the unit of the stated numbers.
     """
     for text, terms in spec.cited.items():
         citing_place = (spec.cites(text),)

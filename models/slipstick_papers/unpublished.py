@@ -795,8 +795,8 @@ class _Verdicts:
     at_draws: _AtDraws
 
     def result(self) -> UnpublishedResult:
-        """Draw the inputs, keep the draws that agree with what is printed, and check every
-        statement at each of them.
+        """Draw the inputs, keep the draws that agree with the published values, and check every
+        statement at each of these draws.
         """
         inputs = self.at_draws.inputs
         columns = {

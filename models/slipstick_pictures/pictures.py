@@ -526,7 +526,9 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class _HorizontalAxis:
-    """The horizontal axis: its unit, the factor to it, and whether it is logarithmic."""
+    """The horizontal axis: its unit, the factor from base units to that unit, and whether it is
+    logarithmic.
+    """
 
     axis: Axis
     unit: str

@@ -249,7 +249,7 @@ class _ValueComparison(NamedTuple):
 def _comparison_of_value(
     answer: Answer, reference: Answer, value: Value, reference_value: Value
 ) -> _ValueComparison:
-    """Compare a value with that of the reference."""
+    """Compare a value with the same value of the reference."""
     assert reference_value.value is not None
     if value.value is None:
         return _ValueComparison(

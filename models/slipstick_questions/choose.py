@@ -396,7 +396,8 @@ class _Choosing:
 
 
 def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
-    """Read what a study chooses among; nothing is solved, and no model is built but the first.
+    """Read the question of a study; nothing is solved, and only the first model of each case is
+    built.
 
     Raises
     ------
@@ -475,7 +476,9 @@ def _read_choices(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _
 
 
 def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
-    """Read the question for one case: its choices, and the formulas of what they give."""
+    """Read the question for one case: its choices, and the formulas of condition, objective and
+    totals.
+    """
     choices = _read_choices(name, spec, study)
     prices: dict[str, float] = {}
     for path_as_written, price in spec.cost.items():
@@ -1026,7 +1029,9 @@ def _rival_clause(choice: ChosenPoints, words: Words) -> str:
 
 
 def _places_of_values(choice: ChosenPoints) -> list[int]:
-    """List the places of the conditions on answers; what is chosen has a column of its own."""
+    """List the indices of the conditions that bound a value of the answer, not a chosen quantity,
+    which has a column of its own.
+    """
     return [
         condition_index
         for condition_index, text in enumerate(choice.conditions)

@@ -258,7 +258,7 @@ EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_redu
 
 
 def read(rank_spec: RankSpec, study: StudyContext) -> Question:
-    """Read what a study ranks, and build every model.
+    """Read the question of a study, and build every model that it needs.
 
     Raises
     ------

@@ -1019,9 +1019,9 @@ def _headline_by_case(cases: Sequence[ConditionSearch], words: Words) -> str:
 
 
 def _clauses_by_outcome(searches: Sequence[ConditionSearch], words: Words) -> list[str]:
-    """Return clauses that say for which values a condition holds: one for all cases with a
-    limit, such as "at least 14", one for all in which it always holds, one for all in which it
-    never holds, and one for each other case. The last clause on always and never names the range
+    """Return clauses that say for which values a condition holds: one clause for all cases with a
+    limit, such as "at least 14", one for all cases in which it always holds, one for all in which
+    it never holds, and one for each other case. The last clause on always and never names the range
     searched.
     """
     bound_clauses = list[str]()

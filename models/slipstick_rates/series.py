@@ -195,8 +195,8 @@ def fit_series(series: PointSeries, growth: RateModel | None = None) -> FittedSe
 
 class _PointSolution(NamedTuple):
     """Solution of the generalized least squares for the points: the Cholesky factor of their
-    covariance, the ones and the residuals divided by it, the level that the points have in common,
-    and the inverse of its variance.
+    covariance, the vector of ones and the residuals divided by that factor, the common level of the
+    points, and the inverse of its variance.
     """
 
     factor: Array

@@ -202,8 +202,9 @@ class Backlog:
         return np.clip(stationary, 0.0, None)
 
     def shares(self) -> tuple[Array, Array, Array, Array]:
-        """Return the mean time of a round, the parts of the rounds and of the time with first
-        phases, and how many wait in rounds with them behind the one under way [points].
+        """Return the mean time of a round [s], the fraction of rounds and the fraction of time with
+        first phases [1], and the mean number of customers that wait behind the present first phase
+        in such rounds [1] [points].
         """
         total = self._stationary.sum(axis=1)
         time = (self._stationary * self._times).sum(axis=1)

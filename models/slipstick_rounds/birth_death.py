@@ -27,8 +27,8 @@ def weights_with_tail(successive_ratios: Array, last_number: Indices) -> tuple[A
 
 
 def birth_death(successive_ratios: Array, last_number: Indices | None = None) -> Array:
-    """Compute the probabilities of 0, 1, ... up to a constant factor, from the ratio of each to the
-    one before it; each row ends at its last number.
+    """Compute the probabilities of the numbers 0, 1, ... up to a constant factor, from the ratio of
+    each probability to the previous one; each row ends at its last number [rows, numbers].
     """
     logs = np.hstack(
         [np.zeros((len(successive_ratios), 1)), np.cumsum(np.log(successive_ratios), axis=1)]

@@ -179,8 +179,8 @@ def _first_phase_closed(
 def _first_phase_of_a_burst(
     customers: int, rounds_needed: float, plain_time: float, extra_time: float
 ) -> float:
-    """Return the mean time of first phases that all begin at once, one after the other: that of a
-    customer waits for half of the others [s].
+    """Return the mean time from the start to the end of a first phase if the first phases of all
+    customers begin at once and are served one after the other [s].
 
     Parameters
     ----------
@@ -211,8 +211,8 @@ def _rounds_of_cycle(
 def _time_of_shared_round(
     rounds: MeanRounds, present: float, mean_others: float, customers: int, work: float
 ) -> float:
-    """Return the mean time of the round of a first phase with others, whose number is binomial;
-    what the budget has no room for follows in further rounds [s].
+    """Return the mean time of the rounds of a first phase that shares them with a binomial number
+    of other first phases; work beyond the budget of a round is done in further rounds [s].
 
     Parameters
     ----------

@@ -227,7 +227,7 @@ def _tables_of_round_time(duration: RoundTime, phases: int) -> dict[str, Any]:
 
 
 def unknown_operators(server: RoundServer) -> list[str]:
-    """List the operators of what is in a round that the loop does not compute."""
+    """List the operators in the contents of a round that the compiled loop cannot compute."""
     assert isinstance(server.duration, RoundTime)
     listing = server.duration.tape.listing()
     names = state_names(server.duration.phases)
@@ -477,7 +477,9 @@ def _do_rounds(s: Tables, count: int) -> bool:
 
 @compiled
 def _fill_contents(s: Tables) -> float:
-    """Compute what the first round has; return the units that it does."""
+    """Compute the contents of the first of the next rounds: customers, units and products by phase.
+    Return the units of work in that round [units].
+    """
     run = s.run[0]
     phases = len(s.pieces)
     s.contents[:] = 0.0
@@ -620,8 +622,8 @@ def _remove_ended(s: Tables) -> None:
 
 @compiled
 def _make_room(s: Tables) -> None:
-    """Put the customers admitted last back to the front of the queue until the memory suffices;
-    what they had computed is lost.
+    """Move the customers that were admitted last back to the front of the queue until the memory
+    suffices; they compute their work again from the beginning.
     """
     run = s.run[0]
     while not run.reserved and run.used > run.memory and run.present >= 2:

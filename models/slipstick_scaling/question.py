@@ -781,8 +781,8 @@ def _cells_at(
 def _published_cells(
     scaled_case: _ScaledCase, sweep_by_way: Mapping[str, Sweep], matrix: Mapping[str, Array]
 ) -> Iterator[PublishedScalability]:
-    """Yield published cells beside computed ones; the method is that of the larger number of
-    processors.
+    """Yield published cells with the computed ones; the method of a cell is the method at its
+    larger number of processors.
     """
     index_by_number = {float(number): index for index, number in enumerate(scaled_case.numbers)}
     for cell in scaled_case.spec.printed:
@@ -1329,7 +1329,7 @@ def _published_statements(scaling: Scaling) -> list[StatementRow]:
 
 
 def _printed_table(scaling: Scaling) -> ResultTable:
-    """Build the table of published cells beside computed ones."""
+    """Build the table of published cells with the computed ones."""
     cells = scaling.printed
 
     def ratios(name: str, values: Iterable[float]) -> ResultColumn:

@@ -79,8 +79,8 @@ class DominantClass:
 @dataclass(frozen=True, slots=True)
 class ConditionHistory:
     """The years in which a condition holds for a case along a trend, and the years in which it is
-    undecided or has no answer. `holds_last` is the part of the draws in which it holds in the last
-    year.
+    undecided or has no answer. `holds_last` is the fraction of draws in which it holds in the last
+    year [1].
     """
 
     condition: str

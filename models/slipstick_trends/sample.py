@@ -199,7 +199,7 @@ class _SampledCase:
 
 
 def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
-    """Read what a study samples, and build the models; nothing is solved.
+    """Read the question of a study, and build the models that it samples; nothing is solved.
 
     Raises
     ------

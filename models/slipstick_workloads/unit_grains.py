@@ -137,8 +137,8 @@ class Grain:
 
 
 def unit_grain_model(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the model of a test grain among competitors, with that of the grain alone; it counts
-    words accessed if all processors access them at random.
+    """Build the model of a test grain among competitors, and the model of the grain alone; it
+    counts the accessed words as if all processors accessed them at random.
     """
     has_one_grain = not any(f"{RIVAL_PREFIX}{name}" in inputs for name in _ATTRIBUTES)
     counts_words = (

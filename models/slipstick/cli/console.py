@@ -194,8 +194,8 @@ def limit_option(text: str, **option_settings: Any) -> Callable[[_Function], _Fu
 
 
 def limits_of(context: click.Context, values: Sequence[str], of_points: bool = True) -> LimitsSpec:
-    """Read limits; set those on costs for the running command, and return those on time and memory,
-    which apply to the points of a study.
+    """Read limits; set the limits on costs for the running command, and return the limits on time
+    and memory, which apply to the points of a study.
 
     Raises
     ------

@@ -205,7 +205,7 @@ class Amounts:
         }
 
         def gradient(index: int) -> Gradient:
-            """Return the derivatives at one point, those of amounts among them."""
+            """Return the derivatives at one point, including those of amounts."""
             inner_gradient = gradient_of_values(index)
             point_values = {
                 name: value_at(values, name, index, own_value)

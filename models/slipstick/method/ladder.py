@@ -122,8 +122,8 @@ class Method:
 
 
 class LadderForm(CompiledModel):
-    """A model compiled for the methods of its ladder, which solve each point by the first of them
-    that takes it; a method is compiled when a point needs it.
+    """A model compiled for the methods of its ladder. Each point is solved by the first method that
+    takes it, and a method is compiled when a point needs it.
 
     One sweep may have several methods, and every row says which it is by. Where an exact method
     takes over from another they agree.
@@ -210,8 +210,8 @@ class LadderForm(CompiledModel):
 
     @cached_property
     def _first_method_of_all_points(self) -> tuple[Method, CompiledModel]:
-        """The first method that takes every point, and the model compiled by it; it solves the
-        points that methods before it do not take.
+        """The first method of the ladder that takes every point, with the model compiled by it; it
+        solves the points that earlier methods do not take.
         """
         for method in self._methods:
             if not method.partial and (form := self.form(method)) is not None:

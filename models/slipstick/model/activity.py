@@ -1170,9 +1170,9 @@ def hold(
 
 
 def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Activity | None]:
-    """Split the body of a hold at its reply: return what comes before the reply and what comes
-    after it. The second is None if nothing follows, or if the body does not have exactly one reply
-    among its top-level parts; the model refuses several replies.
+    """Split the body of a hold at its reply; return the part before and the part after the reply.
+    The second part is None if nothing follows the reply, or if the body does not have exactly one
+    reply at its top level; the model refuses several replies.
     """
     body_parts = body.sequence
     own_reply = EarlyReply(resource)

@@ -2305,7 +2305,7 @@ def grouped_model(
     amounts: Mapping[str, Expr] | None = None,
 ) -> Model:
     """Build a model of several groups of processors or streams of customers, each with its own
-    activity. The account is that of the first group; beside streams, that of the first group of
+    activity. The account belongs to the first group or, if there are streams, to the first group of
     processors.
 
     Parameters

@@ -168,8 +168,8 @@ class MachineOperations:
         return fork(*memory_and_arithmetic)
 
     def chase(self, accesses: Expr) -> Activity:
-        """Return the activity of reading memory repeatedly, where each read depends on the one
-        before.
+        """Return the activity of reading memory repeatedly, where each read needs the value of the
+        previous read.
 
         Parameters
         ----------
@@ -301,8 +301,8 @@ class MachineOperations:
         return activity
 
     def _collective_over_nodes(self, task: Collective, node: Node, rule: LibraryRule) -> Activity:
-        """Return the activity of an algorithm over ranks that fill one node after the other; it
-        depends on the order in which a rank meets the others.
+        """Return the activity of an algorithm over ranks that fill one node after the other; its
+        cost depends on the order in which a rank exchanges data with the other ranks.
         """
         algorithm = next(
             candidate

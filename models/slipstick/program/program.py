@@ -28,8 +28,8 @@ class ProgramData(ABC):
 
     @abstractmethod
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
-        """Yield the quantities in which a machine differs from the one on which the data were
-        obtained.
+        """Yield the quantities in which a machine differs from the machine on which the data were
+        measured.
         """
 
 

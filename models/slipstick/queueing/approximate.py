@@ -906,8 +906,9 @@ def _within_capacity(
 
 
 def _guess_queues(network: NetworkArrays, population: Array, open_loads: Array) -> Array:
-    """Return queue lengths at which the iteration starts: closed customers in proportion to demand,
-    open ones as if there were no closed ones and the servers were shared, (P, R, K).
+    """Return the queue lengths at which the iteration starts, (P, R, K): closed customers in
+    proportion to demand, open customers as if there were no closed ones and all servers were
+    shared.
     """
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)

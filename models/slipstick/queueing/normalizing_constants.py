@@ -441,8 +441,8 @@ def _recurrences_by_power_sums(series: Array, paces: Array, dtype: np.dtype[Any]
 
 
 def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) -> Array:
-    """Run the recurrences of K paces (P, K), each on the row of the one before, as matrix products
-    over blocks of a row.
+    """Run K recurrences one after the other, each with its pace (P, K) on the result of the
+    previous one, as matrix products over blocks of a row.
 
     With y(n) the K rows at n, y_k(n) = x(n) + sum over i <= k of pace_i y_i(n - 1) = (x(n) 1 + M
     y(n - 1))_k. So a block is what its own numbers give and what the K rows at the end of the block
@@ -491,7 +491,9 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
 
 
 def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
-    """Return the product of the other stations' series with that of a station of several speeds."""
+    """Return the convolution of the series of the other stations with the series of a station of
+    several speeds.
+    """
     length = series.shape[1]
     last_index = speed.shape[1] - 1
     station_terms = terms(load, speed, length)
@@ -912,8 +914,8 @@ def _speeds_up_to(speed: Array, length: int) -> Array:
 
 
 def _serve_planes(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -> Array:
-    """Return the product of the other stations' planes with those of a station of several speeds: a
-    short sum and a geometric rest.
+    """Return the convolution of the planes of the other stations with those of a station of several
+    speeds, as a short sum and a geometric remainder.
     """
     expanded_index = (slice(None),) + (None,) * (planes.ndim - 1)
     last_index = speed.shape[1] - 1

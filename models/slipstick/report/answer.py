@@ -892,7 +892,7 @@ def _entry_row(path: str, described_value: DescribedValue, sources: Notes) -> li
 
 def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
     """Return the quantities of a spec as plain data for JSON, by path: base unit, text as written,
-    meaning, source, and what it follows over the years.
+    meaning, source, and the trend that it follows over the years.
     """
     from slipstick.results.question import as_data
 

@@ -407,7 +407,8 @@ def short_path(path: str, longest: int = _LONGEST_LABEL) -> str:
 
 
 def escape(text: str, in_brackets: bool = False) -> str:
-    r"""Write a name or a note on one line so that Markdown shows it as it is.
+    r"""Write a name or a note on one line, with Markdown's signs escaped, so that Markdown shows
+    the text unchanged.
 
     Parameters
     ----------
@@ -580,7 +581,7 @@ def _fitting_tables(
 
 
 def losses_sentence(left_out: Mapping[str, str]) -> str:
-    """Write the losses of an import, each with what it changes.
+    """Write the losses of an import, each with its effect on answers.
 
     >>> losses_sentence({"shares": "tasks share p3 equally (line 12)"})
     'left out by the import: shares (tasks share p3 equally (line 12))'
@@ -957,7 +958,7 @@ def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
 
 
 def terminal_blocks(blocks: Iterable[TextBlock], indent: str = "") -> str:
-    """Write blocks for the terminal; further lines of what is folded are indented."""
+    """Write blocks for the terminal; lines that continue a folded line are indented."""
     block_texts = []
     for block in blocks:
         if isinstance(block, TextTable):

@@ -142,7 +142,7 @@ def _lines_of_questions(
 
 
 def _states_already(line: str, verdict: TitleAnswer) -> bool:
-    """Return whether a verdict already states what a line of text states."""
+    """Return whether a verdict contains the statement of a line of text."""
     return verdict.sentence.split("; ")[0] in line
 
 
@@ -428,8 +428,8 @@ _MOST_SEARCHED = 3
 
 
 def _searched_values(results: Results, answer: Answer) -> Iterator[str]:
-    """Yield the values that the first case has for the quantities that questions search, because
-    its answer is not that at the values found; nothing if there are many quantities.
+    """Yield in words the values of the first case at which its answer holds, for the quantities
+    that questions search; nothing if there are many quantities.
     """
     paths = dict.fromkeys(
         path for question in results.questions.values() for path in question.searched()
@@ -762,7 +762,7 @@ def _assumption_clauses(answers: Iterable[Answer], words: Words) -> Iterator[str
 
 
 def _distinct_doubts(doubts: Iterable[str]) -> Iterator[str]:
-    """Yield each doubt that says something more than those before it.
+    """Yield each doubt whose content is not part of an earlier doubt.
 
     >>> list(_distinct_doubts(["these rates are guesses: wire 2004 to 2024", "guesses: wire", ""]))
     ['these rates are guesses: wire 2004 to 2024']

@@ -274,7 +274,7 @@ class QuestionResult:
         raise NotImplementedError
 
     def sentences_beside_tables(self) -> Sequence[str]:
-        """Return the sentences that say what the tables do not show."""
+        """Return the sentences whose content the tables do not show."""
         return self.sentences()
 
     def parts(self) -> Iterable[str | ResultTable]:

@@ -464,8 +464,8 @@ def apply_technology(
     value_settings: Settings,
     library: Library,
 ) -> tuple[Table, tuple[str, ...]]:
-    """Return a tree of inputs in which values are set, and notes on what a technology sets without
-    effect. Values set by their own paths replace those of the technology.
+    """Return a tree of inputs in which a technology and settings have set values, and notes on
+    values of the technology that have no effect. Settings by path override the technology.
     """
     new_tree = _with_values(tree, value_settings, library)
     if TECHNOLOGY not in settings:

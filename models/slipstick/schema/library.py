@@ -431,8 +431,8 @@ class Library:
         return spec_kind, self._resolve_file(spec_kind, tree, (path,))
 
     def resolve(self, spec_kind: str, tree: Table, extending_paths: tuple[Path, ...] = ()) -> Table:
-        """Replace the references inside a tree by what they name: files that it extends, the
-        machine of a model, the networks of a machine.
+        """Replace the references inside a tree by the trees that they name: files that it extends,
+        the machine of a model, the networks of a machine.
 
         Parameters
         ----------
@@ -599,8 +599,8 @@ class Library:
 
 
 def _with_new_parameters_first(base: Table, merged_values: Table) -> Table:
-    """Put each parameter that a file adds, with what it uses, before the first that uses it: the
-    formula of an inherited parameter may name it.
+    """Put each parameter that a file adds before the first parameter whose formula uses it, because
+    formulas of inherited parameters may name added ones.
     """
     base_node, parameters = (node_at(table, ["parameters"]) for table in (base, merged_values))
     if not isinstance(base_node, Table) or not isinstance(parameters, Table):
@@ -633,8 +633,8 @@ def _names_in_formula(node: Node) -> list[str]:
 
 
 def _refuse_misspelt_names(base: Table, own_values: Table, merged_values: Table) -> None:
-    """Raise if a file adds a parameter or a phase that nothing uses, and whose name is nearly that
-    of one in the file that it extends: the value would not be where it was meant to be.
+    """Raise if a file adds a parameter or a phase that nothing uses, and whose name is similar to a
+    name in the file that it extends: the author probably meant the inherited one.
     """
 
     def names_in(table: Table, key: str) -> dict[str, Entry]:

@@ -143,7 +143,7 @@ def load_named_data(name: str, tree: Table, library: Library) -> dict[str, Progr
 
 def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
     """Yield a note if a machine's costs of shared memory were measured with another network than
-    the one it has now.
+    its present network.
     """
     current_machine = tree.entries["machine"].node
     if not (

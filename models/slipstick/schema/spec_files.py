@@ -34,7 +34,7 @@ class SpecFiles(Protocol):
         """Read the spec to which a place in another file refers."""
 
     def resolve(self, spec_kind: str, tree: Table) -> Table:
-        """Replace the references inside a spec by what they name."""
+        """Replace each reference inside a spec by the spec that it names."""
 
     def compute_once(
         self, key: Hashable, compute: Callable[[], T], held_object: object = None

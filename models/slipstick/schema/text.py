@@ -926,7 +926,7 @@ def read_text(text: str, file: str) -> Node:
 
 
 def read_value(text: str, file: str) -> Node:
-    """Parse one value as it would stand in a spec: ``3``, ``20 B``, ``[20 B, 4120 B]``.
+    """Parse one value with the syntax of specs: ``3``, ``20 B``, ``[20 B, 4120 B]``.
 
     Raises SpecError with all problems found.
 

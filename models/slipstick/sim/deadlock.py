@@ -13,7 +13,8 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A waiting customer, what the customer waits for, and which customers hold that.
+    """A waiting customer, the resource that it waits for, and the customers that hold this
+    resource.
 
     Parameters
     ----------

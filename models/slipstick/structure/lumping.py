@@ -29,8 +29,8 @@ LUMPED_FROM = 8
 
 @dataclass(frozen=True, slots=True)
 class LumpedActivities:
-    """Activities in which one resource stands for several alike ones, such as the modules of a
-    memory.
+    """Activities in which one resource represents several resources that are alike, such as the
+    modules of a memory.
 
     Exact but for rounding: a choice takes each copy with the same probability and does the same
     there, so by symmetry all copies have the same use, and an arrival at one of m copies finds 1/m
@@ -79,8 +79,8 @@ class LumpedActivities:
 
 
 def lump_alike_resources(activities: Sequence[Activity], model: Model) -> LumpedActivities:
-    """Return activities in which one resource stands for several alike ones. Activities with forks,
-    pipelines or barriers, which compare times, are returned unchanged.
+    """Return activities in which one resource represents several resources that are alike.
+    Activities with forks, pipelines or barriers, which compare times, are returned unchanged.
     """
     all_nodes = [node for activity in activities for node in steps(activity)]
     lumped_activities = LumpedActivities(())
@@ -114,7 +114,7 @@ def lump_alike_resources(activities: Sequence[Activity], model: Model) -> Lumped
     }
 
     def with_lumped_options(node: Activity) -> Activity:
-        """Return a node in which one option of each choice stands for all alike ones."""
+        """Return a node in which one option of each choice represents all options that are alike."""
         if not isinstance(node, Choice):
             return node.rebuilt([with_lumped_options(child) for child in node.children])
         lumped_options: list[tuple[Expr, Activity]] = []

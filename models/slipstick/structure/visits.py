@@ -108,7 +108,7 @@ class Visit:
 
     def can_meet(self, second_visit: Visit) -> bool:
         """Return whether two processors can be at these two visits at the same time: not if one of
-        them holds alone what the other one holds.
+        them holds a resource exclusively that the other one also holds.
         """
         return not (self.exclusive & second_visit.held or second_visit.exclusive & self.held)
 

@@ -674,8 +674,8 @@ def serve(handle: int) -> None:
 
 
 def _result_within_memory(block: Block, memory_limit: float | None) -> tuple[SolvedBlock, float]:
-    """Solve a block with a limit on the memory that it may take beyond what the process already
-    has.
+    """Solve a block with a limit on the memory that the process takes in addition to its present
+    memory.
     """
     if memory_limit is None:
         return _solve_with_time(block)

@@ -190,7 +190,9 @@ class Calibration:
         return self._run_kernels(runs)
 
     def grains(self) -> list[Timing]:
-        """Run the grains on which the machine's values are tested; none is estimated from them."""
+        """Run the test grains whose times are compared with predictions; no value of the machine is
+        estimated from them.
+        """
         return self._run_kernels(
             [self._kernel_of_inputs(grain) for grain in grains_for(self.parties, self.most)]
         )
@@ -405,8 +407,8 @@ def machine_spec(
 def _widened_to_reported_sizes(
     host_values: Mapping[str, HostValue], spec: ImportedSpec
 ) -> dict[str, HostValue]:
-    """Widen the intervals of cache sizes to what the system reports, and note larger
-    differences.
+    """Widen the intervals of cache sizes so that they contain the sizes that the system reports,
+    and note larger differences.
     """
     widened_values = dict(host_values)
     reported_sizes = reported_cache_sizes()

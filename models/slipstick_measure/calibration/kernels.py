@@ -82,7 +82,9 @@ def _store_release(builder: Any, pointer: Any, value: Any) -> Any:
 
 
 def _swap_if_equal(builder: Any, pointer: Any, old: Any, new: Any) -> Any:
-    """Replace a word by a new value if it has the old one; return what it had."""
+    """Compare and swap: replace a word by a new value if it equals the old value; return its
+    previous value.
+    """
     return builder.extract_value(builder.cmpxchg(pointer, old, new, "seq_cst", "seq_cst"), 0)
 
 
@@ -317,7 +319,9 @@ def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks
 def pairs(
     memory: Array, words: Array, blocks: int, per_block: int, stride: int, turns: int, ticks: Array
 ) -> Any:
-    """Read the first element of a random block, then the one `stride` elements further."""
+    """Read the first element of a random block, then the element that lies `stride` elements
+    further.
+    """
     state = np.uint64(ticks[0])
     value = np.int64(0)
     _start_clock(words, 1, ticks)

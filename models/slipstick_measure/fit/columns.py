@@ -457,8 +457,8 @@ class _TableReader:
         raise Mark(self.table.file, 1, 1).error(problem)
 
     def _model_alone(self) -> tuple[Inputs, BuiltModel]:
-        """Return the model without the rows' settings; if it is incomplete without them, that of
-        the first row.
+        """Return the model without the settings of rows; if it is incomplete without them, the
+        model of the first row.
         """
         try:
             inputs = resolve(self.settings, self.library)

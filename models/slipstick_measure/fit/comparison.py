@@ -90,7 +90,7 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A fitted family beside the others.
+    """A family that was fitted to the rows, and how it compares with the other families.
 
     Parameters
     ----------
@@ -282,8 +282,8 @@ class FitComparison:
         )
 
     def warning(self, p: float) -> str:
-        """Return how far a prediction lies beyond the data and what is known of its error; empty
-        within the data.
+        """Return how far a prediction lies beyond the rows and what the rows show of its error;
+        empty within the range of the rows.
         """
         if p <= self.largest_measured or self.refusal(p):
             return self.refusal(p)
@@ -482,8 +482,8 @@ class FitComparison:
     def intervals_by_bounds(
         self, processor_counts: Sequence[float], level: float
     ) -> dict[float, tuple[float, float]]:
-        """Return the intervals that take the place of those of laws, at those of the numbers where
-        they do [s].
+        """Return intervals of the time that need no law, for the numbers of processors at which
+        these replace the intervals of laws [s].
         """
         intervals = {p: self.interval_by_bounds(p, level) for p in processor_counts}
         return {p: interval for p, interval in intervals.items() if interval}

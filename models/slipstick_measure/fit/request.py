@@ -196,8 +196,8 @@ def _checked_default(entry: _ParsedEntry, observed: Observed) -> Given:
 
 
 def _parse_free_parameter(entry: _ParsedEntry, observed: Observed) -> FreeParameter:
-    """Return a free parameter with its prior range (5 % to 95 %): the range written on it, else
-    that of the model file, else a factor of `WIDE` on each side of its value.
+    """Return a free parameter with its prior range (5 % to 95 %): the range in the request, else
+    the range in the model file, else its value divided and multiplied by `WIDE`.
     """
     default = _checked_default(entry, observed)
     low, dots, high = entry.values_text.partition("..")

@@ -733,8 +733,8 @@ def _names_of_place(jsim: _JsimReader, place: Place) -> list[str]:
 
 def _first_place(jsim: _JsimReader, name: str, element: XmlElement) -> Place:
     """Return the place where a class begins: its reference station if it is served there. If it has
-    no service there and goes to several others, a delay of no time is added there, which counts its
-    cycles.
+    no service there and goes to several other stations, a delay of no time is added there, which
+    counts its cycles.
     """
     reference_station = element.get("referenceSource")
     if reference_station not in jsim.nodes:
@@ -878,7 +878,9 @@ def _station_documents(jsim: _JsimReader, reached_places: dict[Place, None]) -> 
 def _station_document(
     jsim: _JsimReader, node: str, server: XmlElement, visitors: list[str], highest_rank: float
 ) -> dict[str, Any]:
-    """Return a station with a server, and declare what it cannot express."""
+    """Return the document of a station with a server, and declare the features of the station that
+    a network cannot express.
+    """
     element = jsim.nodes[node]
     queue = jsim.section(node, "Queue")
     class_names = {name: jsim.model.name(jsim.classes[name]) for name in visitors}
@@ -924,7 +926,7 @@ def _station_document(
 def _declare_losses(
     jsim: _JsimReader, node: str, server: XmlElement, queue: XmlElement | None, visitors: list[str]
 ) -> None:
-    """Declare what a network's queues and servers do not have, as JMT writes it."""
+    """Declare the constructs of JMT in the model that a network's queues and servers do not have."""
     for name, element in jsim.elements_by_class(queue, "Impatience").items():
         if name in visitors and element.get("name") in ("Reneging", "Balking"):
             jsim.ledger.declare("impatience", element.line, f"{name} at {node}")

@@ -176,8 +176,8 @@ def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) ->
 
 
 def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
-    """Solve the network at each load, and write its response times beside the measured ones; and
-    its percentile, at two loads if it has to be simulated.
+    """Solve the network at each load, and write its response times and percentiles with the
+    measured ones; a percentile that must be simulated is written for two loads only.
     """
     from slipstick.api import solve
 

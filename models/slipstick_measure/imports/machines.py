@@ -268,7 +268,9 @@ def _line_of(tree: Any) -> int:
 
 
 def _efficiency_key(document: dict[str, Any]) -> str | None:
-    """Return the key of the efficiencies of a part; None if it has none."""
+    """Return the key that holds the efficiencies of a processor or memory; None if the document has
+    no such key.
+    """
     return next((key for key in document if key.endswith("_efficiency")), None)
 
 

@@ -37,8 +37,8 @@ _LINE = 64
 
 
 def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Return a machine whose processors share the rate of the triad equally; of several runs the
-    one with the largest rate is taken.
+    """Return a machine whose processors share the rate of the triad equally; the rate is the
+    largest of all runs.
 
     Raises
     ------
@@ -288,8 +288,8 @@ def _compare_with_closed_system(
     access_time: float,
     path_time: float,
 ) -> None:
-    """Write each loaded latency beside that of a closed model with as many lines in flight; refuse
-    a machine whose latencies differ too much.
+    """Write each loaded latency with the latency of a closed model with as many lines in flight;
+    refuse a machine whose latencies differ too much.
 
     Parameters
     ----------

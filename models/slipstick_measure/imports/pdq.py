@@ -246,7 +246,9 @@ class _PdqReader:
         return self.model.name(XmlElement(call.name, {"name": value}, call.line))
 
     def _new_name(self, call: CalledFunction, index: int) -> str:
-        """Return the name of what a call creates; refuse one that is created already."""
+        """Return the name of the class or station that a call creates; refuse a name that exists
+        already.
+        """
         name = self._name_of_argument(call, index)
         if name in (self.stations if "Node" in call.name or "Multi" in call.name else self.classes):
             self.refuse(call, f"{short(name)} is created twice; rename one")
@@ -270,7 +272,9 @@ class _PdqReader:
         return "give the names in it with --set NAME=NUMBER"
 
     def _execute_call(self, call: CalledFunction) -> None:
-        """Add what a call creates or sets: a class, a station, or demands."""
+        """Execute a call: add the class or station that it creates, or set the demands that it
+        states.
+        """
         element = XmlElement(call.name, {}, call.line)
         if call.name == "CreateOpen":
             rate = self._number_of_argument(call, 1)

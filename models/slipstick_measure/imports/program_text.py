@@ -177,7 +177,7 @@ class ProgramText:
         yield from self._calls_of_block(_nested_statements(self.reading.text, self.dialect), 0)
 
     def value(self, text: str) -> ProgramValue:
-        """Return the value of an expression, as far as it is known."""
+        """Return the value of an expression; None where it depends on something unknown."""
         try:
             return _Expression(text, self.value_by_variable, self.dialect).whole()
         except (ValueError, ArithmeticError, IndexError, TypeError, KeyError, RecursionError):

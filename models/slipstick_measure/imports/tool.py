@@ -14,7 +14,7 @@ from slipstick_measure.readers.reading import Reading
 
 
 class ToolModel:
-    """A tool's model as it is read, with names converted to those of specs."""
+    """A model of another tool, with its names converted to names of specs."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading

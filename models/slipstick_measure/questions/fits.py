@@ -154,7 +154,8 @@ def _with_noun(words: Words, member: str) -> Words:
 
 @dataclass(frozen=True)
 class _ReadFit:
-    """One fit, read and checked: what is fitted, and the base, where it is free.
+    """One fit, read and checked, with the base case in which its parameters are free, if there is
+    one.
 
     `times` gives the times to fit, and those that are known beyond them, by processors [s].
     """

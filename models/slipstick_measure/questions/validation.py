@@ -130,7 +130,7 @@ class ValidationResult(QuestionResult):
         return ["set", "median error", "mean error", "other models"], rows
 
     def sentences(self) -> list[str]:
-        """Return the error of each set, beside the published ones."""
+        """Return for each set the error and the published errors of other models."""
         return [
             self._error_sentence(name, validation_set) for name, validation_set in self.sets.items()
         ]

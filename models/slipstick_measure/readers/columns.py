@@ -91,7 +91,7 @@ class TableColumn:
 
     @property
     def is_per_processor(self) -> bool:
-        """Return whether the values are those of single processors."""
+        """Return whether each value belongs to a single processor."""
         head, _, tail = self.words.rpartition(" per ")
         return (bool(head) and tail in names.PROCESSORS) or bool(
             self.rate and self.rate.per_processor
@@ -557,7 +557,9 @@ def _are_proportional(columns: Sequence[TableColumn]) -> bool:
 
 
 def _is_product(largest: TableColumn, columns: Sequence[TableColumn]) -> bool:
-    """Return whether the numbers of the largest column are the products of those of the others."""
+    """Return whether each number of the largest column is the product of the numbers of the other
+    columns in its row.
+    """
     factors = [column for column in columns if column is not largest]
     for row, total in enumerate(largest.numbers):
         product = 1.0
@@ -624,9 +626,9 @@ def _take_values(
 
 
 def _is_duration(column: TableColumn) -> bool:
-    """Return whether a time is as long in each row within 0.5 %: that of a test which ends after a
-    set time, beside the rate that it measures. Of runs whose work grows as their number of
-    processors, the rate tells the same as such a time.
+    """Return whether all times of a column are equal within 0.5 %, as those of tests that run for a
+    set time and measure a rate. For work that grows with the processors, the rate contains the same
+    information as such a time.
     """
     times = column.known_numbers
     return len(times) > 1 and max(times) <= (1 + SAME / 2) * min(times)
@@ -699,8 +701,9 @@ def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn)
 
 
 def _work_grows_by_author(roles: Roles, columns: Sequence[TableColumn]) -> bool | None:
-    """Return whether the speed-ups or efficiencies in the table are those of work that grows with
-    the processors. Return None if there are none, or they fit neither case.
+    """Return whether the speed-ups or efficiencies that the table states were computed for work
+    that grows with the processors. Return None if the table states none, or if they fit neither
+    kind of work.
     """
     by_index = {column.index: column for column in columns}
     derived_columns = [column for column in columns if column.kind in ("speedup", "efficiency")]
@@ -746,8 +749,8 @@ def _take_by_direction(
     columns: Sequence[TableColumn],
     unit_is_rate: bool,
 ) -> None:
-    """Take a column of values whose heading does not show what they are: as a throughput if they
-    rise with the processors, as a time if they fall.
+    """Assign a column whose heading does not say what its values are: to the throughput if the
+    values rise with the processors, to the time if they fall.
     """
     candidates = [
         column for column in free_columns if column.kind == "measured" and column.is_numeric

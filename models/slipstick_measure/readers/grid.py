@@ -76,9 +76,9 @@ _LATEX_COMMENT = re.compile(r"(?<!(?<!\\)\\)%.*")
 
 
 class CellGrid(NamedTuple):
-    """A table: the line of its heading, the cells of its heading and rows, its separator, the lines
-    outside of it, the line in which another table begins, and the headings of means of repetitions
-    that stood beside them. A run of blanks counts as one separator.
+    """A table: the line of its heading, the cells of heading and rows, the separator, the lines
+    outside of the table, the line in which another table begins, and the headings of the columns of
+    means over repetitions that were removed. A run of blanks counts as one separator.
     """
 
     line: int
@@ -400,9 +400,9 @@ def _names_processors(texts: Mapping[int, str], line_numbers: Collection[int]) -
 
 
 def _separator_of_table(line: str, rows: Sequence[str]) -> str:
-    """Return the separator of a table by its first line: the most frequent of the usual ones. It is
-    a blank if there is none, or if it stands in a name only, as in ``Speed-up, S`` over rows that
-    gaps divide.
+    """Return the separator of a table by its first line: the most frequent one of tab, comma,
+    semicolon and bar. Return a blank if the line has none of them, or has one only inside a name,
+    as in ``Speed-up, S`` over rows divided by blanks.
     """
     delimiter = max(",;\t|", key=line.count)
     is_in_name = rows and _WIDE.search(line.strip()) and not any(delimiter in row for row in rows)

@@ -235,7 +235,9 @@ def _rows_of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _rows_of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the outermost samples, and those of transactions; other nested ones are their parts."""
+    """Yield the outermost samples and the samples inside transactions; other nested samples are
+    parts of the sample that contains them.
+    """
     root = parsed(replace(reading, text=reading.text.lstrip("\ufeff")))
     elements = [child for results in root.children for child in results.children][::-1]
     while elements:

@@ -86,8 +86,8 @@ class _LoadColumn(NamedTuple):
 
 
 def _classify_column(column: TableColumn) -> _LoadColumn | None:
-    """Return what a column of a load test holds, by its heading; None if it is not one of a load
-    test.
+    """Return the quantity that a column of a load test holds, by its heading; None if the heading
+    is not known.
     """
     if tier := _tier_in_brackets(column):
         return _LoadColumn("busy", tier, "%" if "%" in column.text else None)

@@ -505,7 +505,7 @@ def heading(cell: str) -> tuple[str, str | None]:
 
 
 def member_called(heading: str) -> str:
-    """Return what a heading in plain words calls one of the processors.
+    """Return the noun that a heading in plain words uses for one of the processors.
 
     >>> (
     ...     member_called("nodes"),

@@ -126,8 +126,8 @@ def _read_tidy(reading: Reading) -> Measurements:
 
 
 def _with_product(grid: CellGrid, processors: str) -> CellGrid:
-    """Return a table with one more column, the product of two or more others, if the user names the
-    processors as such a product: ``p=ranks*threads``.
+    """Return a table with one more column, the product of two or more columns, if the user names
+    the processors as such a product: ``p=ranks*threads``.
     """
     factors = [name.strip().casefold() for name in processors.split("*")]
     headings = [name.strip().casefold() for name in grid.heading]
@@ -484,7 +484,7 @@ class _TableReading:
         return coordinates
 
     def _note_units(self, line: int, name: str, unit: str | None) -> None:
-        """Note a unit of a metric that differs from the one before."""
+        """Note a unit of a metric that differs from the unit in an earlier row."""
         units = self.units.setdefault(metric_name(name), [unit]) if unit else []
         if unit and unit not in units:
             self.reading.odd(

@@ -88,8 +88,8 @@ def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
 
 
 def main_findings(fitting: Fitting) -> list[str]:
-    """Return the main findings: those of the rows; for the preferred model how far it scales, what
-    limits it, and what is lost; or that no law describes the rows.
+    """Return the main findings: first those on the rows, then how far the preferred model scales,
+    what limits it and what is lost; or that no law describes the rows.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ def _bound_sentences(fitting: Fitting) -> list[str]:
 
 
 def _prediction_by_law(fitting: Fitting, best: Answer, p: float) -> str:
-    """Return what the best law predicts beside an interval that needs none; empty without one that
-    describes the rows.
+    """Return in words the prediction of the best law, to be written after an interval that needs no
+    law; empty if no law describes the rows.
     """
     name = f"{_TIME}{p:g}]"
     if not fitting.has_law or name not in best.values:

@@ -277,7 +277,7 @@ def _prediction_text(fitting: LoadFitting, prediction: PredictedResponse) -> str
 
 
 def _fitted_rows(fitting: LoadFitting) -> str:
-    """Write the measured times, and percentiles, beside those of the best station."""
+    """Write the measured times and percentiles with the times of the best station."""
     percentiles = list(fitting.points[0].percentiles)
     load = "users" if fitting.think is not None else "rate"
     head = [load, f"measured {_statistic_text(fitting)}", "station", "error"]

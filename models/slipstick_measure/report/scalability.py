@@ -42,7 +42,9 @@ def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
 
 
 def _kept_text(way: str, value: float) -> str:
-    """Write a value of what a way keeps."""
+    """Write a value that a way of scaling keeps constant: an efficiency in percent, a time, or a
+    number.
+    """
     if way == EFFICIENCY:
         return percent(value)
     return quantity(value, "s") if way == TIME else plain_decimal(value)

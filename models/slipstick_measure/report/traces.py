@@ -103,7 +103,7 @@ def trace_sentence(views: TraceViews) -> str:
 
 
 def trace_head(views: TraceViews, words: Words) -> str:
-    """Return how many processors do useful work and what the others do, in a reader's words.
+    """Return in words how many processors do useful work and what the other processors do.
 
     Parameters
     ----------
@@ -435,7 +435,9 @@ def _draw_shaded(
 
 
 def _numbers_or_names(names: Sequence[str], prefix: str) -> list[str]:
-    """Return the numbers of what the title of an axis names, else the names, shortened."""
+    """Return the tick labels of an axis: numbers if the axis title names the objects, else the
+    shortened names.
+    """
     if all(name.removeprefix(prefix).isdecimal() for name in names):
         return [name.removeprefix(prefix) for name in names]
     return [_shortened_name(name) for name in names]

@@ -163,7 +163,7 @@ class _Database:
         return [str(lane) for lane in self.columns.lanes]
 
     def _add_threads(self, names: Mapping[int, str], calls: list[_CallTable]) -> list[str]:
-        """Add the calls of threads, and what they do between calls; return the threads' names."""
+        """Add the calls of threads, and the times between the calls; return the threads' names."""
         if not calls:
             return []
         label_between_calls = PROGRAM if any(call.table == _SYSTEM for call in calls) else UNKNOWN

@@ -403,7 +403,7 @@ class TraceColumns:
         return len(self.start) - 1
 
     def check_inside(self, name: str, top: int, line: int = 1) -> None:
-        """Refuse the end of an activity other than the one begun last, `top`."""
+        """Refuse the end of an activity that is not the activity begun last, `top`."""
         if self.labels.get(name) != self.label[top]:
             open_label = short(list(self.labels)[self.label[top]])
             self.refuse(
@@ -747,8 +747,8 @@ def _top_of_stack(
 
 
 def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> TraceSpans:
-    """Return one span for each instant at which a processor executes parallel branches: that of the
-    branch that ends last, and in its gaps those of other branches.
+    """Return one span for each instant at which a processor executes parallel branches: a span of
+    the branch that ends last or, in the gaps of that branch, of another branch.
 
     Branches belong together from a time at which none runs to the next such time. A fork ends with
     the branch that ends last, so the account does not contain its other branches.

@@ -56,8 +56,8 @@ class Notices:
     def learn_from_giver(
         self, processor: int, giver: int, knowledge_at_release: Sequence[int]
     ) -> int:
-        """Pass the giver's knowledge to a processor, as it is now or as it was when the giver
-        released the lock. Return the size that it adds to the giver's message [B].
+        """Pass the giver's knowledge to a processor: its present knowledge, or that at the time
+        when the giver released the lock. Return the size that it adds to the giver's message [B].
         """
         if self._protocol.release == "eager":
             return 0

@@ -120,8 +120,8 @@ class SharedArray:
 
 
 def share(count: int, processors: int, processor: int) -> tuple[int, int]:
-    """Return the first of a processor's items and the one after its last; sizes differ by one at
-    most.
+    """Return the first item of a processor and the item after its last one; the numbers of items of
+    two processors differ by one at most.
 
     >>> [share(10, 4, processor) for processor in range(4)]
     [(0, 2), (2, 5), (5, 7), (7, 10)]

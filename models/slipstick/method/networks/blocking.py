@@ -315,7 +315,7 @@ class BlockedNetwork(FlatNetwork):
                 )
 
     def _write_return_after_abandonment(self, place: Place) -> None:
-        """Write how a customer that abandons a queue gives back what it holds there."""
+        """Write the instructions by which a customer that abandons a queue returns its place there."""
         if self._blocking_at(place) != LOSS:
             self.builder.return_permit(_places_of(place[1]))
 
@@ -407,8 +407,8 @@ class BlockedNetwork(FlatNetwork):
             builder.jump(_onward_mark(place))
 
     def _write_move(self, place: Place, move: _Move, tally: str, holds_server: bool) -> None:
-        """Write how a customer that makes a move gets a place at the next station and gives up what
-        it holds at the present one.
+        """Write the instructions by which a customer that moves takes a place at the next station
+        and returns the places that it holds at the present station.
         """
         builder = self.builder
         if self._may_be_blocked(place, move):

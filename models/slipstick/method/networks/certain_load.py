@@ -12,9 +12,9 @@ from slipstick.vocabulary import LOSS
 
 
 def before_losses(network_points: NetworkPoints) -> NetworkArrays:
-    """Return a network whose chains ask stations only for the work that comes to them before any
-    customer may have been lost. How many are lost, and what the others ask for, is an answer of a
-    Markov chain or of a simulation.
+    """Return a network whose chains request only the service that comes before the first possible
+    loss of a customer. The number of losses, and the service requested after them, are known only
+    from a Markov chain or a simulation.
     """
     network = network_points.network
     if not network.losses:

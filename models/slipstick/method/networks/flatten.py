@@ -248,7 +248,9 @@ class FlatNetwork:
                     )
 
     def _write_return_after_abandonment(self, place: Place) -> None:
-        """Write how a customer that abandons a queue returns what it holds there: nothing."""
+        """Write the instructions by which a customer that abandons a queue returns what it holds;
+        without blocking it holds nothing.
+        """
 
     def _has_customers(self, chain_index: int, chain_name: str, chain: Chain) -> bool:
         """Return whether a chain has customers; raises if a run cannot follow as many as it has."""

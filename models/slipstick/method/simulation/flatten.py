@@ -878,7 +878,7 @@ def timeline(
     events: int = 20_000,
 ) -> Timeline:
     """Simulate the first cycles of every processor of a model, or a program to its end, and record
-    what each of them does, and when.
+    the activities of each processor with their times.
 
     Parameters
     ----------

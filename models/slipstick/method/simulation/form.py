@@ -197,7 +197,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
 
 
 def _period_note(result: Result, period: float) -> str:
-    """Return how many periods of a profile the batches of a run cover, and what a run needs."""
+    """Return how many periods of a profile the batches of a run cover, and how many a run needs."""
     simulated_time = float(result.batches[:, result.layout.time].sum())
     note = f"values are means over {simulated_time / period:.3g} periods of the profile of arrivals"
     if result.trusted:

@@ -194,8 +194,8 @@ def _routing_in_order(network: NetworkArrays) -> Routing:
 
 
 def _add_think_station(network: NetworkArrays, routing: Routing) -> Routing:
-    """Add a last station for think time to a routing; each cycle of a closed class begins where the
-    one before ends.
+    """Add a last station for think time to a routing; each cycle of a closed class begins at the
+    place at which the previous cycle ends.
     """
     station_count = routing.entry.shape[1]
     if station_count > len(network.stations):

@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkovChain:
-    """A finite chain, as it was explored.
+    """A finite Markov chain with its states in the order in which they were explored.
 
     A rate may be complex, theta (1 + ih): then every answer computed from the chain is complex too,
     and its imaginary part over h is the derivative.

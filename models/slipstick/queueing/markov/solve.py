@@ -490,7 +490,7 @@ def _joined_solution(
 def _solution_notes(
     network: NetworkArrays, solution: MarkovSolution, in_written_order: bool
 ) -> tuple[str, ...]:
-    """Return notes on the size of the chain and on what it represents differently."""
+    """Return notes on the size of the chain and on constructs that it represents by others."""
     solution_notes = [f"a chain of {max(solution.states):,} states"]
     if any(solution.beyond):
         solution_notes.append(

@@ -2414,7 +2414,7 @@ class ActivityWriter:
         return {"that": " and ".join(comparison_texts), **says_data}
 
     def inner(self, value: object) -> object:
-        """Write an activity as a list of items, and leave any other value as it is."""
+        """Write an activity as a list of items, and leave any other value unchanged."""
         return self.body(value) if isinstance(value, Activity) else value
 
     def body(self, activity: Activity) -> list[dict[str, Any]]:

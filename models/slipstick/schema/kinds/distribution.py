@@ -54,7 +54,7 @@ class KindSpec(Spec):
     )
 
     def mean_and_distribution(self) -> MeanAndDistribution:
-        """Return the distribution, and its mean as far as its times determine it [s]."""
+        """Return the distribution, and its mean if the stated times determine the mean [s]."""
         raise NotImplementedError
 
     @classmethod

@@ -519,7 +519,9 @@ class Described(Spec):
         return []
 
     def summary(self) -> str:
-        """Return a description of what a file contains beside quantities; empty by default."""
+        """Return a description of the content of a file apart from its quantities; empty by
+        default.
+        """
         return ""
 
     title: Note = Field("", description="a title of one line, for tables and catalogues")
@@ -1328,8 +1330,8 @@ def described_values(spec: object, prefix: str = "", meaning: str = "") -> Itera
 def with_sources(
     values: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]
 ) -> Iterator[DescribedValue]:
-    """Add a source to each value that names none: that of the file in which the value is written,
-    not of a file that extends it.
+    """Add a source to each value that names none: the source of the file in which the value is
+    written, not that of a file that extends it.
 
     Parameters
     ----------

@@ -487,8 +487,8 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
 
 @cache
 def _study_class_with(added_names: frozenset[str] | None) -> type[StudySpec]:
-    """Build the pydantic model of a study with some questions of other packages; None stands for
-    all of them.
+    """Build the pydantic model of a study with some questions of other packages; None means all of
+    them.
     """
     names = [*(QUESTIONS.definitions if added_names is None else added_names), *QUESTIONS.own]
     questions = sorted(

@@ -738,8 +738,8 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Take the lock if it is free, or only test it if `only_tests`; jump to another instruction
-        if it is held.
+        """Take the lock if it is free, or only test whether it is free if `only_tests`; jump to
+        `failure_instruction` if it is held.
         """
         if not lock.free:
             token.pc = failure_instruction

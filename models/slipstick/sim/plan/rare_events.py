@@ -120,7 +120,9 @@ def _is_significant(event: RareEvent, mean_time: float, customers: int) -> bool:
 
 
 def _cycles_of_round(plan: Plan, group: CustomerGroup, visits: Array) -> float:
-    """Return the mean number of cycles that end on the way which `visits` counts."""
+    """Return the mean number of cycles that end in one round of a group, from the mean numbers of
+    visits to the instructions.
+    """
     if group.kind == "once":
         return 1.0
     ended_cycles = sum(

@@ -315,8 +315,8 @@ class Lowering:
         return any(Reply() in with_inner_steps(step) for step in steps)
 
     def _has_counted_threads(self, task: Task) -> bool:
-        """Return whether a task's threads are units of a counter, because a group other than the
-        one that took a thread may release it.
+        """Return whether the model counts a task's threads by a counter, which is needed if another
+        group than the one that took a thread may release it.
         """
         return any(self._continues_after_reply(self.network.entries[name]) for name in task.entries)
 

@@ -272,7 +272,7 @@ class LayeredNetwork:
             self.reading.finished()
 
     def _check_task(self, task: Task) -> None:
-        """Report what a task cannot have, as its solver does."""
+        """Report features of a task that the layered solver refuses, too."""
         report, name = self.reading.wrong, short(task.name)
         if task.is_reference and len(task.entries) > 1:
             message = (

@@ -122,8 +122,8 @@ class Variables:
         return ModelAmount(result, "" if is_plain else formula)
 
     def _set_given_value(self, variable: str, line: int) -> None:
-        """Set a variable without a value in the file to the one given beside the file; record a
-        problem if there is none, so that all such variables are named at once.
+        """Set a variable that has no value in the file to the value from the hints. Record a
+        problem if the hints have none, so that one message names all such variables.
         """
         name = parameter_name(variable)
         if name in self.values:

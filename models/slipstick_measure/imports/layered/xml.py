@@ -101,7 +101,9 @@ def _is_solved_inside(text: str, begin: int) -> bool:
 def _loop_values(
     first_value: float, last_value: float, step: float, includes_last: bool
 ) -> list[float]:
-    """List what a loop counts through; empty if it has no end or too many values."""
+    """List the values that the variable of a loop takes; empty if the loop has no end or too many
+    values.
+    """
     values: list[float] = []
     while step > 0 and (first_value < last_value or (includes_last and first_value == last_value)):
         values.append(first_value)
