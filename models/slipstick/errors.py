@@ -67,7 +67,7 @@ class NothingToEstimate(TypedSentence):
 
 
 class Doubt(TypedSentence):
-    """How certain an answer is: its usual error, what it leaves out, and whether it has converged."""
+    """How certain an answer is: its usual error, what it leaves out, whether it has converged."""
 
 
 class WaitingLeftOut(Doubt):

@@ -51,8 +51,8 @@ class Breakdown(NamedTuple):
         return self.every / (self.every + self.repair)
 
     def absence(self, station: str, servers: int, ranked: str) -> Absence:
-        """Return what the failures of some servers of a station are, which have the first rank by
-        its discipline; how many servers are away that finish a service first is not known.
+        """Return the absence of servers that the failures of a station cause. If they finish a
+        service first, the number of servers that are away is not known, and counts as 0.
         """
         rate = servers / (self.every + self.repair)
         servers_away = Number(0.0) if ranked == FINISHED else rate * self.repair

@@ -52,7 +52,7 @@ class _AtTime(NamedTuple):
     present: int | None = None
 
     def observation(self, customer_count: int) -> float:
-        """Return what a run contributes to the value while `customer_count` customers are present."""
+        """Return what a run contributes to the value while some customers are present."""
         return float(customer_count if self.present is None else customer_count == self.present)
 
 

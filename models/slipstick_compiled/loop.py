@@ -452,7 +452,9 @@ def plan_weighted_departure(tables: State, resource: Row, now: float) -> None:
 
 @inlined
 def enter_weighted(tables: State, resource: Row, token: int, work: float, now: float) -> None:
-    """Add a customer to servers that are shared by weights, behind those of at least its weight."""
+    """Add a customer to servers that are shared by weights, after the customers of at least its
+    weight.
+    """
     token_record = tables.token[token]
     token_record.work = token_record.requested_work = work
     previous_token = -1

@@ -588,8 +588,8 @@ class ArrivalState:
                     )
 
     def _average_with_previous_waits(self, queues: Sequence[Queue], delays: _Delays) -> None:
-        """Average the waits under locks of a utilization near 1 with those of the recursion step
-        before.
+        """Average the waits under locks of a utilization near 1 with the waits of the previous
+        recursion step.
 
         What is done under such a lock hardly depends on the number that wait for it, so there the
         recursion over the population is a fixed-point iteration, which oscillates without damping.

@@ -315,7 +315,7 @@ class _StaggeredEnd:
         self.mean_end: Array = (gaps * unended_share).sum(axis=-1)
 
     def relative_wait(self, iterations: Array) -> Array:
-        """Return the mean wait over the phase relative to that of the steady state; it falls as
+        """Return the mean wait over the phase relative to the wait in the steady state; it falls as
         processors end [1].
         """
         longest_wait = self.curve[-1] - self.curve[0]

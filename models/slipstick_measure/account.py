@@ -708,9 +708,7 @@ def _values_by_laws(p: int, elapsed: float, account: Mapping[str, float]) -> dic
 
 
 def superlinear(run: Measurement, speedup: float) -> list[Problem]:
-    """Return a note if the speed-up over one processor [1] exceeds the number of processors; else
-    an empty list.
-    """
+    """Return a note if the speed-up over one processor exceeds the number of processors [1]."""
     # The margin excludes speed-ups that exceed p by rounding only.
     if not speedup > run.p * (1 + 1e-9):
         return []

@@ -358,7 +358,7 @@ _NOT_KNOWN = "not known"
 
 
 def _parts_of(row: RangedRow, report: _Report) -> list[StatementRow]:
-    """Return the rows of a statement: its own, or those of its parts and readings."""
+    """Return the rows of a statement: its own row, or the rows of its parts and readings."""
     return [
         statement_row
         for statement_row in report.rows

@@ -137,7 +137,9 @@ class TrendedCase:
 
     @property
     def timed(self) -> Collection[str]:
-        """The paths of the parameters on which times depend; not those of amounts alone."""
+        """The paths of the parameters on which times depend, without those on which only amounts
+        depend.
+        """
         model = self.case.built.model
         if isinstance(model, Model | QueueingNetwork):
             return replace(model, amounts={}).parameters

@@ -167,7 +167,7 @@ class SeriesDraws:
     limit: float | None = None
 
     def gain(self, base: float, years: Array) -> Array:
-        """Return how many times better a device of each year is than that of the base year
+        """Return how many times better a device of each year is than a device of the base year
         [samples, years]; 1 in the base year.
         """
         columns = _columns(self.years, years)

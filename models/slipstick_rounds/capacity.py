@@ -328,7 +328,10 @@ class MeanRounds:
         return self.visit_of_stream(times, present, rate, number_behind)
 
     def parts_of_visits(self, present: Array | float, with_longest: object = True) -> PartsOfVisits:
-        """Return the times of which visits consist, beside a number of customers."""
+        """Return the parts of the mean time of visits while a number of customers is present [s]:
+        their rounds alone, the time added by first phases, and the time with the longest first
+        phases.
+        """
         longest_time = np.zeros(1)
         plain_time = self.steps * self.time(present, 0.0)
         added_time = self.added_by_first_phase(present)
@@ -356,7 +359,7 @@ class MeanRounds:
         )
 
     def second(self, present: Array, number_behind: Array) -> Array:
-        """Return W(n), the mean time of a second phase beside a number of others [s]."""
+        """Return W(n), the mean time of a second phase while n other customers are present [s]."""
         return self.visit(present, self.rate, number_behind) * present
 
 

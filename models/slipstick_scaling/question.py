@@ -1430,7 +1430,8 @@ def _draw_bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> 
 
 
 def work_of(scaling: Scaling, way: str) -> Array:
-    """Return the useful work at each N, relative to that at the first N for which a size was found.
+    """Return the useful work at each N, relative to the work at the first N for which a size was
+    found [1].
 
     The useful work of all processors is N T E, with the time T [s] and the efficiency E [1].
 

@@ -357,7 +357,7 @@ class Tape:
         return self._register_by_key[node_key]
 
     def check_names(self, values: Values) -> None:
-        """Raise if a name is not that of a parameter."""
+        """Raise if a name is not the name of a parameter."""
         unknown_names = [name for name in values if name not in self.parameters]
         if unknown_names:
             raise ModelError(

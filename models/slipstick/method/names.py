@@ -122,7 +122,7 @@ def transient_value_of(value_name: str) -> tuple[str, str] | None:
 
 
 def is_transient(value_name: str) -> bool:
-    """Return whether a name is that of a transient value of a network."""
+    """Return whether a name is the name of a transient value of a network."""
     return bool(passage_of(value_name) or transient_value_of(value_name))
 
 
@@ -291,7 +291,7 @@ def labels_of_absences(model: Model | QueueingNetwork) -> frozenset[str]:
 
 
 def is_of_absence(value_name: str, labels: Container[str]) -> bool:
-    """Return whether a value is that of servers that are away.
+    """Return whether a name is the name of a value of servers that are away.
 
     Parameters
     ----------

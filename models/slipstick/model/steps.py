@@ -303,12 +303,14 @@ class Activity(ModelPart):
 
     @property
     def sequence(self) -> tuple[Activity, ...]:
-        """The activities that it executes in turn, each once; itself unless it is a sequence."""
+        """The activities that the step executes in turn, each once; the step itself if it is no
+        sequence.
+        """
         return (self,)
 
     @property
     def first_resource(self) -> str:
-        """The resource at which it begins; empty if it begins without one."""
+        """The resource at which the step begins; empty if it begins without one."""
         return requested_resource(self) or ""
 
     @property

@@ -267,7 +267,7 @@ class ResourceKind:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """The modes in which it is held; one without a name if they do not differ."""
+        """The modes in which the resource is held; one without a name if there is no difference."""
         return ("",)
 
     @property

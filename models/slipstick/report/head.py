@@ -171,7 +171,7 @@ def _verdict_on_title(results: Results) -> tuple[QuestionResult | None, TitleAns
 
 
 def decision_table(results: Results, value_names: Sequence[str]) -> TextTable | None:
-    """Return the table of alternatives of the first question that has one, else that of the
+    """Return the table of alternatives of the first question that has one, else the table of the
     cases.
     """
     words = results.words

@@ -142,7 +142,7 @@ class Provenance:
     def join(
         cls, point_count: int, rows_and_provenances: Iterable[tuple[NDArray[np.intp], Provenance]]
     ) -> Provenance:
-        """Build the provenance of all points from that of groups of points.
+        """Build the provenance of all points from the provenance of groups of points.
 
         Parameters
         ----------

@@ -114,7 +114,7 @@ def lump_alike_resources(activities: Sequence[Activity], model: Model) -> Lumped
     }
 
     def with_lumped_options(node: Activity) -> Activity:
-        """Return a node in which one option of each choice represents all options that are alike."""
+        """Return a node in which one option of each choice represents all alike options."""
         if not isinstance(node, Choice):
             return node.rebuilt([with_lumped_options(child) for child in node.children])
         lumped_options: list[tuple[Expr, Activity]] = []

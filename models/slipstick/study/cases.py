@@ -609,7 +609,7 @@ class StudyContext:
         overrides: Settings,
         fitted: Settings | None = None,
     ) -> StudyContext:
-        """Build the context of a study; fitted values replace those of its base."""
+        """Build the context of a study; fitted values replace the values of the base case."""
         case_titles(tree)  # raises for a title that is no text
         base = {**base_settings(tree), **(fitted or {}), **overrides}
         cases = {

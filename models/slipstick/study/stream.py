@@ -192,8 +192,8 @@ def write_points(
 def _columns_and_notes(
     points_of_cases: Sequence[StreamedPoints], names: Collection[str]
 ) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Return the columns of the file, and the notes of each case. Both are those of the first point
-    of each case; raise if it cannot be computed.
+    """Return the columns of the file, and the notes of each case, both from the first point of each
+    case; raise if it cannot be computed.
     """
     notes: dict[str, tuple[str, ...]] = {}
     columns = list[str]()

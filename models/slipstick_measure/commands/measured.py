@@ -851,7 +851,7 @@ def _families_to_fit(
     method: str | None,
     changes: Sequence[str],
 ) -> list[str | Family] | None:
-    """Split the names of families from that of the model, and build a family of the model."""
+    """Separate the name of the model from names of families, and build a family of the model."""
     from slipstick.schema.library import Library
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model

@@ -514,7 +514,7 @@ class _TableReader:
         return row_settings
 
     def _settings_of_row(self, row: int) -> dict[str, Node]:
-        """Return the settings of a row by path: those of all rows and its own."""
+        """Return the settings of a row by path: the settings of all rows and its own."""
         row_mark = self.table.mark(row)
         nodes = dict(self.settings)
         for path, text in self.row_settings[row].items():

@@ -142,7 +142,7 @@ class EstimationTask:
         return len(self.observed)
 
     def owners(self, rows: Rows) -> RowGroups:
-        """Return the owners of rows, one column at least."""
+        """Return the owners of rows by column, with at least one column."""
         columns = dict.fromkeys(column for parameter in self.free for column in parameter.owners)
         labels = {column: self.observed.labels(column) for column in columns}
         all_groups = RowGroups(labels or {"": [""] * self.count})

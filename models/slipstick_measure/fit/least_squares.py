@@ -37,8 +37,8 @@ class FittedFormula:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom: the number of observations less that of parameters; chosen exponents
-        count as parameters.
+        """Degrees of freedom: the number of observations minus the number of parameters; chosen
+        exponents count as parameters.
         """
         return len(self.residuals) - len(self.theta) - self.formula.chosen_exponents
 

@@ -926,7 +926,7 @@ def _station_document(
 def _declare_losses(
     jsim: _JsimReader, node: str, server: XmlElement, queue: XmlElement | None, visitors: list[str]
 ) -> None:
-    """Declare the constructs of JMT in the model that a network's queues and servers do not have."""
+    """Declare constructs of JMT in the model that a network's queues and servers do not have."""
     for name, element in jsim.elements_by_class(queue, "Impatience").items():
         if name in visitors and element.get("name") in ("Reneging", "Balking"):
             jsim.ledger.declare("impatience", element.line, f"{name} at {node}")

@@ -145,7 +145,7 @@ def loss_names(format: str | None = None) -> list[str]:
 
 
 def check_left_out(names: Collection[str], format: str | None) -> None:
-    """Raise UnknownNameError for a name that is not that of a loss."""
+    """Raise UnknownNameError for a name that is not the name of a loss."""
     known_losses = loss_names(format)
     for name in names:
         if name not in known_losses:

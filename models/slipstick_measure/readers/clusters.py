@@ -320,7 +320,7 @@ def _as_likwid_csv(lines: Sequence[str]) -> list[str]:
 
 
 def _read_likwid(reading: Reading) -> Measurements:
-    """Read the runtime of each group and region, which is that of the slowest thread."""
+    """Read the runtime of each group and region, the runtime of the slowest thread."""
     table = None
     threads = 0
     has_runtime = False

@@ -54,7 +54,7 @@ def is_jmh_json(reading: Reading) -> bool:
 
 
 def is_jmh_text(reading: Reading) -> bool:
-    """Return whether a file holds the table of JMH, as it prints it or as CSV."""
+    """Return whether a file holds the table that JMH prints, or its CSV."""
     return bool(_CSV.match(reading.text)) or any(map(_TABLE.fullmatch, reading.lines))
 
 

@@ -670,7 +670,7 @@ def _read_locust_text(reading: Reading) -> LoadRow:
 
 
 def _read_vegeta(reading: Reading) -> LoadRow:
-    """Read a report of vegeta, which sends at a rate; its throughput is that of successes."""
+    """Read a report of vegeta, which sends at a rate; the throughput counts successful requests."""
     text = reading.text
     rates = _first_match(
         r"^[ \t]*Requests\s+\[total, rate.*?\]\s+[0-9]+, ([0-9.]+)(?:, ([0-9.]+))?", text

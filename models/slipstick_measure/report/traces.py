@@ -475,7 +475,7 @@ _MOST_FIGURES = 16
 
 
 def _matrix_totals(views: TraceViews) -> str:
-    """Return how many accesses a matrix has, and how many of them go to other nodes."""
+    """Return the number of accesses in a matrix, and the number of accesses to other nodes."""
     remote = views.answer.find("remote_accesses")
     remote_in_words = "" if remote is None else f", {_count_text(remote)} of them to other nodes"
     counted_things = "beginnings of activities" if _counts_activities(views) else "accesses"
@@ -560,7 +560,9 @@ def _draw_work(
 
 
 def _resource_label(name: str, equal_label: str) -> str:
-    """Return the label of the line of a resource, with that of an earlier line on which it lies."""
+    """Return the legend label of the line of a resource, with the label of an earlier line that it
+    covers.
+    """
     module = name.removeprefix(_MODULE)
     label = f"memory module {module}" if module != name else _name_in_lines(name)
     return label + (f" (as {equal_label})" if equal_label else "")

@@ -80,7 +80,7 @@ class _JsonReader:
                 return ""
 
     def read_value(self) -> Any:
-        """Read a value; ValueError if there is none, EOFError if the text ends inside it."""
+        """Read a value; raise ValueError if there is none, and EOFError if the text ends in it."""
         while True:
             try:
                 value, end = self.scan(self.text, self.position)

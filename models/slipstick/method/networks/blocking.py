@@ -315,7 +315,7 @@ class BlockedNetwork(FlatNetwork):
                 )
 
     def _write_return_after_abandonment(self, place: Place) -> None:
-        """Write the instructions by which a customer that abandons a queue returns its place there."""
+        """Write the instructions by which a customer that abandons a queue returns its place."""
         if self._blocking_at(place) != LOSS:
             self.builder.return_permit(_places_of(place[1]))
 

@@ -410,7 +410,7 @@ class FlatNetwork:
         )
 
     def _mark_after_loss(self, chain_name: str, place: Place) -> str:
-        """Return the mark at which a customer goes on after it was lost at a place."""
+        """Return the mark at which a customer continues after it was lost at a place."""
         region = self.model.region_of(place[1])
         return region_loss_mark(chain_name, region) if region else loss_mark(chain_name)
 

@@ -809,7 +809,7 @@ def _throughput_of_members(members: float, time: Estimate) -> Estimate:
 
 
 def _is_point(estimate: Estimate) -> bool:
-    """Return whether the interval of an estimate has no width but that of rounding."""
+    """Return whether the interval of an estimate has no width except by rounding."""
     return estimate.half_width <= ROUNDING * abs(estimate.mean)
 
 

@@ -775,7 +775,7 @@ class ServedByPhase(StationState):
 
 
 def _rows_unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
-    """Yield rows as they are, with probability 1."""
+    """Yield the rows unchanged, with probability 1."""
     if len(origin):
         yield origin, rows[origin], np.ones(len(origin))
 
@@ -1024,8 +1024,8 @@ class OrderedQueue(StationState):
         yield from self._begin_service(rows_after)
 
     def _entry_place(self, rows: Rows, class_index: int) -> NDArray[np.int64]:
-        """Return the place where a customer enters: behind those in service, unless it preempts,
-        by its order.
+        """Return the index at which a customer enters the queue by its order: after the customers
+        in service, unless it preempts them.
         """
         customer_counts = self.length(rows)
         first_place = 0 if self.discipline.preemptive else self.served_places

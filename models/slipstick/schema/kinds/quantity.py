@@ -1435,8 +1435,8 @@ def _described_values(
 
 
 def _with_source_of_part(quantity: Given, spec: BaseModel) -> Given:
-    """Return a quantity with the source of the part that contains it, such as a distribution,
-    unless it has its own.
+    """Return a quantity with its own source, else with the source of the part that contains it,
+    such as a distribution.
     """
     source = getattr(spec, "source", None)
     if quantity.source or isinstance(spec, Described) or not isinstance(source, str) or not source:

@@ -231,7 +231,7 @@ class _TextReader:
         self, section: str, read: Callable[[str], None], **others: Callable[[str], None]
     ) -> None:
         """Read the rows of a section up to the `-1` that ends it, each with a letter of
-        `TEXT_FIELDS`; those of some letters have another reader.
+        `TEXT_FIELDS`; rows of some letters have their own reader.
         """
         rows = {letter: others.get(letter, read) for letter in TEXT_FIELDS[section]}
         if self.next.kind == "number":
