@@ -149,6 +149,21 @@ REFUSED = [
             ),
         ],
     ),
+    (
+        {"model": "lock-and-bus", "work": "3 ms"},
+        ["--set work: unknown key; did you mean 'parameters.work'?"],
+    ),
+    (
+        {"model": "lock-and-bus", "processors": "3"},
+        ["--set processors: unknown key; did you mean 'population.processors'?"],
+    ),
+    (
+        {"model": "three-tier", "servers": "3"},
+        [
+            "--set servers: unknown key; did you mean 'stations.web.servers' or "
+            "'stations.app.servers' or 'stations.db.servers'?"
+        ],
+    ),
     ({**ATM, "partis": "3"}, ["--set partis: unknown key; did you mean 'parties'?"]),
     ({**ATM, "parties": "-3"}, ["--set parties: must be at least 2, got -3"]),
     ({**ATM, "parties": "2.5"}, ["--set parties: must be a whole number, got 2.5"]),

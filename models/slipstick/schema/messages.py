@@ -50,7 +50,8 @@ def problems_in(
     ]
     paths_by_key: dict[str, list[str]] = {}
     # Where a key stands elsewhere in the file, its author may have meant that place.
-    for path, _ in leaves(node):
+    for leaf_path, _ in leaves(node):
+        path = leaf_path.removesuffix(".value")
         paths_by_key.setdefault(path.rpartition(".")[2], []).append(path)
     for detail in details:
         loc: Loc = detail["loc"]
@@ -193,15 +194,24 @@ def _message_of_error(
     return str(validation_error["msg"])
 
 
+MOST_PLACES = 3
+"""Places of a key that a message about an unknown key lists, at most."""
+
+_LIKELY_PLACES = ("parameters.", "population.")
+"""Where a key stands in a file that was probably meant, if it stands elsewhere too."""
+
+
 def _unknown_key_message(
     spec_class: type[BaseModel], paths_by_key: Mapping[str, Sequence[str]], location: Loc
 ) -> str:
     """Return the message for an unknown key, with the key that was probably meant."""
     key = str(location[-1])
-    paths = paths_by_key.get(key, ())
-    if len(location) == 1 and len(paths) == 2:
-        # One is the stray key itself; the other is where its author may have meant it to go.
-        return f"unknown key; did you mean {next(path for path in paths if '.' in path)!r}?"
+    # The stray key itself is one of its places.
+    other_paths = [path for path in paths_by_key.get(key, ()) if "." in path]
+    likely_paths = [path for path in other_paths if path.startswith(_LIKELY_PLACES)]
+    intended_paths = likely_paths or other_paths
+    if len(location) == 1 and 1 <= len(intended_paths) <= MOST_PLACES:
+        return f"unknown key{suggestion_of(intended_paths)}"
     if hint := getattr(_model_at(spec_class, location[:-1]), "hints", {}).get(key):
         return f"unknown key; {hint}"
     if ")" in key:
