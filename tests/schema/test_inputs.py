@@ -160,8 +160,10 @@ REFUSED = [
     (
         {"model": "three-tier", "servers": "3"},
         [
-            "--set servers: unknown key; did you mean 'stations.web.servers' or "
-            "'stations.app.servers' or 'stations.db.servers'?"
+            (
+                "--set servers: unknown key; did you mean 'stations.web.servers' or "
+                "'stations.app.servers' or 'stations.db.servers'?"
+            )
         ],
     ),
     ({**ATM, "partis": "3"}, ["--set partis: unknown key; did you mean 'parties'?"]),
