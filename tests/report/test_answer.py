@@ -239,6 +239,17 @@ def test_a_steep_saving_is_written_as_about_that_much() -> None:
     assert times[1] / times[0] == pytest.approx(1 - 0.168, abs=1e-3)
 
 
+def test_meanings_are_left_out_where_they_would_take_a_line_for_each_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = solve("three-tier")
+    monkeypatch.setenv("COLUMNS", "100")
+    assert "now  meaning" in answer_text(answer)
+    monkeypatch.setenv("COLUMNS", "90")
+    assert "now\n" in answer_text(answer)
+    assert "meaning" not in answer_text(answer)
+
+
 def test_the_account_of_several_groups_names_the_group_whose_time_it_divides() -> None:
     think = delay(1.0, name="think", scv=1.0)
     groups = {

@@ -700,6 +700,10 @@ STEEP_SHARE = 5.0
 at an M/M/1 queue 80 % busy the slope says 5 %, and 4.8 % is right; at 95 % busy 20 and 16.8 %."""
 
 
+NARROWEST_MEANING = 20
+"""Columns of the screen below which meanings are left out: they would take a line for each word."""
+
+
 def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
     """Write the table of parameters, ranked by how much of a value a change of 1 % saves, to first
     order.
@@ -736,6 +740,12 @@ def _share_table(name: str, answer: Answer, most_rows: int | None) -> str:
     ]
     # Models built in Python have no values and meanings to show, parameters often no meaning.
     shown_count = max((len(_without_empty_end(row)) for row in rows), default=len(titles))
+    if shown_count == len(titles):
+        widths = [
+            max(map(len, cells)) + 2
+            for cells in zip(titles[:-1], *(row[:-1] for row in rows), strict=True)
+        ]
+        shown_count -= sum(widths) + NARROWEST_MEANING > terminal_width()
     shown_rows = [row[:shown_count] for row in rows]
     number_columns = [1, 2, 3, 4][: shown_count - 1]
     return _cut_table(titles[:shown_count], shown_rows, number_columns, len(ranked_shares))
