@@ -381,7 +381,7 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
         saturation = float(bottlenecks.saturation[last_index])
         is_constant = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
         saturation_text = (
-            f"; beyond about {saturation:.3g} {words.members} it hardly rises"
+            f"; more than {words.member_count(max(1, int(saturation)))} hardly raise it"
             if is_constant
             else ""
         )

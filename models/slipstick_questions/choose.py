@@ -79,6 +79,9 @@ LONGEST = 64.0
 _MOST_FURTHER = 4
 """Further cases in the sentence at the head of a report, which the table below it has in full."""
 
+_MOST_VALUES = 2
+"""Limited values that a headline states; with more it says that all limits are kept."""
+
 OBJECTIVE = "objective"
 COST = "cost"
 
@@ -178,12 +181,16 @@ class ChooseResult(QuestionResult):
             lead = f"{first_case}: {lead}"
         if self.choices_are_alternatives and first_case:
             lead = f"{first_case} is the {adjective} of {count}, with"
-        heads = [_first_headline(first_choice, words, lead, first_case)]
-        heads += [
-            _further_headline(choice, words, words.case(choice.case))
-            for choice in further_choices[:_MOST_FURTHER]
+        first_head = _first_headline(first_choice, words, lead, first_case)
+        shown_choices = further_choices[:_MOST_FURTHER]
+        heads = [
+            _further_headline(choice, words, words.case(choice.case)) for choice in shown_choices
         ]
-        return [". ".join(map(capital, heads))]
+        if self.choices_are_alternatives and all(choice.found for choice in shown_choices):
+            return [first_head, f"next {_alternatives_text(shown_choices, words)}"][
+                : len(self.choices)
+            ]
+        return [". ".join(map(capital, [first_head, *heads]))]
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
         """Return whether a point meets the conditions."""
@@ -906,6 +913,8 @@ def _first_headline(choice: ChosenPoints, words: Words, lead: str, case: str) ->
     point = _point_sentence(choice, best_answer, words, totals)
     values = _limited_value_texts(choice, best_answer, words)
     values_in_words = f"; then {join_phrases(values)}" if values else ""
+    if len(values) > _MOST_VALUES:  # the table has them
+        values_in_words = f"; it keeps all {len(choice.conditions)} limits"
     return f"{point}{_objective_text(choice, words)}{values_in_words}{_rival_clause(choice, words)}"
 
 
@@ -938,6 +947,21 @@ def _further_headline(choice: ChosenPoints, words: Words, case: str) -> str:
     return f"{case}: {point}{_objective_text(choice, words)}{_rival_clause(choice, words)}"
 
 
+def _alternatives_text(choices: Sequence[ChosenPoints], words: Words) -> str:
+    """Return a verb and the cases that come after the best one, each with its point and its
+    objective.
+    """
+    phrases = []
+    for choice in choices:
+        amount = f", {_objective_amount(choice)}"
+        # A currency says of what the amount is.
+        objective = amount if choice.currency else _objective_text(choice, words)
+        point = _totals_text(choice) or _point_text(choice, choice.found[0], words, False)
+        clauses = f"{point}{objective}{_rival_clause(choice, words)}"
+        phrases.append(f"{words.case(choice.case)} ({clauses})")
+    return f"{'comes' if len(choices) == 1 else 'come'} {join_phrases(phrases)}"
+
+
 def _totals_text(choice: ChosenPoints) -> str:
     """Return the totals of the best point, such as ``44 GPUs in all``; empty without any."""
     amounts = [f"{amount} {as_words(name)}" for name, amount in choice.totals.items()]
@@ -958,10 +982,15 @@ def _objective_text(choice: ChosenPoints, words: Words) -> str:
     objective = "the least value,"  # a formula has no name of its own
     if re.fullmatch(ONE_VALUE, choice.objective):
         objective = words.value(choice.objective)
+    return f", {objective} {_objective_amount(choice)}"
+
+
+def _objective_amount(choice: ChosenPoints) -> str:
+    """Return the least value of the objective, with its unit or currency."""
     amount = _quantity_text(choice.found[0], OBJECTIVE)
     if choice.currency and amount.isdigit():
         amount = f"{int(amount):,}"
-    return f", {objective} {amount} {choice.currency}".rstrip()
+    return f"{amount} {choice.currency}".rstrip()
 
 
 def _is_cost(objective: str) -> bool:

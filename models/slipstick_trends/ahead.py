@@ -71,6 +71,13 @@ class ClassShare:
     low: Array
     high: Array
 
+    def last_amount(self) -> str:
+        """Return the part of the last year in percent, as a band if its ends differ."""
+        amount, low, high = (
+            percent(float(part_by_year[-1])) for part_by_year in (self.part, self.low, self.high)
+        )
+        return amount if low == high else f"{low} to {high}"
+
 
 @dataclass(frozen=True, slots=True)
 class Overtaking:
@@ -543,14 +550,8 @@ def share_words(
     if not shares or not np.isfinite(shares[0].part[-1]):
         return
     largest = shares[0]
-    share_text, low, high = (
-        percent(float(share_by_year[-1]))
-        for share_by_year in (largest.part, largest.low, largest.high)
-    )
-    share_with_band = share_text if low == high else f"{low} to {high}"
-    words = (
-        f"{lead}by {year(last_year)} {class_with_verb(largest.name)} {share_with_band} of the time"
-    )
+    share = largest.last_amount()
+    words = f"{lead}in {year(last_year)} {class_with_verb(largest.name)} {share} of the time"
     if share_saved is not None:
         words += f"; faster processors alone save at most {percent(max(0.0, share_saved))}"
     yield words

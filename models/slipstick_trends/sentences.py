@@ -5,7 +5,7 @@ doubtful.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import isclose, isfinite
 
 from slipstick.report.formatting import (
@@ -75,27 +75,66 @@ def headlines_by_subject(projection: Projection, words: Words) -> dict[str, list
         for history in track.conditions[:1]
         if not history.worded
     ]
-    worded_histories = [
-        _history_words(history, track, projection, words)
-        for track in tracks
-        for history in track.conditions
-        if history.worded
-    ]
     is_over_years = projection.factors is None
     return {
-        "worded": _join_first(worded_histories) if is_over_years else [],
+        "worded": [*_worded_heads(projection, words)] if is_over_years else [],
         "values": [
             *_ends_head(projection, words),
             *(_track_head(track, projection, words) for track in tracks[:2]),
         ],
-        "shares": _join_first(_share_sentences(projection, words)) if is_over_years else [],
+        "shares": _share_heads(projection, words) if is_over_years else [],
         "conditions": histories,
     }
 
 
-def _join_first(texts: Sequence[str]) -> list[str]:
-    """Join sentences on the first few cases into one text."""
-    return [". ".join(map(capital, texts[:_MOST_HEADS]))] if texts else []
+def _worded_heads(projection: Projection, words: Words) -> Iterator[str]:
+    """Yield a sentence for each condition with words of its own: in which years it is true for the
+    first few cases.
+    """
+    years_by_condition: dict[str, list[str]] = {}
+    for track in projection.tracks:
+        for history in track.conditions:
+            if history.worded:
+                years = _years_clause(history, track)
+                lead = _lead(track, projection, words).removesuffix(": ")
+                years_by_condition.setdefault(history.condition, []).append(
+                    f"{years} for {lead}" if lead else years
+                )
+    for condition, clauses in years_by_condition.items():
+        # Years come first in the sentence on a single case.
+        if len(clauses) == 1:
+            yield f"{clauses[0]}, {condition}"
+        else:
+            yield f"{condition}: {'; '.join(clauses[:_MOST_HEADS])}"
+
+
+def _share_heads(projection: Projection, words: Words) -> list[str]:
+    """Return the sentences on where the time of the first few cases goes in the last year, and on
+    what faster processors save: one sentence on each for several cases.
+    """
+    texts = _share_sentences(projection, words)
+    tracks = [track for track in projection.tracks if track.shares][:_MOST_HEADS]
+    if len(texts) < 2:
+        return texts
+    names = [
+        f'"{name}"' if "," in name else name
+        for track in tracks
+        for name in [_lead(track, projection, words).removesuffix(": ")]
+    ]
+    largest_parts = [
+        f"{class_words(track.shares[0].name)} for {name} ({track.shares[0].last_amount()})"
+        for name, track in zip(names, tracks, strict=True)
+    ]
+    savings = [
+        f"{percent(max(0.0, track.saved))} for {name}"
+        for name, track in zip(names, tracks, strict=True)
+        if track.saved is not None
+    ]
+    last_year = year(float(projection.years[-1]))
+    heads = [f"the largest part of the time in {last_year} is {join_phrases(largest_parts)}"]
+    if savings:
+        heads.append(f"of the time, faster processors alone save at most {join_phrases(savings)}")
+    return heads
 
 
 def _share_sentences(projection: Projection, words: Words) -> list[str]:
@@ -220,6 +259,15 @@ def sentences_beside_head(projection: Projection, words: Words) -> list[str]:
     head = " ".join(
         text for texts in headlines_by_subject(projection, words).values() for text in texts
     )
+    # Heads join the sentences on the first cases.
+    worded_histories = [
+        _history_words(history, track, projection, words)
+        for track in projection.tracks[:_MOST_HEADS]
+        for history in track.conditions
+        if history.worded
+    ]
+    joined = [*worded_histories, *_share_sentences(projection, words)[:_MOST_HEADS]]
+    head = " ".join([head, *joined]) if projection.factors is None else head
     values = {
         capital(
             f"{_lead_of_sentence(track, projection, words)}{track.span},"

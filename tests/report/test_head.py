@@ -230,7 +230,7 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
         "  more-work: {parameters.work: 20 ms}\n",
     )
     assert head[:2] == [
-        "Compared with today: without rest 1.2 times as fast.",
+        "Compared with today: 1.2 times as fast for without rest.",
         "Time 12 ms for today and 22 ms for more work.",
     ]
     assert head[2].startswith(
@@ -570,11 +570,12 @@ def test_a_prediction_that_the_title_names_is_answered_yes_or_no(tmp_path: Path)
 
 def test_of_a_choice_among_cases_the_best_and_its_currency_are_named() -> None:
     priced = replace(CHOICE, currency="dollars")
-    (head,) = ChooseResult((priced, replace(priced, case="ndr")), True).headline(WORDS)
-    assert head == (
+    first, second = ChooseResult((priced, replace(priced, case="ndr")), True).headline(WORDS)
+    assert first == (
         f"HDR is the cheapest of 2, with 2 web servers and 5 app servers, cost 27 dollars; then"
-        f" {KEPT}. NDR: 2 and 5, cost 27 dollars"
+        f" {KEPT}"
     )
+    assert second == "next comes NDR (2 and 5, 27 dollars)"
 
 
 def test_what_is_minimized_is_not_told_again_beside_an_equal_total() -> None:

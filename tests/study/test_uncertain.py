@@ -299,9 +299,9 @@ def test_cases_are_compared_by_the_same_draws(
     )
     assert main(["run", "study.yaml", "--out", "found", "--no-html", "--all"]) == 0
     head = " ".join(capsys.readouterr().out.split())
-    assert "whole 1.06 times as long (undecided within the ranges)" in head
-    assert "later 1.12 times as long" in head
-    assert "later 1.12 times as long (" not in head
+    assert "1.06 times as long for whole (undecided within the ranges)" in head
+    assert "1.12 times as long for later" in head
+    assert "1.12 times as long for later (" not in head
 
 
 def test_changes_are_ranked_by_the_same_draws(folder: Path) -> None:

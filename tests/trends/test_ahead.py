@@ -338,7 +338,7 @@ def test_the_most_that_processors_save_is_what_the_model_says(folder: Path) -> N
     assert sum(columns.values()) == pytest.approx(1.0)
     assert track.saved == pytest.approx(named, rel=1e-9)
     made = ProjectResult(projection(f"answer: [time]\n{PROJECT}"))
-    assert any(line.startswith("By 2034 ") for line in made.sentences())
+    assert any(line.startswith("In 2034 ") for line in made.sentences())
 
 
 def test_the_band_of_a_crossing_counts_the_draws_that_do_not_cross() -> None:
@@ -487,7 +487,7 @@ def test_a_case_that_begins_after_the_last_year_is_refused(folder: Path) -> None
 def test_ends_of_a_band_that_are_written_alike_are_said_once() -> None:
     part, low, high = (np.array([end]) for end in (0.99931, 0.99926, 0.99934))
     (words,) = share_words("", 2034.0, [ClassShare("wire", part, low, high)], None)
-    assert words == "by 2034 the wire takes 99.9 % of the time"
+    assert words == "in 2034 the wire takes 99.9 % of the time"
 
 
 @pytest.mark.parametrize("last", [2022, 2034])

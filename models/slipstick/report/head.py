@@ -579,18 +579,14 @@ def _ratio_clause(case: str, base_answer: Answer, case_answer: Answer, value_nam
     # To three digits there is no difference.
     if "1" in (plain_decimal(ratio, 3), plain_decimal(1 / ratio, 3)):
         nearness = "exactly" if ratio == 1 else "about"
-        return (
-            f"{case} {nearness} as fast"
-            if value_name == "time"
-            else f"{nearness} the same for {case}"
-        )
+        return f"{nearness} {'as fast' if value_name == 'time' else 'the same'} for {case}"
     if value_name == "time":
         comparison = (
             f"{plain_decimal(1 / ratio, 3)} times as fast"
             if ratio < 1
             else f"{plain_decimal(ratio, 3)} times as long"
         )
-        return f"{case} {comparison}{doubt}"
+        return f"{comparison} for {case}{doubt}"
     degree = "long" if "time" in value_name else "much"
     return f"{plain_decimal(ratio, 3)} times as {degree} for {case}{doubt}"
 

@@ -337,9 +337,9 @@ class Words:
         return f"{change_text.replace('less', 'fewer') if is_count else change_text} {counted_noun}"
 
     def resource(self, name: str) -> str:
-        """Return the name of a resource with its noun, such as ``the lock table``."""
+        """Return the name of a resource with its noun, such as ``the lock "table"``."""
         noun = self.nouns.get(name, "").removeprefix("a ").removeprefix("an ")
-        return f"the {noun} {as_words(name)}" if noun else as_words(name)
+        return f'the {noun} "{as_words(name)}"' if noun else as_words(name)
 
     def member_count(self, number: float) -> str:
         """Return a number of members of the population, with their noun."""
