@@ -96,7 +96,7 @@ def _worded_heads(projection: Projection, words: Words) -> Iterator[str]:
         for history in track.conditions:
             if history.worded:
                 years = _years_clause(history, track)
-                lead = _lead(track, projection, words).removesuffix(": ")
+                lead = _lead_of_sentence(track, projection, words).removesuffix(": ")
                 years_by_condition.setdefault(history.condition, []).append(
                     f"{years} for {lead}" if lead else years
                 )
@@ -119,7 +119,7 @@ def _share_heads(projection: Projection, words: Words) -> list[str]:
     names = [
         f'"{name}"' if "," in name else name
         for track in tracks
-        for name in [_lead(track, projection, words).removesuffix(": ")]
+        for name in [_lead_of_sentence(track, projection, words).removesuffix(": ")]
     ]
     largest_parts = [
         f"{class_words(track.shares[0].name)} for {name} ({track.shares[0].last_amount()})"
