@@ -114,6 +114,11 @@ def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) 
         for name in inner_regions
         if ARROW not in name.removeprefix(whole_region).removeprefix(ARROW)
     )
+    other_metrics = [name for names_there in named[1:] for name in names_there if name not in names]
+    if region_name is None and other_metrics:
+        run = next(iter(points[0].values.values())).run
+        message = f"has another metric, and is left out; --region {other_metrics[0]} shows it"
+        return Regions(whole_region, subregions, (run.problem(message, other_metrics[0]),))
     for point in points:
         whole_time = point.find("time", whole_region)
         part_times = [

@@ -23,6 +23,7 @@ import os
 import re
 import stat
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -1001,6 +1002,8 @@ def _read_up_to(bound: str, file: BinaryIO) -> bytes:
 
 
 def _decode_text(file_bytes: bytes, file_start: Mark) -> str:
+    if file_bytes.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # as shells of Windows write output
+        return file_bytes.decode("utf-16", "replace")
     try:
         return file_bytes.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -120,6 +120,8 @@ def import_(
     else:
         spec = import_spec(files, hints, format_, placement, extends)
     study_spec = None if study is None else spec.study(os.path.relpath(out, study.parent))
+    if study is None and spec.axes:
+        spec.say("the file has ranges of values, which --study STUDY writes")
     spec.write(out)
     if study_spec is not None and study is not None:
         study_spec.write(study)

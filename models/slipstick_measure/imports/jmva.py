@@ -34,11 +34,11 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     ledger = Ledger(FORMAT, reading)
     declare_fields(model.root, ledger, JMVA_TABLE)
     classes = {
-        model.name(element): _customers_of_class(model, ledger, element)
+        model.new_name(element, "class"): _customers_of_class(model, ledger, element)
         for element in model.root.every("closedclass", "openclass")
     }
     stations = {
-        model.name(element): _station_document(model, element, classes)
+        model.new_name(element, "station"): _station_document(model, element, classes)
         for element in model.root.every("listation", "ldstation", "delaystation")
     }
     _set_references(model, stations)
@@ -60,7 +60,7 @@ def _customers_of_class(model: ToolModel, ledger: Ledger, element: XmlElement) -
         ledger.declare("priorities", element.line, element.get("name"))
     if element.tag == "openclass":
         return {"arrivals": model.rate(element, model.number(element, element.get("rate")))}
-    population = round(model.number(element, element.get("population")))
+    population = model.whole(element, model.number(element, element.get("population")))
     if not element.get("thinktime"):
         return {"population": population}
     think_time = model.time(element, model.number(element, element.get("thinktime")))
@@ -96,8 +96,8 @@ def _station_document(
             model.reading.refuse(
                 element.line,
                 element.tag,
-                f"{model.name(element)} has other rates for each class, or times of 0;"
-                " rates are of a station",
+                f"the times of {model.name(element)} fall with its customers otherwise for each"
+                " class, or are 0; give all classes times in the same ratios",
             )
         station["rates"] = rates[0]
     return station
@@ -138,14 +138,23 @@ def _what_if_axes(
             model.reading.refuse(element.line, "whatIf", "there is no value in the range")
         kind = element.get("type").casefold()
         name = model.name(element, "className") if element.get("className") else ""
+        if name and name not in classes:
+            message = f"there is no class {short(name)}; there are {', '.join(classes)}"
+            model.reading.refuse(element.line, "whatIf", message)
         station = model.name(element, "stationName") if element.get("stationName") else ""
         names = [name] if name else list(classes)
         station_spec = stations.get(station, {})
         if kind in ("number of customers", "customer numbers"):
-            axes.append(
-                _axis_values_by_path(names, classes, "population", values, "classes.{}.population")
+            populations = _axis_values_by_path(
+                names, classes, "population", values, "classes.{}.population"
             )
-        elif kind == "population mix" and name in classes:
+            axes.append(
+                {
+                    path: [model.whole(element, value) for value in axis_values]
+                    for path, axis_values in populations.items()
+                }
+            )
+        elif kind == "population mix" and name:
             axes.append(_axis_of_mix(model, element, classes, name, values))
         elif kind.startswith("arrival"):
             rates = _axis_values_by_path(names, classes, "arrivals", values, "classes.{}.arrivals")
@@ -181,11 +190,9 @@ def _axis_values_by_path(
             if isinstance(own_value, dict)
             else float(own_value)
         )
-        axis_values = values if len(names) == 1 else [value_of_class * value for value in values]
-        is_whole = key == "population"
-        axes[path.format(name)] = [
-            round(value_of_class) if is_whole else value_of_class for value_of_class in axis_values
-        ]
+        axes[path.format(name)] = (
+            values if len(names) == 1 else [value_of_class * value for value in values]
+        )
     return axes
 
 

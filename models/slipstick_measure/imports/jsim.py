@@ -346,16 +346,11 @@ class _JsimReader:
         declare_fields(root, self.ledger, JSIM_TABLE)
         sims = list(root.every("sim"))
         simulation_element = sims[0] if sims else root
-        self.classes = {
-            element.get("name"): element
-            for element in simulation_element.children
-            if element.tag == "userClass"
-        }
-        self.nodes = {
-            element.get("name"): element
-            for element in simulation_element.children
-            if element.tag == "node"
-        }
+        for element in simulation_element.children:
+            if element.tag in ("userClass", "node"):
+                elements_by_name = self.classes if element.tag == "userClass" else self.nodes
+                _ = self.model.new_name(element, element.tag)
+                elements_by_name[element.get("name")] = element
         for node, element in self.nodes.items():
             declare_parameters(element, self.ledger)
             for section in element.every("section"):

@@ -21,6 +21,7 @@ class ToolModel:
         self.root = XmlElement("", {}, 1)
         self.spec_names = SpecNames(reading)
         self.second = self.spec_names.second
+        self._elements: set[tuple[str, str]] = set()
 
     def parse(self) -> None:
         """Parse XML and store its root."""
@@ -62,6 +63,24 @@ class ToolModel:
         """
         subject = f"an element {element.tag}"
         return self.spec_names.name(element.get(key), element.line, subject)
+
+    def new_name(self, element: XmlElement, kind: str) -> str:
+        """Return the name in a spec for an element's name; refuse the name of another element of
+        its kind.
+        """
+        key = (kind, element.get("name"))
+        if key in self._elements:
+            message = f"{short(element.get('name'))} is there already; give each its own name"
+            self.reading.refuse(element.line, element.tag, message)
+        self._elements.add(key)
+        return self.name(element)
+
+    def whole(self, element: XmlElement, value: float) -> int:
+        """Return a number of customers; refuse parts of one."""
+        if abs(value - round(value)) > 1e-9:
+            message = f"customers are a whole number; got {value:g}"
+            self.reading.refuse(element.line, element.tag, message)
+        return round(value)
 
     def spec(
         self, title: str, classes: dict[str, Any], stations: dict[str, Any], **more: object

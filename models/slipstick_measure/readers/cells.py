@@ -167,7 +167,7 @@ def whole_number(text: str) -> str:
     if devices := _DEVICES.fullmatch(bare_cell(text)) or _NAMED.fullmatch(bare_cell(text)):
         return devices[1]
     number, noun, _ = split_value(text)
-    return number if noun is None or noun.isalpha() else text
+    return number if noun is None or (noun.isalpha() and noun not in "kK") else text
 
 
 def product(text: str) -> str:

@@ -85,6 +85,19 @@ class TableColumn:
         return names.rate_unit(self.unit if self.unit else self.text.rstrip(":"))
 
     @property
+    def is_efficiency(self) -> bool:
+        """Return whether the heading is that of an efficiency, whose multiples by the processors
+        are speed-ups.
+        """
+        return self.kind == "efficiency" and any(word in self.words for word in names.EFFICIENCIES)
+
+    @property
+    def whole(self) -> float:
+        """An efficiency without losses, as the column writes it: 100 in percent, else 1."""
+        is_percent = self.unit == "%" or max(self.known_numbers, default=1.0) > PERCENT_ABOVE
+        return 100.0 if is_percent or any("%" in cell for cell in self.cells) else 1.0
+
+    @property
     def has_time_unit(self) -> bool:
         """Return whether the unit is one of time."""
         return self.unit is not None and time_of_unit(self.unit)[1]
@@ -227,7 +240,7 @@ def roles_of(
     roles.per_processor |= {
         column.index
         for column in columns
-        if column.index in roles.values and column.is_per_processor
+        if column.index in roles.values and (column.is_per_processor or column.is_efficiency)
     }
     return roles
 
@@ -618,7 +631,12 @@ def _take_values(
     elif rate_columns:
         _take_rate(roles, rate_columns)
     elif speedup_columns := [
-        column for column in free_columns if column.kind == "speedup" and column.known_numbers
+        column
+        for kind in ("speedup", "efficiency")
+        for column in free_columns
+        if column.kind == kind
+        and column.known_numbers
+        and (kind == "speedup" or column.is_efficiency)
     ]:
         roles.values[speedup_columns[0].index] = ("speedup", "")
     else:
@@ -762,7 +780,8 @@ def _take_by_direction(
         return
     value = candidates[0]
     p = columns[roles.index_by_role["p"]]
-    direction = _trend_with_processors(p.numbers, value.numbers)
+    n = columns[roles.index_by_role["n"]].numbers if "n" in roles.index_by_role else p.numbers
+    direction = _trend_with_processors(p.numbers, value.numbers, n)
     if unit_is_rate or direction > 0:
         roles.values[value.index] = ("throughput", "")
         roles.guessed_columns["throughput"] = value
@@ -781,14 +800,23 @@ def _take_by_direction(
         )
 
 
-def _trend_with_processors(p: Sequence[float | None], values: Sequence[float | None]) -> int:
-    """Return 1 if values rise with the processors, -1 if they fall, else 0."""
-    points = sorted(
-        (a, b) for a, b in zip(p, values, strict=True) if a is not None and b is not None
-    )
-    steps = [after[1] - before[1] for before, after in pairwise(points) if after[0] > before[0]]
+def _trend_with_processors(
+    p: Sequence[float | None], values: Sequence[float | None], sizes: Sequence[float | None]
+) -> int:
+    """Return 1 if values rise with the processors, -1 if they fall, else 0. Those of one size are
+    compared, unless each number of processors has a size of its own.
+    """
+    rows = [row for row in zip(sizes, p, values, strict=True) if None not in row[1:]]
+    is_one_size = len({size for size, *_ in rows}) == len(rows)
+    points = sorted((0.0 if is_one_size else n or 0.0, a or 0.0, b or 0.0) for n, a, b in rows)
+    steps = [
+        after[2] - before[2]
+        for before, after in pairwise(points)
+        if after[1] > before[1] and after[0] == before[0]
+    ]
     rises = sum(step > 0 for step in steps)
     falls = sum(step < 0 for step in steps)
-    if points and 0.9 * points[0][1] < points[-1][1] < 1.1 * points[0][1]:
+    is_level = len({n for n, *_ in points}) == 1 and points[0][2] != 0.0
+    if is_level and 0.9 < points[-1][2] / points[0][2] < 1.1:
         return 0
     return 1 if rises > 2 * falls else -1 if falls > 2 * rises else 0

@@ -59,6 +59,7 @@ _LATEX: Sequence[tuple[re.Pattern[str], str]] = tuple(
         ),
         (r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}", r"\1 \2"),
         (r"\\(?:si|unit)\{\\second\}", "s"),
+        (r"\\(?:si|unit)\{\\milli\\second\}", "ms"),
         (r"\\multicolumn\{[^}]*\}\{[^}]*\}\{([^}]*)\}", r"\1"),
         (r"\\(?:num|si|unit|textbf|textit|emph|mathbf|texttt|mathrm|text)\{([^{}]*)\}", r"\1"),
         (r"(?<!\s)\s*+\\(?:times|cdot)\s*10\^(?:\{([-+]?\d+)\}|(\d))", r"e\1\2"),
@@ -318,6 +319,11 @@ def _with_one_run_per_row(reading: Reading, grid: CellGrid) -> CellGrid:
     ------
     SpecError : headings that are numbers alone, which may count processors, sizes or repetitions
     """
+    row_noun, slash, column_noun = grid.heading[0].replace("\\", "/").partition("/")
+    if slash and plain_words(column_noun) in (*PROCESSORS, *SIZES):
+        column_noun = column_noun.strip()
+        counts = [f"{column_noun}={text.strip()}" for text in grid.heading[1:]]
+        grid = grid._replace(heading=[row_noun.strip(), *counts])
     first_heading, *other_headings = [plain_words(text) for text in grid.heading]
     row_words = next((words for words in (SIZES, PROCESSORS) if first_heading in words), None)
     are_all_numbers = all(

@@ -133,6 +133,29 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "write a table of its tests, with a heading such as: clients, throughput [1/s], mean [ms]",
     ),
     (
+        r"(?m)^[0-9]+;fio-[0-9]",
+        "what fio --minimal prints, which does not say how many requests are in flight",
+        "slipstick measured reads what fio prints without it, or with --output-format=json",
+    ),
+    (
+        r"(?m)^finished in [0-9.]+m?s, [0-9.]+ req/s|^Transaction rate:|^httperf --",
+        "what h2load, siege or httperf prints",
+        "write a table of its tests, with a heading such as: clients, throughput [1/s], mean [ms]",
+    ),
+    (
+        r"(?m)^Path +(?:Min|Time)[^\n]*Time %|^Legend \(Metric: ",
+        "a report of Caliper or a tree of Hatchet of one run",
+        (
+            "write the times of all runs as CSV with the heading p,region,metric,value,unit: a row"
+            " such as 16,solve,time,1.5,s"
+        ),
+    ),
+    (
+        r"(?m)^Performance: +[0-9.]+ +[0-9.]+ *$",
+        "a log of GROMACS",
+        "write a table with a row for each run: p, ns/day",
+    ),
+    (
         r"\ARUN\t.*\t[0-9]{13}\t",
         "a log of Gatling",
         "slipstick measured reads the summary that Gatling prints at the end: mean requests/sec",

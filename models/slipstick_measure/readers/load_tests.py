@@ -521,13 +521,29 @@ def _read_pgbench(reading: Reading) -> LoadRow:
     )
 
 
+_K6_PART = re.compile(
+    r"^[ \t]*\u2588 (?P<name>(?:SCENARIO|GROUP): [^\n]*)"
+    r"(?:\n(?!\s*(?:running \(|\u2588 [A-Z]))[^\n]*)*",
+    re.MULTILINE,
+)
+"""The metrics of a part of a run, which k6 prints below those of the whole."""
+
+
+def _without_parts(reading: Reading, text: str) -> str:
+    """Return the output of k6 without the metrics of scenarios and groups, and note which."""
+    for part in _K6_PART.finditer(text):
+        line = text.count("\n", 0, part.start()) + 1
+        reading.odd(line, part["name"].strip(), "is a part of the total, and is left out")
+    return _K6_PART.sub(lambda part: "\n" * part[0].count("\n"), text)
+
+
 _MARK = "[ \\t\u2713\u2717]*+"
 """What stands before a metric of k6: blanks, and the mark of its threshold."""
 
 
 def _k6_share(name: str) -> float | None:
     """Return the share of requests of a statistic of k6, such as p(95) or med; None for others."""
-    match = re.fullmatch(r"p\(([0-9.]+)\)", name)
+    match = re.fullmatch(r"p\(?([0-9.]+)\)?", name)
     share = 0.5 if name == "med" else float(match[1]) / 100 if match else 0.0
     return share if 0 < share < 1 else None
 
@@ -595,9 +611,24 @@ _RAMP = 0.5
 _USERS_CHANGED = "the users changed in the run, up to {:g}"
 
 
+def _k6_metrics(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the metrics of a summary of k6 by name; with --new-machine-readable-summary they are a
+    list, whose counters have no rate.
+    """
+    if "results" not in document:
+        metrics: Mapping[str, Any] = document["metrics"]
+        return metrics
+    seconds = float(document["config"]["duration"])
+    values_by_name = {metric["name"]: metric["values"] for metric in document["results"]["metrics"]}
+    return {
+        name: values | {"rate": values["count"] / seconds} if "count" in values else values
+        for name, values in values_by_name.items()
+    }
+
+
 def _read_k6_json(reading: Reading) -> LoadRow:
     """Read the summary of k6 as JSON [ms]."""
-    metrics = json.loads(reading.text)["metrics"]
+    metrics = _k6_metrics(json.loads(reading.text))
     if "http_reqs" not in metrics:
         why = "its metrics have no http_reqs: a script wrote its own summary (handleSummary);"
         reading.refuse(1, "", f"{why} slipstick measured reads k6 run --summary-export=FILE")
@@ -650,7 +681,9 @@ def _read_locust_text(reading: Reading) -> LoadRow:
     text = reading.text
     total_row = list(_LOCUST_ROW.finditer(text))[-1]
     latencies = [float(number_text) for number_text in re.findall("[0-9.]+", total_row["rest"])]
-    command = _first_match(r"^(?>.*?\blocust ).*(?:-c|-u|--users)[ =]*+([0-9]+)", text)
+    command = _first_match(r"\(([0-9]+) total users\)", text) or _first_match(
+        r"^(?>.*?\blocust ).*(?:-c|-u|--users)[ =]*+([0-9]+)", text
+    )
     shares = _LOCUST_SHARES.search(text, total_row.end())
     times = _LOCUST_TIMES.search(text, shares.end()) if shares else None
     heading = text[: total_row.start()].rpartition("# reqs")[2]
@@ -878,7 +911,11 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _read_pgbench,
         _line_pattern("transaction type:"),
         _line_pattern("number of failed transactions: [1-9].*"),
-        unique_lines=(_line_pattern("number of clients:"),),
+        unique_lines=(
+            _line_pattern("number of clients:"),
+            _line_pattern("latency average"),
+            _line_pattern(r"tps = [0-9.]+ \((?:without|excluding)"),
+        ),
     ),
     "k6": LoadFormat(
         re.compile(rf"^{_MARK}http_req_duration\.+:", re.MULTILINE),
@@ -1157,11 +1194,27 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
     return rows
 
 
+_USERS_BEFORE = re.compile(
+    r"^[^\w\n]*(?:[A-Za-z]+ ){0,2}"
+    r"(?:(?:clients|users|connections|concurrency|conns?|c|vus|threads) ?[=:]? ?(?P<after>[0-9]+)"
+    r"|(?P<before>[0-9]+) (?:clients|users|connections|threads))[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line that names the users of the run below it, as scripts print it: ``clients=8``."""
+
+
+def _with_users_before(text: str, rows: Sequence[LoadRow]) -> list[LoadRow]:
+    """Return rows with the users that a line before each run names, if one does so for each."""
+    users = [float(match["after"] or match["before"]) for match in _USERS_BEFORE.finditer(text)]
+    if len(users) != len(rows) or any(row.users or row.rate for row in rows):
+        return list(rows)
+    return [replace(row, users=count) for row, count in zip(rows, users, strict=True)]
+
+
 _WHERE_USERS_ARE = {
     "hey": "as -c did",
     "bombardier": "as -c did",
     "locust": "as -u did",
-    "locust-text": "as -u did",
     "k6": "as --vus did",
     "JMeter": "the number of threads of the test plan",
 }
@@ -1192,6 +1245,7 @@ def _name_of_generator(reading: Reading, name: str) -> str:
     """Return the name of the program whose output has a format that others write, too."""
     if name == "hey":
         return _name_of_hey(reading.text)
+    name = "locust" if name == "locust-text" else name
     return "JMeter" if name == "locust" and _AGGREGATE.match(reading.text) else name
 
 
@@ -1216,12 +1270,14 @@ def read_load(reading: Reading, name: str) -> LoadTest:
             rows = [rows_of_table] if isinstance(rows_of_table, LoadRow) else list(rows_of_table)
         else:
             text = textwrap.dedent(reading.text)
+            text = _without_parts(reading, text) if name == "k6" else text
             reading_with_points = replace(reading, text=_with_decimal_points(reading, text))
             rows = _read_all_tests(reading_with_points, name)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         reading.refuse(1, "", f"this is not an output of {name} as it is known: {error}")
     if not rows or not all(row.throughput for row in rows):
         reading.refuse(1, "", f"{name} completed no request, or its output is cut")
+    rows = _with_users_before(reading.text, rows)
     users = reading.hints.processors
     if users is not None and len(rows) == 1 and rows[0].rate is None:
         # The option says that a constant number of users is meant.
@@ -1230,6 +1286,8 @@ def read_load(reading: Reading, name: str) -> LoadTest:
     if any(row.users is None and row.rate is None for row in rows):
         generator_name = _name_of_generator(reading, name)
         where = _WHERE_USERS_ARE.get(generator_name, "")
-        why = f"{generator_name} does not print how many users there were; write --processors N"
-        reading.refuse(1, "", f"{why}{where and ', '}{where}")
+        why = f"{generator_name} does not print how many users there were; write"
+        if len(rows) > 1:
+            reading.refuse(1, "", f"{why} a line such as clients=8 before each of {len(rows)} runs")
+        reading.refuse(1, "", f"{why} --processors N{where and ', '}{where}")
     return LoadTest(reading.file, tuple(rows), notes=tuple(dict.fromkeys(reading.notes)))

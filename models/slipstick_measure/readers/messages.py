@@ -218,6 +218,9 @@ def _read_row(
 ) -> None:
     """Add the time, or else the bandwidth, in a row of a benchmark."""
     cells = reading.lines[line - 1].split()
+    if cells[1:2] in (["out-of-mem.;"], ["int-overflow.;"]):
+        reading.odd(line, name, f"{cells[0]} bytes were not run: {cells[1]} the row is left out")
+        return
     if len(cells) != len(columns):
         message = (
             f"{short(' '.join(cells))} has {len(cells)} values, the heading before it"

@@ -24,9 +24,11 @@ PROCESSORS: tuple[str, ...] = (
     *("prozessoren", "prozesse", "kerne", "knoten", "processeurs", "processus", "coeurs", "cœurs"),
     *("noeuds", "nœuds", "procesadores", "procesos", "núcleos", "nucleos", "hilos", "nodos"),
     *("processadores", "processos", "nós", "processori", "processi", "nodi"),
+    *("线程数", "进程数", "核数", "核心数", "节点数", "スレッド数", "プロセス数", "ノード数"),
+    *("потоков", "потоки", "процессов", "процессы", "ядер", "узлов"),
 )
-"""What is counted as processors, in lower case; also in German, French, Spanish, Portuguese and
-Italian."""
+"""What is counted as processors, in lower case; also in German, French, Spanish, Portuguese,
+Italian, Chinese, Japanese and Russian."""
 
 MEMBERS: tuple[str, ...] = (
     *("core", "thread", "process", "rank", "worker", "GPU", "TPU", "CPU", "socket", "node"),
@@ -86,6 +88,7 @@ TIMES: tuple[str, ...] = (
     *("elapsedraw", "laufzeit", "zeit", "rechenzeit", "ausführungszeit", "temps", "durée"),
     *("temps d'exécution", "temps d'execution", "tiempo", "tiempo de ejecución", "tempo"),
     *("tiempo de ejecucion", "tempo de execução", "tempo de execucao", "tempo di esecuzione"),
+    *("时间", "运行时间", "执行时间", "実行時間", "время", "время выполнения", "время работы"),
 )
 """What heads an elapsed time."""
 
@@ -103,6 +106,7 @@ SPEEDUPS: tuple[str, ...] = (
     *("speedup", "speed up", "relative speedup", "measured speedup", "actual speedup"),
     *("parallel speedup", "observed speedup", "relative speed", "scaling", "scaling factor"),
     *("beschleunigung", "accélération", "aceleración", "aceleracion", "aceleração"),
+    *("加速比", "速度向上率", "ускорение"),
 )
 """What heads a speed-up."""
 
@@ -111,8 +115,12 @@ DERIVED: tuple[str, ...] = (
     *("weak scaling efficiency", "eff", "pe", "scalability", "cost", "karp flatt", "core hours"),
     *("node hours", "cpu hours", "gpu hours", "speedup per core", "percent of ideal"),
     *("effizienz", "efficacité", "eficiencia", "eficiência", "efficienza"),
+    *("并行效率", "效率", "並列化効率", "эффективность"),
 )
 """What is computed of times, so that it says nothing new."""
+
+EFFICIENCIES: tuple[str, ...] = ("eff", "efic", "效率", "効率", "эфф")
+"""What the word of an efficiency contains."""
 
 IDEALS: tuple[str, ...] = (
     *("ideal", "ideal time", "ideal speedup", "linear", "linear speedup", "theoretical"),
@@ -151,6 +159,8 @@ COUNTING = frozenset(
         "cuda",
         "compute",
         "parameter",
+        "число",
+        "количество",
         "#",
     )
 )
@@ -189,7 +199,7 @@ MISSING = frozenset(
 """What stands where nothing was measured."""
 
 SPELLINGS: Mapping[str, str] = {
-    **dict.fromkeys(("sec", "secs", "second", "seconds", "s.", "sec."), "s"),
+    **dict.fromkeys(("sec", "secs", "second", "seconds", "s.", "sec.", "秒", "с", "сек"), "s"),
     **dict.fromkeys(("msec", "msecs", "millisecond", "milliseconds", "millis"), "ms"),
     **dict.fromkeys(("usec", "usecs", "microsecond", "microseconds", "micros", "mus"), "us"),
     **dict.fromkeys(("nsec", "nsecs", "nanosecond", "nanoseconds", "nanos"), "ns"),
@@ -233,6 +243,8 @@ _FLOPS = re.compile(
     r"(?:\s*(?:/\s*|\bper\s+)(?P<one>[a-z]+))?",
     re.IGNORECASE,
 )
+_ONE = re.compile(r"\s*+(?:/\s*+|\bper\s++|-)[a-z]+$", re.IGNORECASE)
+"""The processor at the end of a unit of a rate."""
 _IN_ONE_WORD: Mapping[str, str] = {
     "tps": "transactions/s",
     "qps": "queries/s",
@@ -253,8 +265,8 @@ _BITS = {"bit": Fraction(1, 8), "bits": Fraction(1, 8)}
 
 
 class RateUnit(NamedTuple):
-    """A unit of a rate: its text, its factor to work per second, the base unit of the work, and
-    whether it is per processor.
+    """A unit of a rate: its text without a processor, its factor to work per second, the base unit
+    of the work, and whether it is per processor.
     """
 
     written: str
@@ -290,7 +302,7 @@ def rate_unit(text: str) -> RateUnit | None:
 
     >>> rate_unit("GB/s"), rate_unit("tokens/s/GPU")
     (RateUnit(written='GB/s', factor=Fraction(1000000000, 1), unit='B/s', per_processor=False),
-    RateUnit(written='tokens/s/GPU', factor=Fraction(1, 1), unit='1/s', per_processor=True))
+    RateUnit(written='tokens/s', factor=Fraction(1, 1), unit='1/s', per_processor=True))
     >>> rate_unit("ns/day").factor, rate_unit("GFLOP/s").factor, rate_unit("s"), rate_unit("s/step")
     (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
     """
@@ -300,7 +312,7 @@ def rate_unit(text: str) -> RateUnit | None:
         unit_text = f"{unit_text[:flop_index]}flops{unit_text[flop_index + len('flop/s') :]}"
     if flops_match := _FLOPS.fullmatch(unit_text):
         return RateUnit(
-            text.strip(),
+            text.strip() if not _is_processor(flops_match["one"]) else _ONE.sub("", text.strip()),
             Fraction(_factor_of_prefix(flops_match["prefix"])),
             "1/s",
             _is_processor(flops_match["one"]),
@@ -315,7 +327,8 @@ def rate_unit(text: str) -> RateUnit | None:
     if match["one"] and not _is_processor(match["one"]):
         return None
     factor, unit = _factor_of_work(work)
-    return RateUnit(text.strip(), factor / seconds, unit, bool(match["one"]))
+    written = _ONE.sub("", text.strip()) if match["one"] else text.strip()
+    return RateUnit(written, factor / seconds, unit, bool(match["one"]))
 
 
 def _is_processor(word: str | None) -> bool:
@@ -382,8 +395,10 @@ _CLOCK = re.compile(r"[dhms]+(?:[-:][hms]+)+")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _FUNCTIONS = {"t": "time", "s": "speedup", "e": "efficiency"}
 _RATE_IN_WORDS = re.compile(r"(?P<work>.*?) ?\bper (?P<time>[a-z]+)", re.IGNORECASE)
+_QUOTIENT = re.compile(r"(?P<name>.*[^ ]) ?/ ?(?P<unit>[a-zµ]+)")
+"""A quantity by its unit, as standards of physics head a column: ``t_wall / ms``."""
 _TAIL = re.compile(
-    r"(?P<name>.*?[^ ,])[ ,]++(?:in )?(?P<unit>[a-zµ%]++(?: ?/ ?[a-z]++)*+)", re.IGNORECASE
+    r"(?P<name>.*?[^ ,])[ ,]++(?:in )?(?P<unit>[a-zа-яµ%]++(?: ?/ ?[a-z]++)*+)", re.IGNORECASE
 )
 
 
@@ -478,6 +493,11 @@ def heading(cell: str) -> tuple[str, str | None]:
         if unit.casefold() in ("p", "n", "np"):
             return _FUNCTIONS.get(words, words), None
         return words, None if _CLOCK.fullmatch(unit.casefold()) else unit
+    quotient = _QUOTIENT.fullmatch(heading_text)
+    if quotient and time_unit(quotient["unit"]) in _SECONDS:
+        words = plain_words(quotient["name"])
+        if words in TIMES or {"t", "time", "zeit"} & {*words.split()}:
+            return words, quotient["unit"]
     name = plain_words(heading_text)
     if name == "elapsedraw":  # of sacct
         return name, "s"

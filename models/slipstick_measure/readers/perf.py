@@ -113,7 +113,7 @@ UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}
 
 _FIRST = re.compile(
     r"\s*(?:[-+0-9.]+|<not"
-    r" (?:supported|counted)>)\s*([,;|\t:])(?:[^0-9,;|\t:][^,;|\t:]*)?\1[A-Za-z_]"
+    r" (?:supported|counted)>)\s*([,;|\t:])(?!fio-)(?:[^0-9,;|\t:][^,;|\t:]*)?\1[A-Za-z_]"
 )
 _TABLE = "Performance counter stats for"
 _IN_TABLE = re.compile(

@@ -310,7 +310,8 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     if binary := known_bytes(path):
         raise SpecError([Problem(shown_name(path), 1, 1, "", binary)])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
-    text = _without_labels(_COLOUR.sub("", text.replace("\r\n", "\n")))
+    text = _COLOUR.sub("", text.replace("\r\n", "\n"))
+    text = _without_labels(_without_log_marks(text))
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
         reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
@@ -326,6 +327,31 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
         line = len(_LINE_END.split(text[: many_digits.start()]))
         reading.refuse(line, "", "a number of more than 1,000 digits; write it shorter, as 1.5e9")
     return reading
+
+
+_LOG_MARKS: tuple[tuple[re.Pattern[str], float], ...] = (
+    (
+        re.compile(
+            r"^(?:[^\t\n]*\t[^\t\n]*\t)?\ufeff?\[?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}"
+            r"(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:?[0-9]{2})\]?(?: [0-9]{2}[EO])?(?: |$)",
+            re.MULTILINE,
+        ),
+        1.0,
+    ),
+    (re.compile(r"^[0-9]{2}:[0-9]{2}:[0-9]{2}  ", re.MULTILINE), 1.0),
+    (re.compile(r"^[\w.-]*\w[-_][0-9]+ +\|(?: |$)(?!.*\|)", re.MULTILINE), 0.8),
+)
+"""What logs write before a line, and the least part of the nonempty lines that have it: a time,
+perhaps behind a job and its step or before a stream; a container, which not all lines have."""
+
+
+def _without_log_marks(text: str) -> str:
+    """Return a text without what a log writes before each of its lines."""
+    lines = len(re.findall(r"^.*\S", text, re.MULTILINE))
+    for pattern, least_part in _LOG_MARKS:
+        if lines > 1 and len(pattern.findall(text)) >= least_part * lines:
+            text = pattern.sub("", text)
+    return text
 
 
 _TAGGED = re.compile(r"\[[0-9]{1,9},[0-9]{1,9}\]<std[a-z]{2,6}>: ?")

@@ -361,7 +361,16 @@ def _clauses_of_reading(
         clauses.append(f"left out: {', '.join(left_out)}")
     if roles.heading_of_growth:
         clauses.append(f"the work grows with the processors, as {roles.heading_of_growth} says")
-    if per_processor := [columns[index].text for index in sorted(roles.per_processor)]:
+    efficiencies = [
+        columns[index].text for index in sorted(roles.per_processor) if columns[index].is_efficiency
+    ]
+    if efficiencies:
+        clauses.append(f"{efficiencies[0]}: taken p times, as a speed-up over one processor")
+    if per_processor := [
+        columns[index].text
+        for index in sorted(roles.per_processor)
+        if not columns[index].is_efficiency
+    ]:
         clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
     return clauses
 
@@ -443,7 +452,9 @@ class _TableReading:
             )
             unit_of_value = unit or self.columns[index].unit
             if index in self.roles.per_processor:
-                text = _of_all_processors(text, coordinates_of_row.p)
+                whole = self.columns[index].whole if name == "speedup" else 1.0
+                text = _of_all_processors(text, coordinates_of_row.p / whole)
+                unit_of_value = None if name == "speedup" else unit_of_value
             self._add_value(line, coordinates, name, text, unit_of_value, self.columns[index])
 
     def _coordinates_of_row(self, line: int, cells: Sequence[str]) -> Coordinates | None:
@@ -453,6 +464,9 @@ class _TableReading:
         cell = {name: bare_cell(cells[index]) for name, index in index_by_role.items()}
         if device := device_of(cell.get("p", "")):
             self.devices.setdefault(device, line)
+        if re.fullmatch(r"[0-9.]+ ?[kK]i?", cell.get("p", "")):
+            message = f"{short(cell['p'])} may be 1000 or 1024 processors each; write all digits"
+            reading.refuse(line, "p", message)
         p = (
             reading.processors(line, "p", product(whole_number(cell["p"])))
             if "p" in cell
@@ -573,11 +587,14 @@ def _is_unit(text: str) -> bool:
     return True
 
 
-def _of_all_processors(text: str, count: int) -> str:
-    """Return a value of one processor, with its unit, multiplied by the number of processors."""
+def _of_all_processors(text: str, factor: float) -> str:
+    """Return a value of one processor, with its unit but that of an efficiency, multiplied by the
+    number of processors.
+    """
     number_text, unit, _ = split_value(text)
+    unit = None if unit == "%" else unit
     try:
-        return f"{float(number_text) * count!r} {unit or ''}".strip()
+        return f"{float(number_text) * factor!r} {unit or ''}".strip()
     except ValueError:
         return text  # which the reading refuses
 
