@@ -572,9 +572,12 @@ def run(
         results = run_study(prepared_study, engine=engine, whole=as_json, progress=progress)
         # Only after a whole run is it known which points of earlier runs are no longer asked for.
         journal.close(finished=True)
+    notes: list[object] = [note for note in results.notes if isinstance(note, AbsentValue)]
     if journal.reused_points:
         reused_in_words = with_noun(journal.reused_points, "point is", "points are")
-        echo(f"note: {reused_in_words} from an earlier run; --fresh solves again", err=True)
+        notes.insert(0, f"{reused_in_words} from an earlier run; --fresh solves again")
+    if missing_reason := missing_pictures(prepared_study.spec):
+        notes.append(missing_reason)
     write(
         results,
         prepared_study.spec,
@@ -584,11 +587,8 @@ def run(
         _live_section(results, prepared_study) if as_page else None,
         force,
     )
-    for note in results.notes:
-        if isinstance(note, AbsentValue):
-            echo(f"note: {note}", err=True)
-    if missing_reason := missing_pictures(prepared_study.spec):
-        echo(f"note: {missing_reason}", err=True)
+    for text in notes:
+        echo(f"note: {text}", err=True)
     if as_json:
         _print_documents(results, folder, prepared_study.points <= MOST_ANSWERS)
     else:

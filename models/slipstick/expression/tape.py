@@ -439,32 +439,29 @@ class Tape:
         varying_inputs = [
             register for register in self._name_by_register if register in varying_registers
         ]
-        chunk_size = CHUNK
-        buffers = [np.empty(min(chunk_size, point_count)) for _ in range(buffer_count)]
-        varying_instructions = [
-            instruction for instruction in varying_instructions if instruction.operator != "booked"
-        ]
-        operand_registers = {
-            instruction.out: [owner_by_register.get(arg, arg) for arg in instruction.args]
+        buffers = [np.empty(min(CHUNK, point_count)) for _ in range(buffer_count)]
+        computed_instructions = [
+            (
+                OPERATORS[instruction.operator].evaluate,
+                [owner_by_register.get(register, register) for register in instruction.args],
+                instruction.out,
+            )
             for instruction in varying_instructions
-        }
+            if instruction.operator != "booked"
+        ]
         chunk_registers = dict(registers)
-        for first_point in range(0, point_count, chunk_size):
-            end_point = min(first_point + chunk_size, point_count)
+        for first_point in range(0, point_count, CHUNK):
+            chunk = slice(first_point, min(first_point + CHUNK, point_count))
             for register in varying_inputs:
-                chunk_registers[register] = registers[register][first_point:end_point]
-            for instruction in varying_instructions:
-                output_array = output_by_register.get(instruction.out)
-                result_array = (
-                    buffers[buffer_by_register[instruction.out]][: end_point - first_point]
-                    if output_array is None
-                    else output_array[first_point:end_point]
+                chunk_registers[register] = registers[register][chunk]
+            for evaluate, operand_registers, result_register in computed_instructions:
+                result = (
+                    output_by_register[result_register][chunk]
+                    if result_register in output_by_register
+                    else buffers[buffer_by_register[result_register]][: chunk.stop - chunk.start]
                 )
-                OPERATORS[instruction.operator].evaluate(
-                    [chunk_registers[arg] for arg in operand_registers[instruction.out]],
-                    result_array,
-                )
-                chunk_registers[instruction.out] = result_array
+                evaluate([chunk_registers[register] for register in operand_registers], result)
+                chunk_registers[result_register] = result
             if watch is not None:
                 watch([chunk_registers[register] for register in monitored_registers])
         return [

@@ -339,31 +339,20 @@ class LadderForm(CompiledModel):
             from slipstick.expression.tape import Tape
 
             Tape(self.model.expressions()).check_names(values)
-        point_count = count_of_points(values)
         all_parts = []
-        for point_indexes, method, form in self._assigned_points(values, point_count):
-            solved_parts = self._solved_in_parts(
-                values, point_count, point_indexes, method, form, solve
-            )
+        for point_indexes, method, form in self._assigned_points(values, count_of_points(values)):
+            solved_parts = self._solved_in_parts(values, point_indexes, method, form, solve)
             earlier_methods = self._methods[: self._methods.index(method)]
-            for failure_sentence in (
-                self._failures.get(earlier_method.name) for earlier_method in earlier_methods
-            ):
-                if failure_sentence:
-                    solved_parts = [
-                        (
-                            part_indexes,
-                            _with_reasons(part_solution, [failure_sentence] * len(part_indexes)),
-                        )
-                        for part_indexes, part_solution in solved_parts
-                    ]
+            for earlier_method in earlier_methods:
+                if failure_sentence := self._failures.get(earlier_method.name):
+                    reason_of = dict.fromkeys(point_indexes, failure_sentence).get
+                    solved_parts = _parts_with_reasons(solved_parts, reason_of)
             all_parts += solved_parts
         return all_parts[0][1] if len(all_parts) == 1 else join_solutions(all_parts)
 
     def _solved_in_parts(
         self,
         values: Values,
-        point_count: int,
         point_indexes: PointIndexes,
         method: Method,
         form: CompiledModel,
@@ -372,11 +361,11 @@ class LadderForm(CompiledModel):
         """Solve some points by a method, and the points at which it refuses or fails by the next
         method that accepts the model.
         """
-        has_all_points = len(point_indexes) == point_count
-        point_values = {
-            name: value if has_all_points else entries_at_rows(value, point_indexes)
-            for name, value in values.items()
-        }
+        point_values = (
+            values
+            if len(point_indexes) == count_of_points(values)
+            else {name: entries_at_rows(value, point_indexes) for name, value in values.items()}
+        )
         known_values = (
             selected_values(point_values, form.parameters)
             if isinstance(self.model, Model)
@@ -393,19 +382,14 @@ class LadderForm(CompiledModel):
                     solved_part
                     for half_indexes in np.array_split(point_indexes, 2)
                     for solved_part in self._solved_in_parts(
-                        values, point_count, half_indexes, method, form, solve
+                        values, half_indexes, method, form, solve
                     )
                 ]
             failure_sentence = _failure_sentence(method, error)
             if not (next_method := self._next_accepting(method)):
                 raise NoAnswerError(failure_sentence) from error
-            solved_parts = self._solved_in_parts(
-                values, point_count, point_indexes, *next_method, solve
-            )
-            return [
-                (part_indexes, _with_reasons(part_solution, [failure_sentence]))
-                for part_indexes, part_solution in solved_parts
-            ]
+            solved_parts = self._solved_in_parts(values, point_indexes, *next_method, solve)
+            return _parts_with_reasons(solved_parts, lambda _: failure_sentence)
         # A solution that breaks an identity is refused at that point, and the next method is asked.
         if self.identities is not None:
             solution = self.identities(solution, point_values)
@@ -416,22 +400,12 @@ class LadderForm(CompiledModel):
             point_indexes[position]: solution.remarks_at(position).failed
             for position in refused_positions
         }
-        solved_parts = [
-            (
-                part_indexes,
-                _with_reasons(
-                    part_solution, [reason_by_index[point_index] for point_index in part_indexes]
-                ),
-            )
-            for part_indexes, part_solution in self._solved_in_parts(
-                values, point_count, point_indexes[refused_positions], *next_method, solve
-            )
-        ]
-        return (
-            [(point_indexes, solution), *solved_parts]
-            if len(refused_positions) < len(point_indexes)
-            else solved_parts
+        solved_parts = self._solved_in_parts(
+            values, point_indexes[refused_positions], *next_method, solve
         )
+        has_answers = len(refused_positions) < len(point_indexes)
+        answered_part = [(point_indexes, solution)] if has_answers else []
+        return answered_part + _parts_with_reasons(solved_parts, reason_by_index.get)
 
     def _next_accepting(self, method: Method) -> tuple[Method, CompiledModel] | None:
         """Return the next method on the ladder that answers for the model, with the model compiled
@@ -716,6 +690,16 @@ def compile_named(
     NoAnswerError : the method has no rule for a part of the model, or fails as it compiles it
     """
     return _NamedMethod(method, model, parameters, simulation, other_methods).compiled()
+
+
+def _parts_with_reasons(
+    solved_parts: Sequence[tuple[PointIndexes, Solution]], reason_of: Callable[[int], str | None]
+) -> list[tuple[PointIndexes, Solution]]:
+    """Add to each point of some parts the reason why earlier methods did not answer there."""
+    return [
+        (part_indexes, _with_reasons(part_solution, list(map(reason_of, part_indexes))))
+        for part_indexes, part_solution in solved_parts
+    ]
 
 
 def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution:

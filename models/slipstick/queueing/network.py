@@ -646,6 +646,20 @@ def _common_shape(
     return point_count, class_count, station_count
 
 
+def _closed_classes(population: ArrayLike | None, arrivals: ArrayLike | None) -> ArrayLike:
+    """Return which classes are closed, (R,): those without arrivals, if both are given; else all or
+    none.
+    """
+    if population is None or arrivals is None:
+        return arrivals is None
+    return np.asarray(np.all(np.atleast_2d(_number_array(arrivals)) == 0, axis=0))
+
+
+def _one_each(name: str | Sequence[str], station_count: int) -> tuple[str, ...]:
+    """Return one name for each station."""
+    return (name,) * station_count if isinstance(name, str) else tuple(name)
+
+
 def network_arrays(
     service: ArrayLike,
     visits: ArrayLike = 1.0,
@@ -700,30 +714,23 @@ def network_arrays(
         arrays_by_station.values(), arrays_by_class.values(), 1 if classes is None else len(classes)
     )
     if closed is None:
-        closed = arrivals is None
-        if population is not None and arrivals is not None:
-            closed = np.all(np.atleast_2d(arrays_by_class["arrivals"]) == 0, axis=0)
+        closed = _closed_classes(population, arrivals)
     spread_arrays: dict[str, Any] = {
         name: _spread_over(array, (point_count, class_count, station_count), name)
         for name, array in arrays_by_station.items()
     }
-    ranks = np.asarray(priority, dtype=np.int64)
-    server_counts = _number_array(servers)
-    populations = arrays_by_class.pop("population")
     spread_arrays |= {
         name: _spread_over(array, (point_count, class_count), name)
         for name, array in arrays_by_class.items()
     }
+    spread_arrays["population"] = spread_arrays["population"].astype(np.int64)
+    ranks = np.asarray(priority, dtype=np.int64)
+    server_counts = _spread_over(_number_array(servers), (station_count,), "servers")
     network = NetworkArrays(
         **spread_arrays,
-        population=_spread_over(populations, (point_count, class_count), "population").astype(
-            np.int64
-        ),
         closed=np.full(class_count, closed, dtype=bool),
-        discipline=(discipline,) * station_count
-        if isinstance(discipline, str)
-        else tuple(discipline),
-        servers=_spread_over(server_counts, (station_count,), "servers").astype(np.int64),
+        discipline=_one_each(discipline, station_count),
+        servers=server_counts.astype(np.int64),
         rates=tuple(
             None if speeds is None else np.atleast_2d(_number_array(speeds))
             for speeds in rates or (None,) * station_count
@@ -736,13 +743,13 @@ def network_arrays(
             classes or (f"class {class_index + 1}" for class_index in range(class_count))
         ),
         capacity=tuple(capacity or (None,) * station_count),
-        blocking=(blocking,) * station_count if isinstance(blocking, str) else tuple(blocking),
+        blocking=_one_each(blocking, station_count),
     )
-    _check_values(
-        network,
-        arrays_by_station | arrays_by_class,
-        {"population": populations, "servers": server_counts},
-    )
+    whole_number_arrays = {
+        "population": arrays_by_class.pop("population"),
+        "servers": server_counts,
+    }
+    _check_values(network, arrays_by_station | arrays_by_class, whole_number_arrays)
     return network
 
 

@@ -164,18 +164,16 @@ def write_points(
                 for name in type_by_column
                 if name in solved_columns or name in columns
             }
-            columns_of_texts = {"case": polars.lit(case_points.case)}
+            text_columns = {"case": polars.lit(case_points.case)}
             for name, text_by_row in zip(text_types, (outside_by_row, reason_by_row), strict=True):
-                # A literal takes no time for each row.
-                columns_of_texts[name] = polars.lit("")
-                if text_by_row:
-                    texts_of_rows = [text_by_row.get(row, "") for row in range(len(point_numbers))]
-                    columns_of_texts[name] = polars.Series(texts_of_rows)
+                text_columns[name] = (
+                    polars.Series([text_by_row.get(row, "") for row in range(len(point_numbers))])
+                    if text_by_row
+                    else polars.lit("")  # takes no time for each row
+                )
             frame = polars.DataFrame(number_columns, schema_overrides={"method": polars.String})
             yield (
-                frame.with_columns(**columns_of_texts)
-                .select(list(type_by_column))
-                .cast(type_by_column)
+                frame.with_columns(**text_columns).select(list(type_by_column)).cast(type_by_column)
             )
             progress(len(point_numbers))
 

@@ -101,10 +101,12 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     NoAnswerError : no cache is found
     """
     random_generator = np.random.default_rng(seed)
-    values_by_path = values(timings, clock, lambda times: float(np.quantile(times, QUARTER)))
+    values_by_path = machine_values(
+        timings, clock, lambda times: float(np.quantile(times, QUARTER))
+    )
     caches = tuple(value for path, value in values_by_path.items() if path.endswith("size"))
     draws = [
-        values(timings, clock, lambda times: float(random_generator.choice(times)), caches)
+        machine_values(timings, clock, lambda times: float(random_generator.choice(times)), caches)
         for _ in range(DRAWS)
     ]
     values_of_draws = {
@@ -116,7 +118,7 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     }
 
 
-def values(
+def machine_values(
     timings: Sequence[Timing],
     clock: float,
     pick_time: Callable[[Sequence[float]], float],
@@ -146,48 +148,56 @@ def values(
     caches = Caches(sizes, times_of(read_sets, reads, sizes))
     line = line_of([(settings["stride"], time) for settings, time in timings_of("pair")])
     *inner_levels, (size, hit) = zip(caches.sizes, caches.times, strict=False)
-    access = line * min(
-        time for _, time in timings_of("stream")
-    )  # of a byte, by as many cores as make it the least
-    machine_values = {
+    # The time of a byte is that with as many cores as make it the least.
+    access = line * min(time for _, time in timings_of("stream"))
+    values = {
         "processors.step": timings_of("step")[0][1] * clock,
         "cache.size": size,
         "cache.line": line,
         "cache.hit": hit,
     }
     for level_number, (level_size, level_hit) in enumerate(inner_levels, 1):
-        machine_values |= {
+        values |= {
             f"cache.inner.level-{level_number}.size": level_size,
             f"cache.inner.level-{level_number}.hit": level_hit,
         }
-    machine_values |= {
+    values |= {
         "memory.access": access,
         "interconnect.hop": max(0.0, caches.times[-1] - access) / 2,
     }
     turns = timings_of("turns")
     for _, handed_time in timings_of("ping"):
-        machine_values["cache.other"] = handed_time
+        values["cache.other"] = handed_time
         for settings, latency in timings_of("lock"):
-            kind = LOCKS[SPEC_LOCKS[settings["lock"]]]
-            own_time = min(
-                timings_of("swap")[0][1], latency / (kind.acquire + kind.release)
-            )  # some of its accesses only read
-            time_alone, time_with_barrier = (
-                time for kernel, time in turns if kernel["lock"] == settings["lock"]
-            )
-            access = (
-                own_time
-                + max(0.0, time_with_barrier - time_alone) / ACCESSES_PER_CYCLE[settings["lock"]]
-            )
-            lock = {"latency": latency, "access": access, "own": own_time}
-            machine_values |= {
-                f"locks.{settings['lock']}.{key}": value for key, value in lock.items()
-            }
+            lock = settings["lock"]
+            turns_of_lock = [time for kernel, time in turns if kernel["lock"] == lock]
+            values |= _lock_values(lock, latency, timings_of("swap")[0][1], turns_of_lock)
     for settings, time in timings_of("barrier"):
-        machine_values[f"barriers.{settings['barrier']}.access"] = time / _consecutive_accesses(
+        values[f"barriers.{settings['barrier']}.access"] = time / _consecutive_accesses(
             settings["barrier"], settings["processors"]
         )
-    return machine_values
+    return values
+
+
+def _lock_values(
+    lock: str, latency: float, swap_time: float, turns: Sequence[float]
+) -> dict[str, float]:
+    """Return the values of a lock by their paths [s].
+
+    Parameters
+    ----------
+    lock : its name in a machine file
+    latency : of an acquire and a release on one core [s]
+    swap_time : of an access that exchanges a word of this core [s]
+    turns : time of a cycle of the lock, and of one with a barrier between the cycles [s]
+    """
+    kind = LOCKS[SPEC_LOCKS[lock]]
+    # Some accesses of the lock only read, so that the mean may be less than that of an exchange.
+    own_time = min(swap_time, latency / (kind.acquire + kind.release))
+    time_alone, time_with_barrier = turns
+    handed_time = max(0.0, time_with_barrier - time_alone) / ACCESSES_PER_CYCLE[lock]
+    lock_values = {"latency": latency, "access": own_time + handed_time, "own": own_time}
+    return {f"locks.{lock}.{key}": value for key, value in lock_values.items()}
 
 
 def _consecutive_accesses(barrier: str, processors: int) -> float:

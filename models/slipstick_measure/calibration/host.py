@@ -361,6 +361,17 @@ def machine_spec(
         "cannot": "not measurable on this host",
     }
     host_values = _widened_to_reported_sizes(host_values, spec)
+    spec.document |= _tables_of_machine(host_values, clock, parties)
+    _note_disturbances(spec, host_values, timings, parties)
+    return spec
+
+
+def _tables_of_machine(
+    host_values: Mapping[str, HostValue], clock: float, parties: int
+) -> dict[str, Any]:
+    """Return the tables of a machine file: measured values with intervals, and values that cannot
+    be measured; for the parameters see `machine_spec`.
+    """
     tables: dict[str, Any] = {}
     for path, source in _UNMEASURED_VALUES.items():
         _put_at_path(tables, path, source if isinstance(source, str) else dict(source))
@@ -383,7 +394,16 @@ def machine_spec(
             tables["locks"][path] = {"kind": name, **tables["locks"][path]}
     for name in tables.get("barriers", {}):
         tables["barriers"][name] = {"kind": name, **tables["barriers"][name]}
-    spec.document |= tables
+    return tables
+
+
+def _note_disturbances(
+    spec: ImportedSpec,
+    host_values: Mapping[str, HostValue],
+    timings: Sequence[Timing],
+    parties: int,
+) -> None:
+    """Note how many repetitions other programs disturbed, and which values are missing or noisy."""
     disturbed = sum(timing.disturbed for timing in timings)
     repetition_count = sum(len(timing.seconds) + timing.disturbed for timing in timings)
     spec.say(
@@ -401,7 +421,6 @@ def machine_spec(
         if host_value.high - host_value.low > 2 * _NOISY * host_value.value
     ]:
         spec.say(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
-    return spec
 
 
 def _widened_to_reported_sizes(

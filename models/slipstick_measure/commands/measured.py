@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from slipstick_measure.fit.formula import Family, Timings
     from slipstick_measure.loads import LoadTest
     from slipstick_measure.measurements import Hints, Measurements
-    from slipstick_measure.results import Fitting
+    from slipstick_measure.results import Fitting, TraceViews
 
 
 _DATA_OPTIONS = (
@@ -477,7 +477,7 @@ def trace(
     from slipstick.results.question import as_data
     from slipstick.schema.library import Library
     from slipstick_measure.report.measured import notes_text
-    from slipstick_measure.report.traces import draw_traces, trace_text
+    from slipstick_measure.report.traces import trace_text
     from slipstick_measure.traces.readers import read_trace
     from slipstick_measure.traces.views import network_called, views_of
 
@@ -496,19 +496,7 @@ def trace(
                 trace_part, width, network
             )
     if picture is not None:
-        from slipstick_pictures.files import write_picture
-
-        if view == "contention" and not any(views.contention for views in views_by_file.values()):
-            refuse(
-                "--view contention",
-                "nothing waits in the trace; name --machine, whose network accesses go through",
-            )
-
-        write_picture(
-            lambda: draw_traces(views_by_file, view, ", ".join(file.name for file in files)),
-            picture,
-        )
-        click.echo(f"wrote {picture}", err=True)
+        _write_trace_picture(views_by_file, view, ", ".join(file.name for file in files), picture)
     if as_json:
         print_json({"traces": as_data(views_by_file)})
     else:
@@ -522,6 +510,22 @@ def trace(
         err=True,
     )
     return NO_ANSWER if any(views.answer.failed for views in views_by_file.values()) else DONE
+
+
+def _write_trace_picture(
+    views_by_file: Mapping[str, TraceViews], view: str, title: str, picture: Path
+) -> None:
+    """Draw one view of each trace into a file; refuse a view of contention if nothing waits."""
+    from slipstick_measure.report.traces import draw_traces
+    from slipstick_pictures.files import write_picture
+
+    if view == "contention" and not any(views.contention for views in views_by_file.values()):
+        refuse(
+            "--view contention",
+            "nothing waits in the trace; name --machine, whose network accesses go through",
+        )
+    write_picture(lambda: draw_traces(views_by_file, view, title), picture)
+    click.echo(f"wrote {picture}", err=True)
 
 
 _FIT_OPTIONS = (
@@ -700,25 +704,17 @@ def fit(
     """  # noqa: E501
     from slipstick_measure.fit.comparison import IntervalSettings, fits
 
+    columns, free = options["columns"], options["free"]
     if curve_columns:
-        predicted_numbers = [
-            float(_whole_number(count_text, "--at") or 1)
-            for count_text in _split_at_commas(predicted_at)
-        ]
-        column_options = (options["columns"], measured_columns, curve_columns, sibling_columns)
+        column_options = (columns, measured_columns, curve_columns, sibling_columns)
+        predicted_numbers = _predicted_numbers(predicted_at)
         return continue_curves(files, *column_options, predicted_numbers, as_json)
     rows = (measured_columns, choices, groups, out)
     models = _split_at_commas(options["models"])
-    if wants_rows(files, models, options["free"], options["columns"], rows):
-        arguments = (
-            options["free"],
-            options["columns"],
-            *rows,
-            options["method"],
-            options["changes"],
-        )
-        return estimate_rows(files, models, *arguments, as_json)
-    if not models and not options["free"]:
+    if wants_rows(files, models, free, columns, rows):
+        solver_options = (options["method"], options["changes"])
+        return estimate_rows(files, models, free, columns, *rows, *solver_options, as_json)
+    if not models and not free:
         test = _response_times(files, options)
         if test is not None:
             return _fit_load(test, predicted_at, servers, picture, as_json)
@@ -727,10 +723,6 @@ def fit(
         refuse(
             "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
         )
-    predicted_numbers = [
-        float(_whole_number(count_text, "--at") or 1)
-        for count_text in _split_at_commas(predicted_at)
-    ]
     family_options = {
         key: options.pop(key)
         for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")
@@ -741,13 +733,21 @@ def fit(
     fitting = fits(
         timings,
         families,
-        predicted_numbers,
+        _predicted_numbers(predicted_at),
         IntervalSettings(intervals or "profile", seed=seed),
         picture is not None,
         _target_efficiency(efficiency),
     )
     _show_fits(fitting, notes, files, picture, as_json)
     return DONE
+
+
+def _predicted_numbers(option_text: str) -> list[float]:
+    """Parse the numbers of processors of `--at`."""
+    return [
+        float(_whole_number(count_text, "--at") or 1)
+        for count_text in _split_at_commas(option_text)
+    ]
 
 
 def _timings_to_fit(

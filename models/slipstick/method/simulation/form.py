@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from slipstick.answer import SURE_HALF_WIDTHS, Value, labelled_name, unit_of
 from slipstick.errors import Doubt, NoAnswerError, RunLength, SlipstickError
-from slipstick.expression.nodes import TIME, Parameter, total, zero
+from slipstick.expression.nodes import TIME, Expr, Parameter, total, zero
 from slipstick.expression.tape import Tape, Values, selected_values
 from slipstick.late import Array, np
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
@@ -312,9 +312,8 @@ def with_single_processor_values(
     """Add the values that compare the time of a processor among others with its time alone.
 
     The efficiency zeta is at most 1, the interference phi at least 0, and so are the ends of their
-    intervals. The time alone is that of the closed form where it is exact; else it is simulated.
-    Its interval and that of the time among others are taken as independent; those of their ratios
-    follow to first order.
+    intervals. The times alone and among others are taken as independent; the intervals of their
+    ratios follow to first order.
 
     Parameters
     ----------
@@ -324,21 +323,7 @@ def with_single_processor_values(
     parameter_values : parameters that differ from the model's own, in base units
     simulation : of the simulation
     """
-    closed_form = ClosedForm(single.model)
-    own_values = {
-        parameter_name: parameter_value
-        for parameter_name, parameter_value in parameter_values.items()
-        if parameter_name in closed_form.parameters
-    }
-    closed_form_answer = closed_form.points(own_values).answer(0, shares=False)
-    answer_alone = (
-        closed_form_answer
-        if closed_form_answer.exact
-        else Answers(_solution(single.model, own_values, simulation)).answer(0)
-    )
-    time_alone = answer_alone.values["time"]
-    if closed_form_answer.exact:
-        time_alone = replace(time_alone, low=time_alone.value, high=time_alone.value)
+    time_alone = _time_alone(single.model, parameter_values, simulation)
     time_among_others = values["time"]
     if not (time_alone.value and time_among_others.value):
         return values
@@ -372,8 +357,7 @@ def with_single_processor_values(
         else replace(interference_value, low=max(interference_value.low, 0.0)),
     }
     if single.words is not None:
-        tape = Tape([single.words])
-        word_count = float(tape.run(selected_values(parameter_values, tape.parameters))[0][0])
+        word_count = _number_at(single.words, parameter_values)
         throughput = values["throughput"]
         value, low, high = (
             None if interval_end is None else word_count * interval_end
@@ -381,6 +365,27 @@ def with_single_processor_values(
         )
         ratio_values["warps"] = Value(value, "1/s", low, high)
     return {**values, **ratio_values}
+
+
+def _time_alone(
+    model: Model, parameter_values: Mapping[str, float], simulation: Simulation
+) -> Value:
+    """Return the time of a processor alone: by the closed form if it is exact, else simulated."""
+    closed_form = ClosedForm(model)
+    own_values = {
+        name: value for name, value in parameter_values.items() if name in closed_form.parameters
+    }
+    answer = closed_form.points(own_values).answer(0, shares=False)
+    if not answer.exact:
+        return Answers(_solution(model, own_values, simulation)).answer(0).values["time"]
+    time_alone = answer.values["time"]
+    return replace(time_alone, low=time_alone.value, high=time_alone.value)
+
+
+def _number_at(expression: Expr, parameter_values: Mapping[str, float]) -> float:
+    """Return the number of an expression at some values of parameters, in base units."""
+    tape = Tape([expression])
+    return float(tape.run(selected_values(parameter_values, tape.parameters))[0][0])
 
 
 def _relative_half_width(time: Value) -> float:
@@ -423,10 +428,9 @@ def _solution(
         for value_name, estimate in estimates.items()
     }
     if model.single:
-        tape = Tape([total(model.population.counts)])
-        (processors,) = tape.run(selected_values(parameter_values, tape.parameters))
+        processors = _number_at(total(model.population.counts), parameter_values)
         values = with_single_processor_values(
-            values, model.single, float(processors[0]), parameter_values, simulation
+            values, model.single, processors, parameter_values, simulation
         )
     values |= {
         value_name: Value(counted_value, unit_of(value_name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, NoAnswerError
@@ -400,6 +400,18 @@ def _service_time(point: NetworkPoint, class_index: int, station: int) -> PhaseT
     )
 
 
+def _balking_by_place(
+    network: NetworkArrays,
+) -> Iterator[tuple[tuple[int, int], tuple[int, Array]]]:
+    """Yield, by class and station, the number of servers, which is 1 beside `rates`, and the
+    probabilities of balking by the length of the queue.
+    """
+    for (class_name, station_name), balking_probabilities in network.balking.items():
+        station = network.stations.index(station_name)
+        servers = int(network.servers[station]) if network.rates[station] is None else 1
+        yield (network.classes.index(class_name), station), (servers, balking_probabilities[0])
+
+
 def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace:
     """Build the state space of a point, with open classes truncated at a number of customers in
     all.
@@ -435,13 +447,8 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         for class_index in np.flatnonzero(is_visited[:, station_count])
     }
     station_states.append(SharedServers(think_times, class_count, None))
-    bursts = (
-        {}
-        if network.bursts is None
-        else {
-            class_index: burst for class_index, burst in enumerate(network.bursts[0]) if burst.any()
-        }
-    )
+    all_bursts = () if network.bursts is None else network.bursts[0]
+    bursts = {class_index: burst for class_index, burst in enumerate(all_bursts) if burst.any()}
     # After service, a blocked station says for which one it waits, and in which order.
     column_count = (
         sum(state.width for state in station_states)
@@ -464,14 +471,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         restart=dict(enumerate(restart_by_class)),
         abandonment=_abandonment_rates(network, is_visited),
         capacity=(*network.capacity, None),
-        balking={
-            (network.classes.index(class_name), station): (
-                int(network.servers[station]) if network.rates[station] is None else 1,
-                leaving[0],
-            )
-            for (class_name, station_name), leaving in network.balking.items()
-            for station in [network.stations.index(station_name)]
-        },
+        balking=dict(_balking_by_place(network)),
         blocking=(*network.blocking, LOSS),
         truncation=truncation,
         open_classes=~network.closed,
