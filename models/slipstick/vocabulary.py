@@ -487,7 +487,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
             *(GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS, FULL_QUEUES),
             *(CUT_SERVICES, BREAKERS),
             *(ROUTES_BY_STATE, INTERRUPTIONS, SEVERAL_PERMITS, UNLIMITED, RATES),
-            *(WEIGHTS, REPLIES),
+            *(WEIGHTS, REPLIES, STREAMS, SEVERAL_STREAMS, BURSTS),
         }
     ),
     SIMULATION: frozenset(CONSTRUCTS),
@@ -512,7 +512,6 @@ def refuse_unknown(
     method: str,
     known: Collection[str],
     known_by_method: Mapping[str, Collection[str]] = KNOWN,
-    has_stream: bool = False,
 ) -> None:
     """Raise NoAnswerError if a model has a construct that a method does not support.
 
@@ -521,8 +520,6 @@ def refuse_unknown(
     constructs : of the model
     method, known : the method, and the constructs that it supports
     known_by_method : those that the methods for models of this kind support
-    has_stream : customers arrive at an activity, which a Markov chain follows only before the
-        steady state
 
     >>> refuse_unknown([GEOMETRIC_COUNT], "quick", ())
     Traceback (most recent call last):
@@ -532,9 +529,7 @@ def refuse_unknown(
     """
     for construct in sorted(set(constructs) - set(known)):
         knowing_methods = [
-            name
-            for name in ((SIMULATION,) if has_stream else (MARKOV_CHAIN, SIMULATION))
-            if construct in known_by_method[name]
+            name for name in (MARKOV_CHAIN, SIMULATION) if construct in known_by_method[name]
         ]
         raise NoAnswerError(
             f"{method} cannot solve {construct} ({CONSTRUCTS.get(construct, construct)});"

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import permutations
 from typing import Any, NamedTuple, cast
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, Saturated
 from slipstick.expression.nodes import COUNT, Expr
 from slipstick.expression.tape import Flags, Values, selected_values
 from slipstick.late import Array, NDArray, np
@@ -52,7 +52,6 @@ from slipstick.model.system import (
     IDLE_PROCESSORS,
     ArrivalPattern,
     Breaker,
-    ClosedPopulation,
     Lock,
     Model,
     OpenPopulation,
@@ -75,14 +74,15 @@ from slipstick.queueing.markov.chain import (
     mean_times,
     stationary,
 )
+from slipstick.queueing.markov.solve import ROUNDING
 from slipstick.random_times import (
     nonzero,
 )
 from slipstick.sim.settings import Simulation
+from slipstick.structure.contention import Saturation
 from slipstick.vocabulary import (
     ACTIVITY,
     BACK_OFF_TIME,
-    BURSTS,
     DISCIPLINES,
     GIVEN_UP_TIME,
     IN_TURN,
@@ -96,10 +96,8 @@ from slipstick.vocabulary import (
     RANK,
     RATES,
     REVERSE,
-    SEVERAL_STREAMS,
     SHORTEST,
     SIMULATION,
-    STREAMS,
 )
 
 Position = tuple[Any, ...]
@@ -157,7 +155,8 @@ _WAITING: dict[type, str] = {
 
 class ActivityChain(ActivityForm):
     """An activity solved as a Markov chain. The times come from the chain; points are evaluated,
-    differentiated and answered as by mean value.
+    differentiated and answered as by mean value. Of each stream of arrivals so many customers are
+    followed that more are hardly ever there.
 
     Attributes
     ----------
@@ -187,6 +186,7 @@ class ActivityChain(ActivityForm):
         for unfit in _unfit_parts(self.model, value_by_expr):
             raise NoAnswerError(unfit.with_other_methods)
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
+        reason_by_point |= self._saturation_reasons(value_by_expr)
         table = ActivityTable(np.array(value_by_expr[self.model.population.size]), reason_by_point)
         points_by_transitions = defaultdict[Any, list[int]](list)
         for point in table.answerable_points.tolist():
@@ -211,6 +211,19 @@ class ActivityChain(ActivityForm):
             except RecursionError:
                 table.refuse(dict.fromkeys(points, _takes_no_time(self.model)))
         return table
+
+    def _saturation_reasons(self, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
+        """Return, by point, which resource the streams of arrivals saturate. Where some number is a
+        formula, the levels of the chain tell that it has no steady state.
+        """
+        values = {
+            name: value_by_expr[parameter].real
+            for name, parameter in self.tape.parameters.items()
+            if parameter in value_by_expr
+        }
+        if not self.model.population.streams or len(values) < len(self.tape.parameters):
+            return {}
+        return Saturation(self.model).reasons(values)
 
     def takes(self, values: Values) -> Flags:
         """Return a mask of the points at which the chain answers by default: it is small there, and
@@ -257,12 +270,6 @@ class ActivityChain(ActivityForm):
             " counts like theirs; a simulation has it apart"
         )
         return replace(remarks, notes=(*remarks.notes, note))
-
-
-class ChainFromStart(ActivityChain):
-    """An activity whose chain is followed from its start, so that streams may come to it."""
-
-    added_constructs = frozenset({STREAMS, SEVERAL_STREAMS, BURSTS})
 
 
 def _other_methods(model: Model) -> str:
@@ -312,15 +319,10 @@ def _takes_no_time(model: Model) -> str:
     return f"a cycle of {model.name} may take no time, so no state lasts; give a step of it a time"
 
 
-def _unfit_parts(
-    model: Model, value_by_expr: Mapping[Expr, Array], takes_streams: bool = False
-) -> Iterator[_Unfit]:
-    """Yield each part of a model that a chain cannot represent. Streams of arrivals are accepted
-    only for answers before the steady state.
-    """
-    has_repeating_processors = isinstance(model.population, ClosedPopulation | PhasedPopulation)
-    if not has_repeating_processors and not takes_streams:
-        yield _Unfit("processors that repeat a cycle, and phases, not arrivals or supersteps")
+def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[_Unfit]:
+    """Yield each part of a model that a chain cannot represent."""
+    if model.population.finite and not isinstance(model.population, PhasedPopulation):
+        yield _Unfit("processors that repeat a cycle, streams, and phases, not supersteps")
     for node in each_once(model.bodies):
         resource = model.resources.get(node.uses[0]) if node.uses else None
         if is_parallel(node) or node.use == ASKED:
@@ -446,10 +448,10 @@ def chain_from_start(
     >>> float(chain_from_start(closed_model(cycle, processors=2), {})[1]["bus"].max())
     2.0
     """
-    form = ChainFromStart(model)
+    form = ActivityChain(model)
     value_by_expr = form.numbers({name: np.array([value]) for name, value in values.items()})
     cycles, streams = _cycles_and_streams(model, value_by_expr, most, backlog)
-    for unfit in _unfit_parts(model, value_by_expr, takes_streams=True):
+    for unfit in _unfit_parts(model, value_by_expr):
         raise NoAnswerError(unfit.alone)
     if reasons := _reasons_by_point(model, value_by_expr):
         raise NoAnswerError(reasons[0])
@@ -554,20 +556,25 @@ def _solve_alike(
     table.
     """
     population = model.population
-    members = table.population[points]
-    size_by_expr = {expr: round(value_by_expr[expr][0].real) for expr in population.counts}
+    # Of streams the sums are over the time between two arrivals.
+    members = np.ones(1) if population.open else table.population[points]
     sums = defaultdict[tuple[str, Any], Array](
         lambda: np.zeros(len(points), dtype=table.population.dtype)
     )
-    for cycles, rounds in _cycles_with_rounds(population, size_by_expr):
-        states = _States(model, value_by_expr, cycles, rounds)
-        for key, value in _sums_over_cycle(states, with_account):
+    for cycles, rounds in _cycles_with_rounds(model, value_by_expr):
+        states, sums_of_cycle = (
+            _sums_of_streams(model, value_by_expr, with_account)
+            if population.streams
+            else _sums_over_cycle(_States(model, value_by_expr, cycles, rounds), with_account)
+        )
+        for key, value in sums_of_cycle:
             sums[key] += value
             if key == ("time", "") and rounds is not None:
                 sums["label", IDLE_PROCESSORS] += (members - len(states.kinds)) * value
-    table.time[points] = time = sums["time", ""]
+    time = sums["time", ""]
+    table.time[points] = sums["members", 0] if population.open else time
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
-        group_time = size_by_expr[group.processors] * time / nonzero(sums["calls", index])
+        group_time = sums["members", index] / nonzero(sums["calls", index])
         table.groups.setdefault(group.name, table.nan_columns())[points] = group_time
     for kind, name in [*sums] if with_account else ():
         if kind == "open":
@@ -590,16 +597,83 @@ def _solve_alike(
             table.uses.setdefault(name, table.nan_columns(4))[:, points] = use_columns
 
 
-def _cycles_with_rounds(population: Any, size_by_expr: Mapping[Expr, int]) -> list[Any]:
+def _cycles_with_rounds(model: Model, value_by_expr: Mapping[Expr, Array]) -> list[Any]:
     """List the cycles that run together, each with its number of processors, and for a phase how
     often it is repeated; None for the groups of a population, whose cycles never end.
     """
+    population = model.population
     if isinstance(population, PhasedPopulation):
         return [
-            ([(phase.cycle, size_by_expr[phase.processors])], phase.repeat)
+            ([(phase.cycle, round(value_by_expr[phase.processors][0].real))], phase.repeat)
             for phase in population.phases
         ]
-    return [([(group.cycle, size_by_expr[group.processors]) for group in population.groups], None)]
+    return [(_cycles_and_streams(model, value_by_expr, FIRST_FOLLOWED, 0)[0], None)]
+
+
+FIRST_FOLLOWED, MOST_FOLLOWED, BEYOND = 6, 2_000, 1e-10
+"""Customers of all streams that a chain follows at first and at most, and the part of their mean
+number that may lie beyond.
+"""
+
+
+def _sums_of_streams(
+    model: Model, value_by_expr: Mapping[Expr, Array], with_account: bool
+) -> tuple[_States, Sums]:
+    """Return the states of a model with streams of arrivals, and their sums over a cycle; so many
+    customers are followed that more are hardly ever there.
+
+    Raises
+    ------
+    NoAnswerError : the number of customers rises without end, or too many are there
+    """
+    most, rising_rounds = FIRST_FOLLOWED, 0
+    while most <= MOST_FOLLOWED and rising_rounds < 2:
+        cycles, streams = _cycles_and_streams(model, value_by_expr, most, 0)
+        states = _States(model, value_by_expr, cycles, None, streams=streams, most=most)
+        solved_states = _solved_states(states)
+        missing_part, ratio = _tail_beyond(states, solved_states)
+        if missing_part <= BEYOND:
+            return states, _sums_of_states(states, solved_states, with_account)
+        rising_rounds = rising_rounds + 1 if ratio >= 1 else 0
+        further = math.log(BEYOND / missing_part) / math.log(ratio) if ratio < 1 else most
+        # The first ratios are rough.
+        most += max(4, math.ceil(min(1.1 * further, MOST_FOLLOWED if most > 24 else 2 * most)))
+    if rising_rounds:
+        raise NoAnswerError(
+            Saturated(
+                f"the number of customers still rises at {most}: more arrive at {model.name} than"
+                " can be served; lower the arrivals"
+            )
+        )
+    raise NoAnswerError(
+        f"a chain of {model.name} has to follow more than {MOST_FOLLOWED:,} customers: ask for"
+        " simulation"
+    )
+
+
+def _tail_beyond(states: _States, solved: _SolvedStates) -> tuple[float, float]:
+    """Return the part of the mean number of customers of streams that lies beyond those that are
+    followed, and the ratio of the last levels of their number [1]; the largest of all points.
+    """
+    parts_and_ratios = []
+    members_by_kind = states.members_by_kind(solved.positions)
+    counts = np.sum([members_by_kind[kind] for kind in states.streams], axis=0).astype(int)
+    for time_in_states in solved.times:
+        levels = np.bincount(counts, weights=time_in_states.real) / time_in_states.real.sum()
+        mean = float(levels @ np.arange(len(levels)))
+        # Rounding decides levels below, and the truncation the last ones.
+        last = min(int(np.flatnonzero(levels > ROUNDING)[-1]), len(levels) - 1 - len(levels) // 10)
+        first = last - max(2, last // 4)
+        if len(levels) <= (states.most or 0) or mean == 0:
+            parts_and_ratios.append((0.0, 0.0))
+            continue
+        ratio = float(levels[last] / levels[first]) ** (1 / (last - first)) if first >= 0 else 1.0
+        if ratio >= 1:
+            parts_and_ratios.append((1.0, ratio))
+            continue
+        beyond = float(levels[-1]) * ratio / (1 - ratio)
+        parts_and_ratios.append((beyond * (len(levels) + ratio / (1 - ratio)) / mean, ratio))
+    return max(parts_and_ratios)
 
 
 def _use_columns(
@@ -681,16 +755,46 @@ def _announce_solution(model: str, size: int, solutions: int) -> None:
         )
 
 
-def _sums_over_cycle(
-    states: _States, with_account: bool
-) -> Iterator[tuple[tuple[str, Any], Array]]:
-    """Yield sums over a cycle of the first group, or over the rounds of a phase: of time by label
-    and of visits by resource.
+Sums = Iterator[tuple[tuple[str, Any], Array]]
+"""Sums over a cycle of the first group, or over the rounds of a phase, by kind and name."""
+
+
+class _SolvedStates(NamedTuple):
+    """The explored states of a chain, with what happens in a cycle of the first group.
+
+    Parameters
+    ----------
+    chain : the chain
+    positions : of each processor in each state, by number [states, width]
+    times : the time in each state [s] [points] [states]
+    flows : how often each event happens [1] [points] [events]
     """
+
+    chain: MarkovChain
+    positions: Array
+    times: list[Array]
+    flows: list[Array]
+
+
+def _solved_states(states: _States) -> _SolvedStates:
+    """Explore and solve the chain of some states."""
     chain, absorbing_states = _explored_chain(states)
     positions = np.asarray(chain.states)[:, : states.width]
-    times, flows = _times_and_flows(states, chain, absorbing_states)
+    return _SolvedStates(chain, positions, *_times_and_flows(states, chain, absorbing_states))
+
+
+def _sums_over_cycle(states: _States, with_account: bool) -> tuple[_States, Sums]:
+    """Return the states with their sums over a cycle."""
+    return states, _sums_of_states(states, _solved_states(states), with_account)
+
+
+def _sums_of_states(states: _States, solved: _SolvedStates, with_account: bool) -> Sums:
+    """Yield sums of time by label and of visits by resource."""
+    chain, positions, times, flows = solved
     yield ("time", ""), np.sum(times, axis=1)
+    if states.rounds is None:
+        for kind, members in states.members_by_kind(positions).items():
+            yield ("members", kind), times @ members
     yield from (
         (("calls", name), flow)
         for name, flow in zip(states.event_names, np.transpose(flows), strict=True)
@@ -784,7 +888,8 @@ def _times_and_flows(
             time_in_states = stationary(chain_at_point, solved_before=solved_factors)
         flow = (time_in_states[chain.sources] * rate) @ happened
         # The processors of the first group over the rate at which their cycles end: Little's law.
-        cycle_time = 1.0 if is_finite else states.kinds.count(0) / flow[0]
+        members = 1 if 0 in states.streams else states.kinds.count(0)
+        cycle_time = 1.0 if is_finite else members / flow[0]
         times.append(time_in_states * has_begun * cycle_time)
         flows.append(flow * cycle_time)
     return times, flows
@@ -861,7 +966,8 @@ class _States:
     `positions` lists the positions by number, the first for that before the start; `event_names`
     lists what is counted: ends of cycles by kind of processor, and begins of visits by resource and
     counter; `events` numbers the sets of them that happen at one transition, and `rates` holds the
-    rates of transitions by number [1/s] [points]. The points must have the same transitions.
+    rates of transitions by number [1/s] [points]. The points must have the same transitions. `most`
+    is the largest number of customers of all streams together; None without a limit.
     """
 
     def __init__(
@@ -872,9 +978,11 @@ class _States:
         rounds: Expr | None,
         alternatives: str = "",
         streams: Mapping[int, _FollowedArrivals] | None = None,
+        most: int | None = None,
     ) -> None:
         self.model = model
-        self._streams = streams or {}
+        self.most = most
+        self.streams = streams or {}
         self.alternatives = alternatives or f"ask for {_other_methods(model)}"
         self._value_by_expr = value_by_expr
         self.rounds = rounds
@@ -897,7 +1005,7 @@ class _States:
             if isinstance(resource, Breaker)
         }
         # 1 while the stream is in a burst.
-        bursts = [BURST + str(kind) for kind, stream in self._streams.items() if stream.bursts]
+        bursts = [BURST + str(kind) for kind, stream in self.streams.items() if stream.bursts]
         self.first_units = [*model.counters.values(), *(0 for _ in (*self.breakers, *bursts))]
         self._unit_names = [*model.counters, *self.breakers, *bursts]
         # Failures that a closed breaker remembers, and the number of each such window.
@@ -996,6 +1104,17 @@ class _States:
             math.comb(size + count - 1, size) for size, count in sizes_and_phases if count
         )
 
+    def members_by_kind(self, positions: Array) -> dict[int, Array]:
+        """Return the number of processors, or of customers that have arrived, of each kind in each
+        state [1] [states].
+        """
+        members_by_kind = {}
+        for kind, size in Counter(self.kinds).items():
+            outside = self._position_numbers.get(_position_outside(kind), -1)
+            members = size - (positions == outside).sum(axis=1)
+            members_by_kind[kind] = members * (positions[:, 0] > 0)  # not before the start
+        return members_by_kind
+
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions of a block of states; a transition's rate is given by its number in
         `rates`.
@@ -1052,10 +1171,10 @@ class _States:
         node = self._nodes[node_number]
         if action in ("line", "halt"):
             resource = self._resources[node.resource]
-            is_random_order = isinstance(resource, Station) and (
-                DISCIPLINES[resource.discipline].order == RANDOM
-            )
-            return "" if is_random_order else node.resource
+            order = DISCIPLINES[resource.discipline].order if isinstance(resource, Station) else ""
+            if order == RANK:  # each rank is a queue of its own
+                return f"{node.resource} {node.rank}"
+            return "" if order == RANDOM else node.resource
         if action in ("barrier", "cost"):
             return f"{BARRIER}:{node.name}"
         return node.counter if action == "wait" else ""
@@ -1122,8 +1241,8 @@ class _States:
         is.
         """
         kind = self.kinds[place]
-        return kind not in self._streams or (
-            place - self.kinds.index(kind) < self._streams[kind].backlog
+        return kind not in self.streams or (
+            place - self.kinds.index(kind) < self.streams[kind].backlog
         )
 
     def _arrival_transitions(
@@ -1132,7 +1251,9 @@ class _States:
         """Yield the transitions in which a burst begins or ends, or a customer of a stream arrives;
         a stream at the limit of followed customers has no arrivals.
         """
-        for kind, stream in self._streams.items():
+        outside = sum(positions.count(_position_outside(kind)) for kind in self.streams)
+        followed = sum(map(self.kinds.count, self.streams)) - outside
+        for kind, stream in self.streams.items():
             rate = stream.rate
             if stream.bursts:
                 rate_in_burst, *rates_of_change = stream.bursts
@@ -1140,7 +1261,8 @@ class _States:
                 units_then = self._with_breaker_state(units, BURST + str(kind), 1 - in_burst)
                 yield rates_of_change[in_burst], positions, units_then, ()
                 rate = rate_in_burst if in_burst else rate
-            if _position_outside(kind) in positions and rate.any():
+            has_place = self.most is None or followed < self.most
+            if has_place and _position_outside(kind) in positions and rate.any():
                 start_outcomes = [(1.0, (("start", kind, 0), ()))]
                 place = positions.index(_position_outside(kind))
                 yield from self._transitions_to_lasting_states(
@@ -1386,7 +1508,7 @@ class _States:
                 if action == "go"
                 else self._first_outcomes(index)
             )
-            if action == "cycle" and index in self._streams:
+            if action == "cycle" and index in self.streams:
                 outcomes = [(1.0, _position_outside(index))]
             return (
                 event_names,

@@ -40,7 +40,7 @@ from slipstick.vocabulary import (
     TRACES,
     refuse_unknown,
 )
-from slipstick_chains.activity_chain import ChainFromStart, chain_from_start, phases_given
+from slipstick_chains.activity_chain import ActivityChain, chain_from_start, phases_given
 from slipstick_chains.over_the_day import (
     DayPart,
     NeverReachedError,
@@ -445,7 +445,7 @@ def _activity_chains(
         raise ModelError(f"no streams come to {model.name}, so leave out {key}")
     profiles = profiles_of(model)
     at_mean_rates = with_mean_rates(model)
-    _check_parameters(model, values or {}, ChainFromStart(at_mean_rates))
+    _check_parameters(model, values or {}, ActivityChain(at_mean_rates))
     largest_backlog = backlog or max(backlogs_of(model).values(), default=0)
     most_followed = max(FEWEST_FOLLOWED, fewest, 2 * largest_backlog) if most is None else most
     if largest_backlog > most_followed:
@@ -525,7 +525,7 @@ def transient_values(
         return values_given[time_text] if time_text in values_given else float(time_text)
 
     compiled_model = (
-        ChainFromStart(with_mean_rates(model)) if isinstance(model, Model) else NetworkLayout(model)
+        ActivityChain(with_mean_rates(model)) if isinstance(model, Model) else NetworkLayout(model)
     )
     parameters_read = compiled_model.tape.parameters
     values = {path: value for path, value in values_given.items() if path in parameters_read}

@@ -28,7 +28,6 @@ from slipstick import (
     grouped_model,
     hold,
     network,
-    open_model,
     phased_model,
     repeat,
     service,
@@ -311,7 +310,6 @@ def test_derivatives_are_those_of_differences_and_a_sweep_shares_the_states() ->
             "no fork: ask for mean-value or simulation",
         ),
         (closed_model(THINK >> service("other", 1.0, scv=1), 2), "no processor as a resource"),
-        (open_model(work("a", 1.0), 0.1), "not arrivals or supersteps"),
         (
             closed_model(
                 THINK >> hold("l", work("a", 1.0)),

@@ -632,8 +632,8 @@ def test_customers_that_abandon_a_queue_are_those_of_erlang() -> None:
     model = open_model(
         attempt(served(), patience=patience), rate(arrivals), resources={"disk": Station(servers)}
     )
-    found = solve(model, simulation=Simulation(seed=6, precision=0.005, events=400_000))
-    assert found.method == SIMULATION
+    run = Simulation(seed=6, precision=0.005, events=400_000)
+    found = solve(model, method=SIMULATION, simulation=run)
     assert found["abandonment[disk]"] == pytest.approx(abandoned, rel=0.03)
     assert found["goodput[disk]"] == pytest.approx(arrivals * (1 - abandoned), rel=0.02)
     present = sum(n * p for n, p in enumerate(parts))

@@ -94,7 +94,8 @@ def test_what_overflows_is_what_erlang_loses(tmp_path: Path) -> None:
     )
     weights = [3.0**busy / factorial(busy) for busy in range(3)]
     lost = weights[2] / sum(weights)
-    answer = solve(model, simulation=SETTINGS)
+    assert solve(model)["abandonment[first]"] == pytest.approx(lost, rel=1e-9)
+    answer = solve(model, method="simulation", simulation=SETTINGS)
     for name, truth in (("abandonment[first]", lost), ("queue_length[second]", 3 * lost)):
         value = answer.values[name]
         assert value.value is not None
@@ -102,10 +103,9 @@ def test_what_overflows_is_what_erlang_loses(tmp_path: Path) -> None:
         assert abs(value.value - truth) <= 4 * (value.high - value.value), name
     with pytest.raises(NoAnswerError) as raised:
         solve(model, method="closed-form")
-    # A chain follows no stream in the long run, so that it is no way out.
     assert str(raised.value) == (
         "closed-form cannot solve limited queues (visits that are turned away if too many customers"
-        " wait); simulation can"
+        " wait); markov-chain and simulation can"
     )
 
 

@@ -44,9 +44,9 @@ def test_a_refusal_carries_the_method_that_has_an_answer_as_data(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(NoAnswerError) as refused:
-        solve("connection-pool", method=MARKOV_CHAIN)
+        solve("hedged-reads", method=MARKOV_CHAIN)
     assert refused.value.other_method == SIMULATION
-    arguments = ["solve", "connection-pool", "--with", MARKOV_CHAIN]
+    arguments = ["solve", "hedged-reads", "--with", MARKOV_CHAIN]
     assert main(arguments) == main([*arguments, "--json"]) == NO_ANSWER
     shown = capsys.readouterr()
     assert shown.err.rstrip().endswith("(--with simulation; in a file, method: simulation)")
@@ -66,9 +66,9 @@ def test_an_answer_that_is_missing_names_the_method_of_its_refusal() -> None:
 
 def test_a_study_names_the_case_without_an_answer_and_the_method_that_has_one() -> None:
     cases = {"chained": {"method": MARKOV_CHAIN}}
-    asked = {"study": 1, "base": {"model": "connection-pool", "simulation.events": 3000}}
+    asked = {"study": 1, "base": {"model": "hedged-reads", "simulation.events": 3000}}
     with pytest.raises(
-        NoAnswerError, match="case chained: markov-chain cannot solve bursts"
+        NoAnswerError, match="case chained: markov-chain cannot solve backup requests"
     ) as refused:
         run({**asked, "cases": cases})
     assert refused.value.other_method == SIMULATION

@@ -146,14 +146,12 @@ class ActivityForm(CompiledModel):
     """
 
     method: ClassVar[str]
-    added_constructs: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, model: Model) -> None:
-        known_constructs = KNOWN[self.method] | self.added_constructs
-        has_stream = bool(model.population.streams)
-        refuse_unknown(model.constructs, self.method, known_constructs, has_stream=has_stream)
+        refuse_unknown(model.constructs, self.method, KNOWN[self.method])
         self.model = model
-        self._expressions = model.expressions()
+        mean_rates = (rate for rate, _ in model.population.streams)
+        self._expressions = tuple(dict.fromkeys([*model.expressions(), *mean_rates]))
         self.tape = Tape(self._expressions)
         self.parameters = tuple(self.tape.parameters)
         # A number of processors is whole, so that a derivative by it means nothing.
@@ -261,7 +259,7 @@ class ActivityForm(CompiledModel):
         table = self.table(value_by_expr, with_account=True)
         is_exact = self.exact(values, table)
         processors_by_group = {
-            group.name: group.processors if group.arrivals is None else group.arrivals
+            group.name: group.processors if group.rate is None else group.rate
             for group in self.model.population.groups
             if group.name
         }

@@ -85,8 +85,7 @@ class CompiledBounds(CompiledModel):
     quantity = "low[time]"
 
     def __init__(self, model: Model) -> None:
-        has_stream = bool(model.population.streams)
-        refuse_unknown(model.constructs, BOUNDS, KNOWN[BOUNDS], has_stream=has_stream)
+        refuse_unknown(model.constructs, BOUNDS, KNOWN[BOUNDS])
         self.model = model
         # A station is never faster than its highest rate, nor slower than its lowest.
         self._lower_bounds = _lower_bounds(_at_constant_speed(model, maximum))

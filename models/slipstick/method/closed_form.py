@@ -137,8 +137,7 @@ class ClosedForm(CompiledModel):
     """
 
     def __init__(self, model: Model) -> None:
-        has_stream = bool(model.population.streams)
-        refuse_unknown(model.constructs, CLOSED_FORM, KNOWN[CLOSED_FORM], has_stream=has_stream)
+        refuse_unknown(model.constructs, CLOSED_FORM, KNOWN[CLOSED_FORM])
         self.model = model
         self.time = whole_time(model)
         self.stages = _stage_times(model)

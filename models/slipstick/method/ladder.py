@@ -105,8 +105,7 @@ class Method:
         """Raise a NoAnswerError for a model with a construct that the method does not know."""
         if isinstance(model, Model | QueueingNetwork):
             known_by_method = KNOWN if isinstance(model, Model) else KNOWN_OF_NETWORKS
-            has_stream = isinstance(model, Model) and bool(model.population.streams)
-            refuse_unknown(model.constructs, self.name, self.knows, known_by_method, has_stream)
+            refuse_unknown(model.constructs, self.name, self.knows, known_by_method)
 
     def compiled(
         self, model: Subject, parameters: Parameters, simulation: Simulation
