@@ -83,8 +83,8 @@ class Processor:
 
     def _book(self, now: float) -> None:
         if self.waiting:
-            rank, order, left, then = self.waiting[0]
-            self.waiting[0] = (rank, order, left - (now - self.since), then)
+            rank, order, work_left, then = self.waiting[0]
+            self.waiting[0] = (rank, order, work_left - (now - self.since), then)
 
     def _go_on(self, now: float) -> None:
         self.since, self.turn = now, self.turn + 1
@@ -123,19 +123,19 @@ class Found(NamedTuple):
     planned: float
 
 
-def costs_of(machine: Machine, given: dict[str, float]) -> Costs:
+def costs_of(machine: Machine, inputs_of_case: dict[str, float]) -> Costs:
     """Return the costs of the operations, those of the study's model."""
-    inputs = DIFF_PHASE.inputs_on(machine, **given)
-    made, network = OperationCosts(machine, inputs), machine.network
-    protocols = protocol_time(network, made.request), protocol_time(network, made.reply)
-    wires = wire_time(network, made.request), wire_time(network, made.reply)
+    inputs = DIFF_PHASE.inputs_on(machine, **inputs_of_case)
+    operations, network = OperationCosts(machine, inputs), machine.network
+    protocols = protocol_time(network, operations.request), protocol_time(network, operations.reply)
+    wires = wire_time(network, operations.request), wire_time(network, operations.reply)
     columns = (
-        made.send,
-        made.receive,
-        made.serve,
+        operations.send,
+        operations.receive,
+        operations.serve,
         *protocols,
         *wires,
-        made.compute,
+        operations.compute,
         value_of(inputs, "dispatch"),
     )
     return Costs(
@@ -146,10 +146,10 @@ def costs_of(machine: Machine, given: dict[str, float]) -> Costs:
     )
 
 
-def fault(costs: Costs, others: int, *, shared: bool, interrupts: bool) -> Found:
+def fault(costs: Costs, servers: int, *, shared: bool, interrupts: bool) -> Found:
     """Simulate one fault."""
-    clock, medium, done = Clock(), [0.0], list[float]()
-    source, places = Processor(clock), [Processor(clock) for _ in range(others)]
+    clock, medium, end_times = Clock(), [0.0], list[float]()
+    source, places = Processor(clock), [Processor(clock) for _ in range(servers)]
     handler, frame, planned = list[float](), list[float](), list[float]()
 
     def carried(seconds: float, now: float, then: Then) -> None:
@@ -184,7 +184,7 @@ def fault(costs: Costs, others: int, *, shared: bool, interrupts: bool) -> Found
             arrives(places[number], protocol, at, ready)
 
         carried(costs.request, now, came)
-        if number + 1 < others:
+        if number + 1 < servers:
             source.do(costs.send, now, lambda when: sent(number + 1, when))
 
     def returned(now: float) -> None:
@@ -194,13 +194,15 @@ def fault(costs: Costs, others: int, *, shared: bool, interrupts: bool) -> Found
         )
 
     def received(now: float) -> None:
-        done.append(now)
-        if len(done) == others:
-            source.do(costs.compute, now, done.append)
+        end_times.append(now)
+        if len(end_times) == servers:
+            source.do(costs.compute, now, end_times.append)
 
     source.do(costs.send, 0.0, lambda when: sent(0, when))
     clock.run()
-    return Found(*(1e6 * each for each in (done[-1], *map(fmean, (handler, frame, planned)))))
+    return Found(
+        *(1e6 * seconds for seconds in (end_times[-1], *map(fmean, (handler, frame, planned))))
+    )
 
 
 def main() -> None:
@@ -220,25 +222,26 @@ def main() -> None:
         case = {key: value for key, value in cases[name].items() if key != "title"}
         machine = load(f"machine/{case.pop('machine')}")
         assert isinstance(machine, Machine)
-        written = {
-            key: str(each)
-            for key, each in case.items()
+        text_by_input = {
+            key: str(input_value)
+            for key, input_value in case.items()
             if key not in ("model", "method") and "." not in key
         }
-        given = {key: parse(each)[0] for key, each in written.items()}
-        others, shared = int(given["processors"]) - 1, machine.network.medium == "shared"
-        costs = costs_of(machine, given)
-        plain, made = (
-            fault(costs, others, shared=shared, interrupts=each) for each in (False, True)
+        value_by_input = {key: parse(text)[0] for key, text in text_by_input.items()}
+        servers, shared = int(value_by_input["processors"]) - 1, machine.network.medium == "shared"
+        costs = costs_of(machine, value_by_input)
+        plain, interrupted = (
+            fault(costs, servers, shared=shared, interrupts=interrupts)
+            for interrupts in (False, True)
         )
-        delays = "  ".join(f"{each:4.0f}" for each in made[1:])
-        errors.append([abs(each / delay - 1) for each in (plain.handler, *made[1:])])
-        errors[-1] += [abs(each / time - 1) for each in (plain.fault, made.fault)]
+        delays = "  ".join(f"{value:4.0f}" for value in interrupted[1:])
+        errors.append([abs(value / delay - 1) for value in (plain.handler, *interrupted[1:])])
+        errors[-1] += [abs(value / time - 1) for value in (plain.fault, interrupted.fault)]
         print(
             f"{name:12}  {time:5} {delay:4}  {plain.fault:5.0f} {plain.handler:4.0f} "
-            f" {made.fault:5.0f}  {delays}"
+            f" {interrupted.fault:5.0f}  {delays}"
         )
-    means = [f"{fmean(each):.0%}" for each in zip(*errors, strict=True)]
+    means = [f"{fmean(column):.0%}" for column in zip(*errors, strict=True)]
     print(
         f"mean absolute error of the delay: {means[0]}; with interrupts, by reading:"
         f" {', '.join(means[1:4])}"

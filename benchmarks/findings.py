@@ -238,9 +238,9 @@ def _number(answer: Answer, name: str) -> tuple[float, float, float]:
     part_names = [key for key in values if key.startswith(f"{name}[")]
     labels = [re.split(r"[\[,]", key)[1] for key in part_names]
     rates = [values[f"throughput[{label}]"]["value"] for label in labels]
-    known = [_number(answer, key) for key in part_names]
+    ends_of_parts = [_number(answer, key) for key in part_names]
     value, low, high = (
-        sum(rate * ends[i] for rate, ends in zip(rates, known, strict=True)) / sum(rates)
+        sum(rate * ends[i] for rate, ends in zip(rates, ends_of_parts, strict=True)) / sum(rates)
         for i in range(3)
     )
     return value, low, high

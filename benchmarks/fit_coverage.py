@@ -291,8 +291,8 @@ def under_load(seeds: range) -> None:
     print(f"\nthroughput of one machine by customers, seeds {seeds.start} to {seeds.stop - 1}")
     for step in (2.0, 4.0):
         every = [row for (_, at), found_rows in rows.items() if at == step for row in found_rows]
-        parts = {name: found_rows for (name, at), found_rows in rows.items() if at == step}
-        for name, found_rows in {**parts, "together": every}.items():
+        rows_by_name = {name: found_rows for (name, at), found_rows in rows.items() if at == step}
+        for name, found_rows in {**rows_by_name, "together": every}.items():
             words = []
             for way in ("laws", "bounds"):
                 answered = [row for row in found_rows if row[0] == way]

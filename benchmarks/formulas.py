@@ -149,7 +149,7 @@ def outcome(text: str) -> str:
         return "traceback"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-    return next(each for each in ("differs", "accepted", "refused") if each in results)
+    return next(word for word in ("differs", "accepted", "refused") if word in results)
 
 
 def tried(text: str, reader: Callable[[str, dict[str, Expr]], object]) -> str:

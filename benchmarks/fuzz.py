@@ -207,7 +207,7 @@ GENTLE = (2, 3, 4, 8, 10)
 """Changes that a loader mostly accepts, so that what comes after it is tried as well."""
 
 
-def changed(tree: Any, chance: random.Random, other: Any, gentle: bool) -> Any:
+def changed(tree: Any, chance: random.Random, donor_tree: Any, gentle: bool) -> Any:
     """Change a tree in one place."""
     places = list(_places(tree))
     if not places:
@@ -254,7 +254,7 @@ def changed(tree: Any, chance: random.Random, other: Any, gentle: bool) -> Any:
             holder[key] = value
         case 10:
             # What stands under the same key in another file of the kind, or anything in it.
-            all_places = list(_places(other))
+            all_places = list(_places(donor_tree))
             places_of_key = [(h, k) for h, k in all_places if k == key] or all_places
             if places_of_key:
                 table, place = chance.choice(places_of_key)
@@ -279,7 +279,7 @@ def _scaled(value: Any, chance: random.Random) -> Any:
     factor = chance.choice(FACTORS)
     if isinstance(value, str):
         return re.sub(
-            r"[0-9.]+(e[0-9]+)?", lambda found: f"{_float(found[0]) * factor:.6g}", value, count=1
+            r"[0-9.]+(e[0-9]+)?", lambda number: f"{_float(number[0]) * factor:.6g}", value, count=1
         )
     return (
         (int(value * factor) if isinstance(value, int) and abs(factor) >= 1 else value * factor)
@@ -299,12 +299,12 @@ def _spec(chance: random.Random, folder: str, text: str = "") -> bytes:
     """Write a spec of a folder, or a text, changed."""
     name = chance.choice(SPECS[folder])
     tree = yaml.load(text, Loader) if text else _tree(name)
-    other = _tree(chance.choice(SPECS[folder]))
+    donor_tree = _tree(chance.choice(SPECS[folder]))
     kind = chance.random()
     if kind < 0.75:
         gentle = chance.random() < 0.6
         for _ in range(chance.choice((1, 1, 1, 2, 2, 3, 4))):
-            tree = changed(tree, chance, other, gentle)
+            tree = changed(tree, chance, donor_tree, gentle)
         text = yaml.dump(
             tree,
             Dumper=Dumper,
@@ -359,8 +359,11 @@ def _any_spec(chance: random.Random) -> tuple[str, bytes]:
 
 
 def _study(chance: random.Random) -> tuple[str, bytes]:
-    head, parts = chance.choice(list(HEADS.items()))
-    chosen = {part.partition(":")[0]: part for part in chance.sample(parts, chance.randint(1, 3))}
+    head, sections = chance.choice(list(HEADS.items()))
+    chosen = {
+        section.partition(":")[0]: section
+        for section in chance.sample(sections, chance.randint(1, 3))
+    }
     text = (head + "\n".join(chosen.values())).replace("MODEL", "lock-and-bus") + "\n"
     return "studies", _spec(chance, "activities", text)
 
@@ -452,10 +455,10 @@ def _sample(chance: random.Random, command: str) -> tuple[Path, bytes]:
     if chance.random() < 0.3:
         content = re.sub(
             rb"[0-9]+(\.[0-9]+)?",
-            lambda found: (
-                str(_scaled(_float(found[0].decode()), chance)).encode()
+            lambda number: (
+                str(_scaled(_float(number[0].decode()), chance)).encode()
                 if chance.random() < 0.02
-                else found[0]
+                else number[0]
             ),
             content,
         )
@@ -526,13 +529,13 @@ SIZES = {
 
 def _counts(chance: random.Random) -> Input:
     program = chance.choice(list(SIZES))
-    told: dict[str, Any] = dict(SIZES[program])
+    settings: dict[str, Any] = dict(SIZES[program])
     for _ in range(chance.randint(1, 2)):
-        name = chance.choice((*told, "processors", "page", "steps", "iterations"))
-        told[name] = chance.choice(
+        name = chance.choice((*settings, "processors", "page", "steps", "iterations"))
+        settings[name] = chance.choice(
             (0, -1, 1.5, 3, 16, 100, 1e5, 1e6, "1e9", "1e15", "1e308", "nan", "x", "[1]", "1 s")
         )
-    sets = [word for name, value in told.items() for word in ("--set", f"{name}={value}")]
+    sets = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     return Input("counts", ("counts", program, *sets))
 
 
@@ -605,14 +608,18 @@ def answered(inputs: Sequence[Input], folder: Path) -> list[Outcome]:
     if not child:
         _child(inputs, folder)
     _, code, _ = os.wait4(child, 0)
-    found = [Outcome(**json.loads(line)) for line in (folder / "outcomes").read_text().splitlines()]
-    if len(found) < len(inputs) and (not found or found[-1].memory <= MEMORY):
+    results = [
+        Outcome(**json.loads(line)) for line in (folder / "outcomes").read_text().splitlines()
+    ]
+    if len(results) < len(inputs) and (not results or results[-1].memory <= MEMORY):
         number = os.WTERMSIG(code) if os.WIFSIGNALED(code) else 0
         late = number in (signal.SIGPROF, signal.SIGALRM)
-        said = (folder / str(len(found)) / "said.txt").read_text(errors="replace") if late else ""
-        verdict = _late(said) if late else f"signal {number}"
-        found.append(Outcome(verdict, MOST_TOLD * late, 0.0, said[-1500:]))
-    return found
+        output = (
+            (folder / str(len(results)) / "said.txt").read_text(errors="replace") if late else ""
+        )
+        verdict = _late(output) if late else f"signal {number}"
+        results.append(Outcome(verdict, MOST_TOLD * late, 0.0, output[-1500:]))
+    return results
 
 
 def _late(output: str) -> str:
@@ -632,8 +639,8 @@ def _child(inputs: Sequence[Input], folder: Path) -> None:
     outcomes = os.open(folder / "outcomes", os.O_CREAT | os.O_WRONLY)
     before = _peak()
     try:
-        for number, made in enumerate(inputs):
-            outcome = _ended(made, folder / str(number), before)
+        for number, case in enumerate(inputs):
+            outcome = _ended(case, folder / str(number), before)
             os.write(outcomes, f"{json.dumps(asdict(outcome))}\n".encode())
             if outcome.memory > MEMORY:
                 break
@@ -641,31 +648,31 @@ def _child(inputs: Sequence[Input], folder: Path) -> None:
         os._exit(0)
 
 
-def _ended(made: Input, folder: Path, before: float) -> Outcome:
+def _ended(case: Input, folder: Path, before: float) -> Outcome:
     folder.mkdir()
     os.chdir(folder)
-    if made.name:
-        Path(made.name).write_bytes(made.content)
+    if case.name:
+        Path(case.name).write_bytes(case.content)
     signal.setitimer(signal.ITIMER_PROF, MOST_TOLD)
     signal.alarm(600)
     start = process_time()
-    with open("said.txt", "w+", encoding="utf-8") as said:
-        sys.stdout = sys.stderr = said
+    with open("said.txt", "w+", encoding="utf-8") as output:
+        sys.stdout = sys.stderr = output
         try:
-            verdict = f"status {slipstick([each.replace(chr(0), '') for each in made.arguments])}"
+            verdict = f"status {slipstick([word.replace(chr(0), '') for word in case.arguments])}"
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is what is looked for
             frames = traceback.extract_tb(error.__traceback__)
             last = next(
-                (each for each in reversed(frames) if "/models/" in each.filename), frames[-1]
+                (frame for frame in reversed(frames) if "/models/" in frame.filename), frames[-1]
             )
             verdict = (
                 f"traceback {type(error).__name__} at"
                 f" {last.filename.rpartition('models/')[2]}:{last.lineno}"
             )
-            said.write("".join(traceback.format_exception(error)))
+            output.write("".join(traceback.format_exception(error)))
         seconds, memory = process_time() - start, _peak() - before
-        said.seek(0)
-        words = said.read()
+        output.seek(0)
+        words = output.read()
     if verdict.startswith("status"):
         if "Traceback (most recent call last)" in words:
             verdict = "traceback printed"
@@ -680,21 +687,21 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
-def smallest(made: Input, verdict: str, folder: Path, tries: int = 200) -> Input:
+def smallest(case: Input, verdict: str, folder: Path, tries: int = 200) -> Input:
     """Leave out lines as long as the input breaks the promise in the same way."""
-    lines, width = made.content.split(b"\n"), max(1, made.content.count(b"\n") // 2)
+    lines, width = case.content.split(b"\n"), max(1, case.content.count(b"\n") // 2)
     while width and tries > 0:
         at = 0
         while at < len(lines) and tries > 0:
             tries -= 1
             fewer = lines[:at] + lines[at + width :]
-            shorter = Input(made.kind, made.arguments, made.name, b"\n".join(fewer))
+            shorter = Input(case.kind, case.arguments, case.name, b"\n".join(fewer))
             if fewer and answered([shorter], folder)[0].verdict == verdict:
                 lines = fewer
             else:
                 at += width
         width //= 2
-    return Input(made.kind, made.arguments, made.name, b"\n".join(lines))
+    return Input(case.kind, case.arguments, case.name, b"\n".join(lines))
 
 
 @dataclass
@@ -708,21 +715,21 @@ class Found:
     worst: dict[str, tuple[float, int, float, int]] = field(default_factory=dict)
     broken: list[tuple[int, str]] = field(default_factory=list)
 
-    def add(self, index: int, made: Input, outcome: Outcome) -> None:
+    def add(self, index: int, case: Input, outcome: Outcome) -> None:
         verdict = outcome.verdict if outcome.kept else outcome.verdict.partition(" ")[0]
-        self.verdicts[made.command][verdict] += 1
-        self.kinds[made.kind] += 1
+        self.verdicts[case.command][verdict] += 1
+        self.kinds[case.kind] += 1
         costs = (outcome.seconds, index, outcome.memory, index)
-        self._worst(made.command, costs)
+        self._worst(case.command, costs)
         if not outcome.kept:
             self.broken.append((index, outcome.verdict))
 
-    def join(self, other: Found) -> None:
-        for command, counts in other.verdicts.items():
+    def join(self, block: Found) -> None:
+        for command, counts in block.verdicts.items():
             self.verdicts[command] += counts
-            self._worst(command, other.worst[command])
-        self.kinds += other.kinds
-        self.broken += other.broken
+            self._worst(command, block.worst[command])
+        self.kinds += block.kinds
+        self.broken += block.broken
 
     def _worst(self, command: str, costs: tuple[float, int, float, int]) -> None:
         old = self.worst.get(command, (0.0, 0, 0.0, 0))
@@ -852,7 +859,7 @@ def recorded(options: argparse.Namespace) -> dict[tuple[int, int], Found]:
     return results
 
 
-def record(options: argparse.Namespace, first: int, count: int, found: Found) -> None:
+def record(options: argparse.Namespace, first: int, count: int, block: Found) -> None:
     """Store the results of a block of inputs."""
     if options.record:
         line = {
@@ -860,7 +867,7 @@ def record(options: argparse.Namespace, first: int, count: int, found: Found) ->
             "only": options.only,
             "first": first,
             "count": count,
-            **vars(found),
+            **vars(block),
         }
         with options.record.open("a") as file:
             file.write(json.dumps(line) + "\n")

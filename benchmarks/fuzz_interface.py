@@ -151,11 +151,13 @@ class Drawn:
         return slipstick.barrier("meet") >> body()
 
     def resources(self) -> dict[str, Any]:
-        made = {
+        resource_by_name = {
             "cpu": slipstick.Station(self.chance.randint(1, 3)),
             "gate": self.chance.choice((slipstick.Lock(), slipstick.Permits(2))),
         }
-        return {name: made[name] for name in made if self.chance.random() < 0.5}
+        return {
+            name: resource_by_name[name] for name in resource_by_name if self.chance.random() < 0.5
+        }
 
     def model(self) -> Any:
         kind = self.chance.randrange(6)
@@ -214,8 +216,8 @@ class Drawn:
             kind = "queueing-network"
         if self.chance.random() < 0.1:
             return self.chance.choice(("no-such", "bounds", "exact"))
-        known = [name for name in known_methods(kind) if name not in ("best", "convolution")]
-        return self.chance.choice((None, *known))
+        method_names = [name for name in known_methods(kind) if name not in ("best", "convolution")]
+        return self.chance.choice((None, *method_names))
 
 
 LAST = slipstick.delay(0.1, name="last")
@@ -227,28 +229,28 @@ Arguments = tuple[list[Any], dict[str, Any]]
 LABELS = {"component": "busy", "technology": "software", "scv": 0.5}
 
 
-def calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+def calls(draws: Drawn) -> dict[str, Callable[[], Arguments]]:
     """Return the function that draws the arguments of each public name that is called."""
     return {
-        **_entry_calls(drawn),
-        **_step_calls(drawn),
-        **_network_calls(drawn),
-        **_resource_calls(drawn),
-        **_model_calls(drawn),
+        **_entry_calls(draws),
+        **_step_calls(draws),
+        **_network_calls(draws),
+        **_resource_calls(draws),
+        **_model_calls(draws),
     }
 
 
-def _entry_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+def _entry_calls(draws: Drawn) -> dict[str, Callable[[], Arguments]]:
     """Return what `calls` does, for the functions that read, solve and write models."""
-    pick = drawn.chance.choice
+    pick = draws.chance.choice
 
     def solve_arguments() -> Arguments:
-        model = drawn.anything_solvable()
-        keywords = {"method": drawn.method(model), "simulation": drawn.simulation()}
+        model = draws.anything_solvable()
+        keywords = {"method": draws.method(model), "simulation": draws.simulation()}
         is_program = model == "dvsm/diff-request"
         if is_program:
             keywords["machine"] = "rs6000-43p-fast-ethernet"
-        values = {"reply": "4120 B"} if is_program else drawn.values(model)
+        values = {"reply": "4120 B"} if is_program else draws.values(model)
         return [model, values], {**keywords, "limits": dict(LIMITS)}
 
     study = {"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1]}}
@@ -256,28 +258,28 @@ def _entry_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
         "load": lambda: ([pick(("lock-and-bus", "central-server", "machine/rs6000-43p-atm"))], {}),
         "solve": solve_arguments,
         "run": lambda: ([study], {"limits": dict(LIMITS)}),
-        "dump": lambda: ([pick((drawn.model, drawn.network))()], {}),
+        "dump": lambda: ([pick((draws.model, draws.network))()], {}),
         "sweep": lambda: ([{"population.processors": [1, 2]}], {}),
         "Parameter": lambda: (["p", LAST.time.dimension, 2.0], {}),
         "transient": lambda: pick(
             (
-                ([drawn.network(), [0.0, 1.0], {}], {"most": 5, "limit": 500.0}),
-                ([drawn.model(), [0.0, 1.0], {}], {"limit": 500.0}),
+                ([draws.network(), [0.0, 1.0], {}], {"most": 5, "limit": 500.0}),
+                ([draws.model(), [0.0, 1.0], {}], {"limit": 500.0}),
             )
         ),
         "time_until": lambda: pick(
             (
-                ([drawn.network(), "cpu", 2], {"most": 5, "limit": 500.0}),
-                ([drawn.model(), "cpu", 2], {"limit": 500.0}),
+                ([draws.network(), "cpu", 2], {"most": 5, "limit": 500.0}),
+                ([draws.model(), "cpu", 2], {"limit": 500.0}),
             )
         ),
     }
 
 
-def _step_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+def _step_calls(draws: Drawn) -> dict[str, Callable[[], Arguments]]:
     """Return what `calls` does, for the steps of activities."""
-    time, name, act = drawn.time, drawn.name, drawn.activity
-    pick = drawn.chance.choice
+    time, name, act = draws.time, draws.name, draws.activity
+    pick = draws.chance.choice
     return {
         "ask": lambda: (["pool"], {}),
         "barrier": lambda: (["meet", pick((None, 2))], {}),
@@ -300,7 +302,7 @@ def _step_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
         "put": lambda: (["store", act(1)], {}),
         "hold": lambda: (["gate", act(1)], pick(({"mode": ""}, {"permits": 2}))),
         "parallel": lambda: ([act(1)], {"name": name()}),
-        "pick": lambda: ([slipstick.service(each, 1.0) for each in "ab"], {"by": "shortest"}),
+        "pick": lambda: ([slipstick.service(station, 1.0) for station in "ab"], {"by": "shortest"}),
         "serial": lambda: ([act(1)], {"name": name()}),
         "pipeline": lambda: ([[act(1), slipstick.serial(act(1))], 4], {"name": "line"}),
         "repeat": lambda: ([pick((2, 2.5)), act(1)], {}),
@@ -315,11 +317,11 @@ def _step_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
     }
 
 
-def _network_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+def _network_calls(draws: Drawn) -> dict[str, Callable[[], Arguments]]:
     """Return what `calls` does, for queueing networks and their parts."""
-    time, pick = drawn.time, drawn.chance.choice
+    time, pick = draws.time, draws.chance.choice
     return {
-        "chain": lambda: ([["a", "b"], drawn.customers(), ("a", "cpu")], {}),
+        "chain": lambda: ([["a", "b"], draws.customers(), ("a", "cpu")], {}),
         "route": lambda: ([("a", "cpu"), pick((None, ("b", "cpu"))), 0.5], {}),
         "guard": lambda: ([["cpu"], slipstick.Breaker(2, time())], {}),
         "region": lambda: ([["cpu", "disk"], 2, pick(("wait", "loss"))], {}),
@@ -336,7 +338,7 @@ def _network_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
             ),
         ),
         "network": lambda: (
-            [{"jobs": drawn.customers()}, {"cpu": drawn.station()}],
+            [{"jobs": draws.customers()}, {"cpu": draws.station()}],
             pick(
                 (
                     {"name": "n"},
@@ -346,7 +348,7 @@ def _network_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
             ),
         ),
         "QueueingNetwork": lambda: (
-            ["n", {"jobs": drawn.customers()}, {"cpu": drawn.station()}],
+            ["n", {"jobs": draws.customers()}, {"cpu": draws.station()}],
             {"chains": {}, "routing": ()},
         ),
         "station": lambda: (
@@ -367,14 +369,14 @@ def _network_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
     }
 
 
-def _resource_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+def _resource_calls(draws: Drawn) -> dict[str, Callable[[], Arguments]]:
     """Return what `calls` does, for the resources of activities."""
-    time = drawn.time
+    time = draws.time
     return {
         "Barrier": lambda: (["central", time()], {}),
         "Breaker": lambda: ([2, time()], {"trials": 2}),
         "Lock": lambda: (["tas"], {"word": "bus", "access": time(), "home": 0}),
-        "Model": lambda: (["m", drawn.model().population], {"resources": {}}),
+        "Model": lambda: (["m", draws.model().population], {"resources": {}}),
         "Monitor": lambda: ([{"full": 1}], {}),
         "Permits": lambda: ([2], {}),
         "ReaderWriterLock": lambda: (["fair", 3], {}),
@@ -385,13 +387,13 @@ def _resource_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
     }
 
 
-def _model_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
+def _model_calls(draws: Drawn) -> dict[str, Callable[[], Arguments]]:
     """Return what `calls` does, for models of activities, their tasks and their simulation."""
-    act, pick = drawn.activity, drawn.chance.choice
+    act, pick = draws.activity, draws.chance.choice
     trees = ((2, 0, 0),)
 
     def models() -> dict[str, Any]:
-        return {"name": "m", "resources": drawn.resources(), "useful": ("busy",)}
+        return {"name": "m", "resources": draws.resources(), "useful": ("busy",)}
 
     return {
         "closed_model": lambda: ([act(), 2], models()),
@@ -408,11 +410,11 @@ def _model_calls(drawn: Drawn) -> dict[str, Callable[[], Arguments]]:
     }
 
 
-def lookups(drawn: Drawn) -> dict[str, Callable[[], Call]]:
+def lookups(draws: Drawn) -> dict[str, Callable[[], Call]]:
     """Return the function that draws a call of a method of an answer, a sweep, a law, a program
     or an expression, by the name under which it is counted.
     """
-    pick = drawn.chance.choice
+    pick = draws.chance.choice
     names = ("time", "account[busy]", "efficiency", "nothing", "step[work]", "time[")
 
     def law() -> Call:
@@ -426,24 +428,26 @@ def lookups(drawn: Drawn) -> dict[str, Callable[[], Call]]:
         return Call("PROGRAMS", chosen.on, [machine], {"reply": 4120.0})
 
     def answer() -> Call:
-        found = slipstick.solve("lock-and-bus", method="closed-form")
+        solved = slipstick.solve("lock-and-bus", method="closed-form")
         return Call(
-            "Answer", getattr(found, pick(("__getitem__", "find", "ends", "unit"))), [pick(names)]
+            "Answer", getattr(solved, pick(("__getitem__", "find", "ends", "unit"))), [pick(names)]
         )
 
     def points() -> Call:
-        found = slipstick.solve("lock-and-bus", {"population.processors": [1, 2]})
+        solved = slipstick.solve("lock-and-bus", {"population.processors": [1, 2]})
         attribute = pick(("__getitem__", "column", "axis", "ends", "stages", "answer"))
         argument = (
             pick((0, 1)) if attribute == "answer" else pick((*names, "population.processors"))
         )
-        return Call("Sweep", getattr(found, attribute), [argument])
+        return Call("Sweep", getattr(solved, attribute), [argument])
 
     def operator() -> Call:
-        left = pick((slipstick.Parameter("p", value=2.0), LAST))
+        left_operand = pick((slipstick.Parameter("p", value=2.0), LAST))
         signs = ("__add__", "__radd__", "__sub__", "__mul__", "__truediv__", "__pow__", "__neg__")
-        sign = "__rshift__" if isinstance(left, Activity) else pick(signs)
-        return Call(f"operator {sign}", getattr(left, sign), [] if sign == "__neg__" else [2])
+        sign = "__rshift__" if isinstance(left_operand, Activity) else pick(signs)
+        return Call(
+            f"operator {sign}", getattr(left_operand, sign), [] if sign == "__neg__" else [2]
+        )
 
     return {"LAWS": law, "PROGRAMS": program, "Answer": answer, "Sweep": points, "Expr": operator}
 
@@ -451,10 +455,10 @@ def lookups(drawn: Drawn) -> dict[str, Callable[[], Call]]:
 def changed(value: Any, chance: random.Random) -> Any:
     """Replace one part of arguments, at any depth, by a value of any kind."""
     if type(value) in (list, tuple) and value and chance.random() < 0.8:
-        parts = list(value)
-        at = chance.randrange(len(parts))
-        parts[at] = changed(parts[at], chance)
-        return type(value)(parts)
+        members = list(value)
+        at = chance.randrange(len(members))
+        members[at] = changed(members[at], chance)
+        return type(value)(members)
     if type(value) is dict and value and chance.random() < 0.8:
         key = chance.choice(list(value))
         if chance.random() < 0.15:
@@ -466,18 +470,18 @@ def changed(value: Any, chance: random.Random) -> Any:
 def drawn_call(seed: int, index: int) -> Call:
     """Draw a call with arguments that fit or nearly fit."""
     chance = random.Random(f"{seed}:{index}")
-    drawn = Drawn(chance)
-    known, held = calls(drawn), lookups(drawn)
+    draws = Drawn(chance)
+    draw_arguments, draw_lookup = calls(draws), lookups(draws)
     # Half of the calls are of what computes; the others are of all names alike.
     name = (
-        chance.choice((*known, *held))
+        chance.choice((*draw_arguments, *draw_lookup))
         if chance.random() < 0.6
         else chance.choice(("solve", "closed_model", "network", "LAWS"))
     )
-    if name in held:
-        call = held[name]()
+    if name in draw_lookup:
+        call = draw_lookup[name]()
     else:
-        arguments, keywords = known[name]()
+        arguments, keywords = draw_arguments[name]()
         call = Call(name, getattr(slipstick, name), arguments, keywords)
     shaped = not call.name.startswith("operator")  # whose arguments are those of a sign
     for _ in range(chance.choice((0, 0, 0, 1, 1, 1, 2))):
@@ -516,7 +520,7 @@ def used(name: str, resource: ResourceKind) -> Activity:
     return slipstick.hold(name, LAST)
 
 
-def use(value: Any, drawn: Drawn) -> None:
+def use(value: Any, draws: Drawn) -> None:
     """Use the result of a call, as a user would."""
     repr(value)
     if isinstance(value, Activity):
@@ -524,7 +528,7 @@ def use(value: Any, drawn: Drawn) -> None:
     elif isinstance(value, ResourceKind):
         value = slipstick.closed_model(used("r", value), 2, resources={"r": cast(Any, value)})
     elif isinstance(value, ClosedClass | OpenClass):
-        value = slipstick.network({"jobs": value}, {"cpu": drawn.station()})
+        value = slipstick.network({"jobs": value}, {"cpu": draws.station()})
     elif isinstance(value, GuardedStations | Region):
         impatient = slipstick.station(service={"jobs": 1.0}, patience={"jobs": 0.5})
         limits: dict[str, Any] = (
@@ -532,7 +536,7 @@ def use(value: Any, drawn: Drawn) -> None:
             if isinstance(value, Region)
             else {"breakers": {"guard": value}}
         )
-        stations = {"cpu": impatient, "disk": drawn.station()}
+        stations = {"cpu": impatient, "disk": draws.station()}
         value = slipstick.network({"jobs": slipstick.closed_class(2, 1.0)}, stations, **limits)
     elif isinstance(value, NetworkStation):
         value = slipstick.network({"jobs": slipstick.closed_class(2, 1.0)}, {"cpu": value})
@@ -543,7 +547,7 @@ def use(value: Any, drawn: Drawn) -> None:
     if isinstance(value, Model | QueueingNetwork | Law):
         if not isinstance(value, Law):
             slipstick.dump(value)
-        values, method, settings = drawn.values(value), drawn.method(value), drawn.simulation()
+        values, method, settings = draws.values(value), draws.method(value), draws.simulation()
         value = slipstick.solve(value, values, method=method, simulation=settings, limits=LIMITS)
     if isinstance(value, Answer | Sweep | Results):
         str(value), pickle.dumps(value), value.to_dict() if not isinstance(value, Answer) else None
@@ -605,9 +609,9 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="the smallest size")
     options = parser.parse_args()
     signal.signal(signal.SIGVTALRM, _stop)
-    drawn = Drawn(random.Random(0))
+    draws = Drawn(random.Random(0))
     public: Any = slipstick
-    left_out = {*public.__all__} - {*calls(drawn), *lookups(drawn)}
+    left_out = {*public.__all__} - {*calls(draws), *lookups(draws)}
     if left_out:
         sys.exit(f"no calls are drawn for the public names {sorted(left_out)}")
     if options.case is not None:

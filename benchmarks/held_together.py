@@ -110,13 +110,13 @@ class Costs(NamedTuple):
     own: np.ndarray
     left_behind: tuple[np.ndarray, np.ndarray]
 
-    def locks_at_least(self, part: float) -> np.ndarray:
+    def locks_at_least(self, fraction: float) -> np.ndarray:
         """Return that locks, as the paper books them, are a part of the overhead or more."""
-        return np.asarray(part * ALL - row(self.own * (np.arange(len(KINDS)) == 0)))
+        return np.asarray(fraction * ALL - row(self.own * (np.arange(len(KINDS)) == 0)))
 
-    def faults_at_least(self, part: float) -> np.ndarray:
+    def faults_at_least(self, fraction: float) -> np.ndarray:
         """Return that faults, as the paper books them, are a part of the overhead or more."""
-        return np.asarray(part * ALL - row(self.own * (np.arange(len(KINDS)) > 0)))
+        return np.asarray(fraction * ALL - row(self.own * (np.arange(len(KINDS)) > 0)))
 
 
 def costs(folder: Path) -> Costs:
@@ -126,10 +126,10 @@ def costs(folder: Path) -> Costs:
     def overheads(values: dict[str, Any], network: str = "fast-ethernet") -> np.ndarray:
         return np.array([overhead(kind, folder, network, **values) for kind in kinds])
 
-    def taken_off(given: dict[str, Any]) -> dict[str, np.ndarray]:
-        whole = overheads(given)
+    def taken_off(settings: dict[str, Any]) -> dict[str, np.ndarray]:
+        base = overheads(settings)
         return {
-            name: 1 - overheads({**change, **given}) / whole for name, change in CHANGES.items()
+            name: 1 - overheads({**change, **settings}) / base for name, change in CHANGES.items()
         }
 
     now = overheads({})
@@ -153,46 +153,48 @@ def costs(folder: Path) -> Costs:
 TAKEN, LATER, UNKNOWNS = IDLE + 1, IDLE + 2, IDLE + 3
 
 
-def row(kinds: Any = 0.0, idle: float = 0.0, taken: float = 0.0, later: float = 0.0) -> np.ndarray:
+def row(
+    kinds: Any = 0.0, idle: float = 0.0, reduced: float = 0.0, later: float = 0.0
+) -> np.ndarray:
     """Return the coefficients of an inequality."""
-    return np.concatenate([np.broadcast_to(kinds, len(KINDS)), [idle, taken, later]])
+    return np.concatenate([np.broadcast_to(kinds, len(KINDS)), [idle, reduced, later]])
 
 
 def range_of(
-    value: np.ndarray, at_most_zero: list[np.ndarray], whole: np.ndarray
+    value: np.ndarray, at_most_zero: list[np.ndarray], total: np.ndarray
 ) -> tuple[float, float] | None:
     """Return the least and the greatest value of a linear form over all mixes in which others are
     at most zero, and a whole is one; nothing where there is no such mix.
     """
     ends = []
     for sign in (1, -1):
-        found = linprog(
+        optimum = linprog(
             sign * value,
             A_ub=np.array(at_most_zero) if at_most_zero else None,
             b_ub=np.zeros(len(at_most_zero)) if at_most_zero else None,
-            A_eq=whole[None],
+            A_eq=total[None],
             b_eq=[1.0],
             bounds=[(0, None)] * UNKNOWNS,
             method="highs",
         )
-        if found.status != 0:
+        if optimum.status != 0:
             return None
-        ends.append(sign * float(found.fun))
+        ends.append(sign * float(optimum.fun))
     return ends[0], ends[1]
 
 
 def reduction(
-    cost: Costs, change: str, given: list[np.ndarray], *, faster: bool = False
+    cost: Costs, change: str, constraints: list[np.ndarray], *, faster: bool = False
 ) -> tuple[float, float] | None:
     """Return between what a change takes off the overhead, over all mixes for which others hold."""
-    taken = (cost.then if faster else cost.today)[change]
+    reductions = (cost.then if faster else cost.today)[change]
     scale = cost.faster if faster else np.ones(len(KINDS))
     idle = row(later=1.0) if faster else row(idle=1.0)
-    most = float(taken.max())
-    limits = [*given, row(taken=1.0) - most * idle]
+    most = float(reductions.max())
+    limits = [*constraints, row(reduced=1.0) - most * idle]
     if faster:
         limits.append(row(later=1.0) - float(scale.max()) * row(idle=1.0))
-    return range_of(row(taken * scale, taken=1.0), limits, row(scale) + idle)
+    return range_of(row(reductions * scale, reduced=1.0), limits, row(scale) + idle)
 
 
 ALL = row(1.0, idle=1.0)
@@ -219,7 +221,7 @@ def contradiction(
     name: str,
     program: str,
     sentences: str,
-    wanted: str,
+    claim: str,
     ends: tuple[float, float] | None,
     printed: tuple[float, float],
 ) -> Contradiction:
@@ -228,7 +230,7 @@ def contradiction(
     low, high = printed
     fits = ends is not None and least <= high and greatest >= low
     texts = ("-", "-") if ends is None else (f"{least:.1%}", f"{greatest:.1%}")
-    return Contradiction(name, program, sentences, wanted, *texts, "yes" if fits else "no")
+    return Contradiction(name, program, sentences, claim, *texts, "yes" if fits else "no")
 
 
 def of_sphere(cost: Costs) -> Iterator[Contradiction]:
@@ -289,7 +291,7 @@ def of_several(cost: Costs) -> Iterator[Contradiction]:
         reduction(cost, "half of the faults", [], faster=True),
         (0.555, 0.565),
     )
-    for name, given, words in (
+    for name, constraints, words in (
         ("protocol-alone", [NO_IDLING], "without idling"),
         ("protocol", [], "with idling"),
     ):
@@ -298,7 +300,7 @@ def of_several(cost: Costs) -> Iterator[Contradiction]:
             "Barnes and Water",
             f"half the protocol cost takes 15 percent off; {words}",
             "half the protocol: 15 %",
-            reduction(cost, "half the protocol", given),
+            reduction(cost, "half the protocol", constraints),
             (0.145, 0.155),
         )
 
@@ -322,7 +324,7 @@ def of_networks(cost: Costs) -> Iterator[Contradiction]:
     idle_on_atm = float(cost.atm.min()) * row(idle=1.0) - row(later=1.0)
     most_on_atm = row(later=1.0) - float(cost.atm.max()) * row(idle=1.0)
     in_locks = "more than half of the overhead is in locks"
-    for name, program, given, words, wanted in (
+    for name, program, constraints, words, ratio in (
         ("sphere-locks-on-atm", "Sphere", [cost.locks_at_least(0.5)], in_locks, 0.87),
         ("sphere-on-atm", "Sphere", [], "any mix", 0.87),
         ("water-on-atm", "Water", [], "any mix", 0.98),
@@ -331,14 +333,14 @@ def of_networks(cost: Costs) -> Iterator[Contradiction]:
             name,
             program,
             f"{words}; Table 1: overhead on ATM over that on Fast Ethernet",
-            f"{wanted:.0%}",
-            range_of(slower, [*given, idle_on_atm, most_on_atm], ALL),
-            (wanted - 0.005, wanted + 0.005),
+            f"{ratio:.0%}",
+            range_of(slower, [*constraints, idle_on_atm, most_on_atm], ALL),
+            (ratio - 0.005, ratio + 0.005),
         )
 
 
 def kept(
-    cost: Costs, program: str, given: list[np.ndarray], *, half: bool
+    cost: Costs, program: str, constraints: list[np.ndarray], *, half: bool
 ) -> tuple[float, float] | None:
     """Return between what part of its efficiency of Table 1 a program keeps with processors 16
     times as fast.
@@ -348,7 +350,7 @@ def kept(
         row(later=1.0) - float(behind.max()) * row(idle=1.0),
         float(behind.min()) * row(idle=1.0) - row(later=1.0),
     ]
-    ends = range_of(row(behind, later=1.0), [*given, *limits], ALL)
+    ends = range_of(row(behind, later=1.0), [*constraints, *limits], ALL)
     overhead_today = 8 / SPEED_UPS[program] - 1  # over computing
     return (
         None
@@ -418,13 +420,13 @@ def of_sor(cost: Costs) -> Iterator[Contradiction]:
     )
     # Idling gains at most what the operation gains that gains most by half the protocol.
     most = float(cost.half["half the protocol"].max())
-    first = -row(ahead, taken=1.0)
+    first = -row(ahead, reduced=1.0)
     yield contradiction(
         "sor-idling",
         "SOR",
         "no locks; protocol software is the most important, with half the benefit",
         "idling: some of the overhead",
-        range_of(row(idle=1.0), [NO_LOCKS, first, row(taken=1.0) - most * row(idle=1.0)], ALL),
+        range_of(row(idle=1.0), [NO_LOCKS, first, row(reduced=1.0) - most * row(idle=1.0)], ALL),
         (1e-9, 1.0),
     )
 
@@ -446,19 +448,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--short", action="store_true", help="the same: it takes seconds")
     parser.add_argument("--out", type=Path, help="write the table as a CSV file")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = checked(costs(Path(folder)))
-    for each in found:
+        contradictions = checked(costs(Path(folder)))
+    for row in contradictions:
         print(
-            f"{each.name}: {each.program}: {each.sentences}. Wanted: {each.wanted}; possible:"
-            f" {each.least} to {each.greatest}; together: {each.together}"
+            f"{row.name}: {row.program}: {row.sentences}. Wanted: {row.wanted}; possible:"
+            f" {row.least} to {row.greatest}; together: {row.together}"
         )
-    if given.out is not None:
-        with given.out.open("w", newline="") as file:
+    if options.out is not None:
+        with options.out.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(Contradiction._fields)
-            writer.writerows(found)
+            writer.writerows(contradictions)
     return 0
 
 

@@ -117,12 +117,13 @@ def killed_at_each_step() -> int:
     folders that are wrong.
     """
     with tempfile.TemporaryDirectory() as temporary:
-        found = outcomes(Path(temporary, "report"))
-    wrong = [state for state in found if state not in ("old", "new", "recognized")]
+        states = outcomes(Path(temporary, "report"))
+    wrong = [state for state in states if state not in ("old", "new", "recognized")]
     print(
-        f"killed before each of {len(found)} operations on files: {found.count('old')} folders with"
-        f" the earlier report, {found.count('new')} with the new one, {found.count('recognized')}"
-        f" recognized and completed by the next run, {len(wrong)} wrong {wrong or ''}"
+        f"killed before each of {len(states)} operations on files: {states.count('old')} folders"
+        f" with the earlier report, {states.count('new')} with the new one,"
+        f" {states.count('recognized')} recognized"
+        f" and completed by the next run, {len(wrong)} wrong {wrong or ''}"
     )
     return len(wrong)
 
@@ -137,17 +138,18 @@ SLIPSTICK = [
 def other_ends() -> int:
     """End runs in other ways; give the number of what is wrong."""
     with tempfile.TemporaryDirectory() as temporary:
-        study, whole = Path(temporary, "study.yaml"), Path(temporary, "whole")
+        study, complete = Path(temporary, "study.yaml"), Path(temporary, "whole")
         study.write_text(STUDY.replace("POINTS", "40"))
         subprocess.run(
-            [*SLIPSTICK, "run", str(study), "--out", str(whole)], check=True, capture_output=True
+            [*SLIPSTICK, "run", str(study), "--out", str(complete)], check=True, capture_output=True
         )
-        wrong = _two_at_once(study, whole, Path(temporary, "both"))
+        wrong = _two_at_once(study, complete, Path(temporary, "both"))
         wrong += sum(
-            _interrupted(study, whole, Path(temporary, on), on) for on in ("threads", "processes")
+            _interrupted(study, complete, Path(temporary, on), on)
+            for on in ("threads", "processes")
         )
         wrong += _orphans(study, Path(temporary, "orphans"))
-        return wrong + _disks(study, whole, Path(temporary, "disk"))
+        return wrong + _disks(study, complete, Path(temporary, "disk"))
 
 
 def _run(study: Path, out: Path, *more: str) -> subprocess.Popen[str]:
@@ -161,10 +163,10 @@ def _run(study: Path, out: Path, *more: str) -> subprocess.Popen[str]:
     )
 
 
-def _two_at_once(study: Path, whole: Path, out: Path) -> int:
+def _two_at_once(study: Path, complete: Path, out: Path) -> int:
     runs = [_run(study, out), _run(study, out)]
     ends = [(run.communicate(), run.returncode)[1] for run in runs]
-    wrong = ends != [0, 0] or _files(out) != _files(whole) or _left(out) != []
+    wrong = ends != [0, 0] or _files(out) != _files(complete) or _left(out) != []
     print(
         f"two runs into one folder at once: exit {ends}, report"
         f" {'differs' if wrong else 'whole, and as that of one run'}"
@@ -172,7 +174,7 @@ def _two_at_once(study: Path, whole: Path, out: Path) -> int:
     return int(wrong)
 
 
-def _interrupted(study: Path, whole: Path, out: Path, on: str) -> int:
+def _interrupted(study: Path, complete: Path, out: Path, on: str) -> int:
     """Ctrl-C: how long until the prompt, what lives on, and whether the next run goes on."""
     run = _run(study, out, "--on", on, "--jobs", "2")
     while not stored_points(out).points and run.poll() is None:
@@ -182,15 +184,20 @@ def _interrupted(study: Path, whole: Path, out: Path, on: str) -> int:
     run.communicate()
     seconds = time.perf_counter() - start
     time.sleep(1)
-    left = _living(run)
+    living_states = _living(run)
     again = _run(study, out)
-    told = again.communicate()[1]
-    wrong = run.returncode != 130 or seconds > 1 or bool(left) or _files(out) != _files(whole)
+    messages = again.communicate()[1]
+    reuse = next((line for line in messages.splitlines() if "earlier run" in line), "no point kept")
+    wrong = (
+        run.returncode != 130
+        or seconds > 1
+        or bool(living_states)
+        or _files(out) != _files(complete)
+    )
     print(
-        f"Ctrl-C of 2 {on}: exit {run.returncode} after {seconds:.2f} s, {len(left)} processes"
-        " left;"
-        f" {next((line for line in told.splitlines() if 'earlier run' in line), 'no point kept')};"
-        f" report {'as' if _files(out) == _files(whole) else 'not as'} that of one run"
+        f"Ctrl-C of 2 {on}: exit {run.returncode} after {seconds:.2f} s,"
+        f" {len(living_states)} processes left; {reuse};"
+        f" report {'as' if _files(out) == _files(complete) else 'not as'} that of one run"
     )
     return int(wrong)
 
@@ -199,10 +206,10 @@ def _living(run: subprocess.Popen[str]) -> list[str]:
     """Return the states of the processes of a run, but of those that have ended and that no
     process has waited for.
     """
-    told = subprocess.run(
+    states = subprocess.run(
         ["ps", "-o", "stat=", "-g", str(run.pid)], capture_output=True, text=True, check=False
     ).stdout
-    return [state for state in told.split() if not state.startswith("Z")]
+    return [state for state in states.split() if not state.startswith("Z")]
 
 
 def _orphans(study: Path, out: Path) -> int:
@@ -213,12 +220,12 @@ def _orphans(study: Path, out: Path) -> int:
     run.kill()
     run.communicate()
     time.sleep(1)
-    left = _living(run)
-    print(f"kill -9 of the process that started 2 others: {len(left)} live on after 1 s")
-    return len(left)
+    living_states = _living(run)
+    print(f"kill -9 of the process that started 2 others: {len(living_states)} live on after 1 s")
+    return len(living_states)
 
 
-def _disks(study: Path, whole: Path, place: Path) -> int:
+def _disks(study: Path, complete: Path, place: Path) -> int:
     """A disk that is full, then larger; then read-only. Needs the right to mount."""
     place.mkdir()
 
@@ -235,16 +242,22 @@ def _disks(study: Path, whole: Path, place: Path) -> int:
         for size in ("96k", "8m"):
             mount(f"remount,size={size}")
             run = _run(study, out)
-            told, kept = run.communicate()[1], stored_points(out).points if out.exists() else 0
-            last = [line for line in told.splitlines() if "error" in line or "earlier run" in line][
-                -1:
-            ]
-            print(f"a disk of {size}: exit {run.returncode}, {kept} points kept; {' '.join(last)}")
-        wrong += run.returncode != 0 or _files(out) != _files(whole) or _left(out) != []
+            messages, stored_count = (
+                run.communicate()[1],
+                stored_points(out).points if out.exists() else 0,
+            )
+            last = [
+                line for line in messages.splitlines() if "error" in line or "earlier run" in line
+            ][-1:]
+            print(
+                f"a disk of {size}: exit {run.returncode}, {stored_count} points kept;"
+                f" {' '.join(last)}"
+            )
+        wrong += run.returncode != 0 or _files(out) != _files(complete) or _left(out) != []
         mount("remount,ro")
         run, before = _run(study, out, "--fresh"), _files(out)
-        told = run.communicate()[1]
-        print(f"a read-only disk: exit {run.returncode}; {told.strip().splitlines()[-1]}")
+        messages = run.communicate()[1]
+        print(f"a read-only disk: exit {run.returncode}; {messages.strip().splitlines()[-1]}")
         return wrong + (run.returncode != 2 or _files(out) != before)
     finally:
         subprocess.run(["umount", str(place)], check=False)
@@ -262,10 +275,10 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
     """
     killed = lost = ended = different = unfinished = 0
     with tempfile.TemporaryDirectory() as temporary:
-        study, whole = Path(temporary, "study.yaml"), Path(temporary, "whole")
+        study, complete = Path(temporary, "study.yaml"), Path(temporary, "whole")
         study.write_text(STUDY.replace("POINTS", str(points)))
         with open(os.devnull, "w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
-            slipstick(["run", str(study), "--out", str(whole)])
+            slipstick(["run", str(study), "--out", str(complete)])
         start = time.perf_counter()
         _started(study, Path(temporary, "again")).ended()
         longest = time.perf_counter() - start
@@ -282,9 +295,9 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
                 if (status := run.ended()) != -signal.SIGKILL:
                     break
                 killed += 1
-                kept = stored_points(folder).points
-                lost += max(0, before + run.points - kept)
-                unfinished += 0 < kept < points
+                stored_count = stored_points(folder).points
+                lost += max(0, before + run.points - stored_count)
+                unfinished += 0 < stored_count < points
                 if killed % 50 == 0:
                     print(
                         f"so far {killed} kills, {lost} kept points lost, {different} reports"
@@ -292,7 +305,7 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
                         flush=True,
                     )
             ended += 1
-            same = status == 0 and _files(folder) == _files(whole)
+            same = status == 0 and _files(folder) == _files(complete)
             different += not same
             if not same:
                 print(f"status {status}: {folder.with_name('said.txt').read_text()[-2000:]}")
@@ -320,18 +333,18 @@ class _Started:
 
 
 def _started(study: Path, out: Path) -> _Started:
-    told, tell = os.pipe()
+    read_end, write_end = os.pipe()
     if child := os.fork():
-        os.close(tell)
-        return _Started(child, told)
+        os.close(write_end)
+        return _Started(child, read_end)
     code = 70
     try:
         sys.stdout = sys.stderr = open(out.with_name("said.txt"), "w")  # noqa: SIM115  # until the end
         keep = Journal.keep
 
-        def kept(self: Journal, block: Any, *others: Any) -> None:
-            keep(self, block, *others)
-            os.write(tell, b"point %d\n" % block.count)
+        def kept(self: Journal, block: Any, *further_arguments: Any) -> None:
+            keep(self, block, *further_arguments)
+            os.write(write_end, b"point %d\n" % block.count)
 
         Journal.keep = kept  # type: ignore[method-assign, assignment]
         code = slipstick(["run", str(study), "--out", str(out)])

@@ -53,13 +53,15 @@ def geometric_mean(ratio: Any, most: float) -> Any:
 
 def retried_rate(rate: Any, inputs: float, outputs: float, stages: float) -> Any:
     """Repeat Patel's equation twenty times, as is usual."""
-    found = rate
+    offered_rate = rate
     for _ in range(20):
         accepted = (
-            drop_stages(found, inputs, outputs, stages) / found * (outputs / inputs) ** stages
+            drop_stages(offered_rate, inputs, outputs, stages)
+            / offered_rate
+            * (outputs / inputs) ** stages
         )
-        found = rate / (rate + accepted * (1 - rate))
-    return found
+        offered_rate = rate / (rate + accepted * (1 - rate))
+    return offered_rate
 
 
 def drop_stages(rate: Any, inputs: float, outputs: float, stages: float) -> Any:
@@ -221,11 +223,11 @@ def main() -> None:
     if options.short:
         options.points, options.rounds = 1000, 1
     rows: list[tuple[float, float, str, float, float, float, float]] = []
-    for law in (each for name, each in LAWS.items() if options.only in name):
+    for law in (law for name, law in LAWS.items() if options.only in name):
         values = points(law, options.points)
         if not any(np.ndim(value) for value in values.values()):
             continue
-        calls = [partial(each, **values) for each in (law, with_checks(law), by_hand(law))]
+        calls = [partial(function, **values) for function in (law, with_checks(law), by_hand(law))]
         with np.errstate(all="ignore"):
             ours, hand = (
                 np.broadcast_to(np.asarray(call(), dtype=float), options.points)
@@ -240,16 +242,16 @@ def main() -> None:
         " / law"
     )
     print(f"{'law':42} {'law':>10} {'with checks':>18} {'bare':>19}  worst difference")
-    for ratio, other, name, mine, checked, bare, worst in sorted(rows):
+    for checked_ratio, bare_ratio, name, mine, checked, bare, worst in sorted(rows):
         print(
-            f"{name:42} {mine * 1e3:7.1f} ms {checked * 1e3:7.1f} ms {ratio:5.2f} x"
-            f" {bare * 1e3:7.1f} ms {other:5.2f} x  {worst:.1e}"
+            f"{name:42} {mine * 1e3:7.1f} ms {checked * 1e3:7.1f} ms {checked_ratio:5.2f} x"
+            f" {bare * 1e3:7.1f} ms {bare_ratio:5.2f} x  {worst:.1e}"
         )
     for rival, column in (
         ("with checks", [row[0] for row in rows]),
         ("bare", [row[1] for row in rows]),
     ):
-        fast, middle = sum(each >= 1 for each in column), statistics.median(column)
+        fast, middle = sum(ratio >= 1 for ratio in column), statistics.median(column)
         print(
             f"{fast} of {len(rows)} laws at least as fast as by hand {rival}; median ratio"
             f" {middle:.2f}"

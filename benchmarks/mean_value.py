@@ -134,23 +134,23 @@ class _Draw:
 
     def choices(self) -> Activity:
         """Draw visits and work behind a choice, in a repeat, or both."""
-        name, parts = self.station(), list[Activity]()
+        name, activities = self.station(), list[Activity]()
         for _ in range(self.whole(1, 2)):
-            part = self.visit(name) if self.chance(0.5) else self.visit(self.station())
+            activity = self.visit(name) if self.chance(0.5) else self.visit(self.station())
             if self.chance(0.6):
                 p = round(float(self.random.uniform(0.1, 0.9)), 2)
-                part = choose((p, part), (1 - p, self.think(0.2, 4.0)))
-            parts.append(repeat(self.whole(2, 4), part) if self.chance(0.6) else part)
-        return then(*parts)
+                activity = choose((p, activity), (1 - p, self.think(0.2, 4.0)))
+            activities.append(repeat(self.whole(2, 4), activity) if self.chance(0.6) else activity)
+        return then(*activities)
 
     def geometric_counts(self) -> Activity:
         """Draw visits and work that are repeated a geometric number of times."""
-        parts: list[Activity] = []
+        activities: list[Activity] = []
         for _ in range(self.whole(1, 2)):
             body = self.visit(self.station())
             body = body >> self.think(0.2, 2.0) if self.chance(0.4) else body
-            parts.append(repeat(self.scale(0.5, 5.0), body, spread="geometric"))
-        return then(*parts)
+            activities.append(repeat(self.scale(0.5, 5.0), body, spread="geometric"))
+        return then(*activities)
 
     def infinite_servers(self) -> Activity:
         """Draw visits to queues and to stations where each customer has its own server."""
@@ -164,13 +164,13 @@ class _Draw:
 
     def locks(self, kind: Callable[[], Resource] = Lock) -> Activity:
         """Draw locks held for time alone, some inside others."""
-        parts: list[Activity] = []
+        holds: list[Activity] = []
         for index in range(self.whole(1, 2)):
             body = self.think(0.2, 2.0)
             if self.chance(0.25):
                 body = body >> self.held(f"inner{index}", kind, self.think(0.2, 1.0))
-            parts.append(self.held(f"lock{index}", kind, body))
-        return then(*parts)
+            holds.append(self.held(f"lock{index}", kind, body))
+        return then(*holds)
 
     def nested_locks(self) -> Activity:
         """Draw locks that are taken alone and inside others, and stations that are used under
@@ -181,13 +181,13 @@ class _Draw:
             [f"lock{index}" for index in range(self.whole(2, 3))],
         )
         self.resources.update({"shared": Station(), **dict.fromkeys(names, Lock())})
-        parts: list[Activity] = []
+        activities: list[Activity] = []
         for index, name in enumerate(names):
             body = [self._under(stations, names[index + 1 :]) for _ in range(self.whole(1, 3))]
-            parts.append(hold(name, then(*body)))
+            activities.append(hold(name, then(*body)))
             if self.chance(0.4):
-                parts.append(self._under(stations, []))
-        return then(*parts)
+                activities.append(self._under(stations, []))
+        return then(*activities)
 
     def _under(self, stations: Sequence[str], locks: Sequence[str]) -> Activity:
         if locks and self.chance(0.4):
@@ -234,12 +234,12 @@ class _Draw:
     def inner_stations(self, kind: Callable[[], Resource] = Lock) -> Activity:
         """Draw locks under which stations are used that may be used outside too."""
         self.resources["shared"] = Station()
-        parts: list[Activity] = [self.visit("shared", 0.2, 1.0)] if self.chance(0.6) else []
+        activities: list[Activity] = [self.visit("shared", 0.2, 1.0)] if self.chance(0.6) else []
         for index in range(self.whole(1, 2)):
             body = self.visit("shared" if self.chance(0.6) else self.station(), 0.2, 1.0)
             body = self.think(0.2, 1.0) >> body if self.chance(0.5) else body
-            parts.append(self.held(f"lock{index}", kind, body))
-        return then(*parts)
+            activities.append(self.held(f"lock{index}", kind, body))
+        return then(*activities)
 
     def permits(self) -> Activity:
         draw = self.locks if self.chance(0.5) else self.inner_stations
@@ -247,13 +247,19 @@ class _Draw:
 
     def layered_permits(self, layers: int = 3) -> Activity:
         """Draw permits held over work, stations of their own and the permits of further layers."""
-        parts: list[Activity] = [self.visit(self.station(), 0.2, 1.0)] if self.chance(0.7) else []
-        parts += [self.think(0.2, 1.0)] if self.chance(0.3) or not parts else []
+        activities: list[Activity] = (
+            [self.visit(self.station(), 0.2, 1.0)] if self.chance(0.7) else []
+        )
+        activities += [self.think(0.2, 1.0)] if self.chance(0.3) or not activities else []
         if layers > 1 and self.chance(0.6):
-            parts.append(self.layered_permits(layers - 1))
+            activities.append(self.layered_permits(layers - 1))
         name = f"pool{len(self.resources)}"
-        held = self.held(name, lambda: Permits(self.whole(1, 8)), then(*parts))
-        return self.visit(self.station()) >> held if layers == 3 and self.chance(0.3) else held
+        held_activity = self.held(name, lambda: Permits(self.whole(1, 8)), then(*activities))
+        return (
+            self.visit(self.station()) >> held_activity
+            if layers == 3 and self.chance(0.3)
+            else held_activity
+        )
 
     def forks(self) -> Activity:
         count = self.whole(2, 4)
@@ -263,10 +269,12 @@ class _Draw:
             return fork(*(self.visit(name) for _ in range(count)))
         branches: list[Activity] = []
         for _ in range(count):
-            parts = [self.visit(self.station())] if self.chance(0.6) else [self.think(0.5, 5.0)]
+            activities = (
+                [self.visit(self.station())] if self.chance(0.6) else [self.think(0.5, 5.0)]
+            )
             if self.chance(0.4):
-                parts.append(self.think(0.3, 3.0))
-            branches.append(then(*parts))
+                activities.append(self.think(0.3, 3.0))
+            branches.append(then(*activities))
         return fork(*branches)
 
     def pipelines(self) -> Activity:
@@ -281,44 +289,44 @@ class _Draw:
 
     def barriers(self) -> Activity:
         self.resources["meet"] = Barrier()
-        parts: list[Activity] = []
+        activities: list[Activity] = []
         for _ in range(self.whole(0, 2)):
-            parts.append(self.visit(self.station(), 0.2, 1.5))
+            activities.append(self.visit(self.station(), 0.2, 1.5))
             if self.chance(0.5):
-                parts.append(self.think(0.5, 5.0))
-        return then(*parts, barrier("meet"))
+                activities.append(self.think(0.5, 5.0))
+        return then(*activities, barrier("meet"))
 
     def mixed(self) -> Activity:
         kinds = [self.stations, self.choices, self.inner_stations, self.forks, self.pipelines]
         chosen = self.random.choice(len(kinds), size=2, replace=False)
-        parts: list[Activity] = [kinds[index]() for index in chosen]
-        return then(*parts, *([self.barriers()] if self.chance(0.3) else []))
+        activities: list[Activity] = [kinds[index]() for index in chosen]
+        return then(*activities, *([self.barriers()] if self.chance(0.3) else []))
 
-    def cycle(self, part: Callable[[], Activity]) -> Activity:
-        return self.think(1.0, 30.0) >> part()
+    def cycle(self, draw_activity: Callable[[], Activity]) -> Activity:
+        return self.think(1.0, 30.0) >> draw_activity()
 
-    def closed(self, part: Callable[[], Activity]) -> Model:
-        return closed_model(self.cycle(part), self.processors(), resources=self.resources)
+    def closed(self, draw_activity: Callable[[], Activity]) -> Model:
+        return closed_model(self.cycle(draw_activity), self.processors(), resources=self.resources)
 
     def phases(self) -> Model:
         kinds = [self.stations, self.choices, self.locks, self.forks]
-        parts = []
+        phases = []
         for _ in range(self.whole(1, 2)):
             body = kinds[self.whole(0, len(kinds) - 1)]()
             body = self.think(0.5, 10.0) >> body if self.chance(0.7) else body
-            parts.append((self.whole(1, 8), self.processors(), body))
-        return phased_model(*parts, resources=self.resources)
+            phases.append((self.whole(1, 8), self.processors(), body))
+        return phased_model(*phases, resources=self.resources)
 
     def arrivals(self, *kinds: Callable[[], Activity]) -> Model:
         """Draw a stream that uses the busiest resource for 0.3 to 0.85 of the time."""
         cycle = kinds[self.whole(0, len(kinds) - 1)]()
-        rare = (
+        value_by_name = (
             MeanValue(open_model(cycle, 1e-6, resources=self.resources)).points({}).answer(0).values
         )
         works = [
-            each.value / 1e-6
-            for name, each in rare.items()
-            if name.startswith("utilization") and each.value
+            value.value / 1e-6
+            for name, value in value_by_name.items()
+            if name.startswith("utilization") and value.value
         ]
         rate = float(self.random.uniform(0.3, 0.85)) / max(works, default=1.0)
         return open_model(cycle, round(rate, 6), resources=self.resources)
@@ -332,21 +340,21 @@ class _Draw:
             )
             for number in range(self.whole(2, 3))
         }
-        parts = {name: float(self.random.uniform(0.2, 1.0)) for name in cycles}
-        rare = grouped_model(
-            {name: (_arrivals(name, 1e-6 * parts[name]), cycles[name]) for name in cycles},
+        relative_rates = {name: float(self.random.uniform(0.2, 1.0)) for name in cycles}
+        model_of_rare_arrivals = grouped_model(
+            {name: (_arrivals(name, 1e-6 * relative_rates[name]), cycles[name]) for name in cycles},
             resources=self.resources,
         )
-        values = MeanValue(rare).points({}).answer(0).values
+        values = MeanValue(model_of_rare_arrivals).points({}).answer(0).values
         works = [
-            each.value / 1e-6
-            for name, each in values.items()
-            if name.startswith("utilization") and each.value
+            value.value / 1e-6
+            for name, value in values.items()
+            if name.startswith("utilization") and value.value
         ]
         rate = float(self.random.uniform(0.3, 0.85)) / max(works, default=1.0)
         return grouped_model(
             {
-                name: (_arrivals(name, round(rate * parts[name], 6)), cycles[name])
+                name: (_arrivals(name, round(rate * relative_rates[name], 6)), cycles[name])
                 for name in cycles
             },
             resources=self.resources,
@@ -376,10 +384,12 @@ class _Draw:
             for name in ("group", *("first", "second")[: self.whole(1, 2)])
         }
         group = self.think(1.0, 30.0) >> cycles.pop("group")
-        parts = {name: float(self.random.uniform(0.2, 1.0)) for name in cycles}
+        relative_rates = {name: float(self.random.uniform(0.2, 1.0)) for name in cycles}
         works = [
             sum(
-                parts[name] * float(step.time.value or 0) / self.resources[station].capacity
+                relative_rates[name]
+                * float(step.time.value or 0)
+                / self.resources[station].capacity
                 for name, cycle in cycles.items()
                 for step in steps(cycle)
                 if isinstance(step, Step)
@@ -390,7 +400,8 @@ class _Draw:
         ]
         rate = float(self.random.uniform(0.1, 0.6)) / max(works)
         streams = {
-            name: (_arrivals(name, round(rate * parts[name], 6)), cycles[name]) for name in cycles
+            name: (_arrivals(name, round(rate * relative_rates[name], 6)), cycles[name])
+            for name in cycles
         }
         return grouped_model(
             {"group": (self.processors(), group), **streams}, resources=self.resources
@@ -445,25 +456,27 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
     """
     model = generated(construct, scv, number)
     sizes = [
-        float(each.value or 0)
-        for each in model.population.counts
-        if isinstance(each, Number | Parameter)
+        float(count.value or 0)
+        for count in model.population.counts
+        if isinstance(count, Number | Parameter)
     ]
     if scv and sizes and max(sizes) <= SMALL and not model.population.streams:
         with limited({"states": MOST_STATES}):
-            found = float(
+            time = float(
                 import_module("slipstick_chains.activity_chain").ActivityChain(model).times({})[0]
             )
-        if np.isfinite(found):
-            return {"time": found, "half": 0.0, "by": "chain"}
+        if np.isfinite(time):
+            return {"time": time, "half": 0.0, "by": "chain"}
     # The simulator is imported only when it is needed.
     simulation_of = import_module("slipstick.method.simulation.form").simulation_of
     settings = import_module("slipstick.sim.settings").Simulation
     compiled = simulation_of(model, settings(precision=0.006, least=1000, events=events))
     value = compiled.points({}).answer(0).values[_quantity(construct)]
     # Without an interval nothing is known of the error of the reference.
-    half = math.inf if value.low is None or value.high is None else (value.high - value.low) / 2
-    return {"time": value.value, "half": half, "by": "simulation"}
+    half_width = (
+        math.inf if value.low is None or value.high is None else (value.high - value.low) / 2
+    )
+    return {"time": value.value, "half": half_width, "by": "simulation"}
 
 
 def solved(construct: str, scv: float, number: int) -> float | None:
@@ -489,7 +502,7 @@ def table(rows: Sequence[Row]) -> str:
     heads = ["construct", *((f"scv {scv:g}" if scv else "constant times") for scv in SCVS)]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for label, constructs in [
-        *((each, (each,)) for each in CONSTRUCTS),
+        *((construct, (construct,)) for construct in CONSTRUCTS),
         ("**all**", tuple(CONSTRUCTS)),
     ]:
         cells = []
@@ -499,7 +512,7 @@ def table(rows: Sequence[Row]) -> str:
                 for row in rows
                 if row["construct"] in constructs and row["scv"] == scv
             ]
-            cells.append(_cell([100 * each for each in errors]))
+            cells.append(_cell([100 * error for error in errors]))
         if any(cells):
             lines.append(f"| {label} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -553,13 +566,15 @@ class Genes:
         if self.meeting:
             resources["meet"] = Barrier()
             nodes.append(barrier("meet"))
-        used = {name: each for name, each in resources.items() if f"'{name}'" in str(nodes)}
+        used = {name: resource for name, resource in resources.items() if f"'{name}'" in str(nodes)}
         return closed_model(then(*nodes), self.processors, resources=used)
 
     def changed(self, draw: random.Random) -> Genes:
         """Change one thing at random."""
-        what = draw.choice(["processors", "servers", "think", "scv", "meeting", *["parts"] * 6])
-        if what == "parts":
+        changed_field = draw.choice(
+            ["processors", "servers", "think", "scv", "meeting", *["parts"] * 6]
+        )
+        if changed_field == "parts":
             return replace(self, parts=_changed_parts(self.parts, draw))
         values: dict[str, Any] = {
             "processors": draw.choice([2, 3]),
@@ -568,7 +583,7 @@ class Genes:
             "scv": draw.choice([0.5, 1.0, 4.0]),
             "meeting": not self.meeting,
         }
-        return replace(self, **{what: values[what]})
+        return replace(self, **{changed_field: values[changed_field]})
 
 
 def _part(draw: random.Random) -> tuple[str, str, float, float]:
@@ -581,19 +596,19 @@ def _changed_parts(
     parts: tuple[tuple[str, str, float, float], ...], draw: random.Random
 ) -> tuple[tuple[str, str, float, float], ...]:
     """Draw one part anew, or add or leave out one; there is one hold at most."""
-    found = list(parts)
-    place = draw.randrange(len(found))
+    new_parts = list(parts)
+    place = draw.randrange(len(new_parts))
     action = draw.random()
-    if action < 0.25 and len(found) < 4:
-        found.insert(place, _part(draw))
-    elif action < 0.4 and len(found) > 1:
-        del found[place]
+    if action < 0.25 and len(new_parts) < 4:
+        new_parts.insert(place, _part(draw))
+    elif action < 0.4 and len(new_parts) > 1:
+        del new_parts[place]
     else:
-        found[place] = _part(draw)
-    holds = [index for index, part in enumerate(found) if part[0] == "held"]
+        new_parts[place] = _part(draw)
+    holds = [index for index, part in enumerate(new_parts) if part[0] == "held"]
     for index in holds[1:]:
-        found[index] = ("visit", *found[index][1:])
-    return tuple(found)
+        new_parts[index] = ("visit", *new_parts[index][1:])
+    return tuple(new_parts)
 
 
 def error_of(genes: Genes) -> float | None:
@@ -607,10 +622,10 @@ def error_of(genes: Genes) -> float | None:
     try:
         with limited({"states": MOST_STATES}):
             exact = float(chain(model).times({})[0])
-        found = float(MeanValue(model).times({})[0])
+        approximate = float(MeanValue(model).times({})[0])
     except NoAnswerError:
         return None
-    return found / exact - 1 if np.isfinite(exact) and np.isfinite(found) else None
+    return approximate / exact - 1 if np.isfinite(exact) and np.isfinite(approximate) else None
 
 
 def adversary(seed: int, steps: int) -> tuple[float, Genes]:
@@ -628,29 +643,31 @@ def adversary(seed: int, steps: int) -> tuple[float, Genes]:
     error = error_of(worst) or 0.0
     for _ in range(steps):
         tried = worst.changed(draw)
-        found = error_of(tried)
-        if found is not None and abs(found) >= abs(error):
-            worst, error = tried, found
+        error_of_tried = error_of(tried)
+        if error_of_tried is not None and abs(error_of_tried) >= abs(error):
+            worst, error = tried, error_of_tried
     return error, worst
 
 
 def search(seed: int, searches: int, steps: int) -> None:
     """Print the worst model of each of several searches, and the median and the worst of all."""
-    found = sorted((adversary(seed + number, steps) for number in range(searches)), key=_size)
-    for error, genes in found[::-1]:
+    worst_models = sorted(
+        (adversary(seed + number, steps) for number in range(searches)), key=_size
+    )
+    for error, genes in worst_models[::-1]:
         print(
             f"{100 * error:+.1f} % (promised {100 * (own_promise(genes.model()) or 0):g} %):"
             f" {genes}"
         )
-    errors = [100 * abs(error) for error, _ in found]
+    errors = [100 * abs(error) for error, _ in worst_models]
     print(
         f"the worst model of each of {searches} searches of {steps} models, seeds from {seed}:"
         f" median {np.median(errors):.1f} %, worst {max(errors):.1f} %"
     )
 
 
-def _size(found: tuple[float, Genes]) -> float:
-    return abs(found[0])
+def _size(error_and_genes: tuple[float, Genes]) -> float:
+    return abs(error_and_genes[0])
 
 
 def repair() -> None:
@@ -665,17 +682,17 @@ def repair() -> None:
     ):
         think = delay(machines / load - 1, name="think", scv=rest)
         model = closed_model(think >> service("server", 1.0, scv=scv), machines)
-        found = []
+        times = []
         for weight in (whole_service_weight, lambda utilization, *_: 0 * utilization):
             closed.whole_service_weight = weight  # type: ignore[attr-defined]
-            found.append(float(MeanValue(model).times({})[0]))
+            times.append(float(MeanValue(model).times({})[0]))
         closed.whole_service_weight = whole_service_weight  # type: ignore[attr-defined]
         time = simulation_of(model, settings).points({}).answer(0)["time"]
-        rows.append([100 * abs(each / time - 1) for each in found])
-    for name, each in zip(("with", "without"), np.array(rows).T, strict=True):
+        rows.append([100 * abs(errors / time - 1) for errors in times])
+    for name, errors in zip(("with", "without"), np.array(rows).T, strict=True):
         print(
-            f"{name:8} median {np.median(each):5.2f}  95 % {np.quantile(each, 0.95):5.2f}  worst"
-            f" {each.max():5.2f} %"
+            f"{name:8} median {np.median(errors):5.2f}  95 % {np.quantile(errors, 0.95):5.2f}"
+            f"  worst {errors.max():5.2f} %"
         )
 
 
@@ -711,13 +728,13 @@ def measured(cases: Sequence[tuple[str, float, int]], keep: Path | None, events:
     """Solve models by both methods, and write the reference of each to a file as soon as it is
     known.
     """
-    known: dict[tuple[str, float, int], Row] = {}
+    row_by_case: dict[tuple[str, float, int], Row] = {}
     if keep and keep.exists():
         for row in map(json.loads, keep.read_text().splitlines()):
-            known[row["construct"], row["scv"], row["number"]] = row
+            row_by_case[row["construct"], row["scv"], row["number"]] = row
     rows = []
     for construct, scv, number in cases:
-        row = known.get((construct, scv, number))
+        row = row_by_case.get((construct, scv, number))
         if row is None:
             row = {
                 "construct": construct,
@@ -762,25 +779,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
     )
-    given = parser.parse_args(arguments)
-    if given.short:
-        given.models, given.first, given.scv, given.events = 1, given.first[:1], [1.0], 2000
-    if given.repair:
+    options = parser.parse_args(arguments)
+    if options.short:
+        options.models, options.first, options.scv, options.events = (
+            1,
+            options.first[:1],
+            [1.0],
+            2000,
+        )
+    if options.repair:
         repair()
         return
-    if given.adversary is not None:
-        search(given.adversary, given.models, given.steps)
+    if options.adversary is not None:
+        search(options.adversary, options.models, options.steps)
         return
-    chosen = [name for name in CONSTRUCTS if name in given.only.split(",")]
-    numbers = [first + k for first in given.first for k in range(given.models)]
-    cases = [(name, scv, number) for number in numbers for name in chosen for scv in given.scv]
+    chosen = [name for name in CONSTRUCTS if name in options.only.split(",")]
+    numbers = [first + k for first in options.first for k in range(options.models)]
+    cases = [(name, scv, number) for number in numbers for name in chosen for scv in options.scv]
     start = time.process_time()
-    rows = measured(cases, given.keep, given.events)
+    rows = measured(cases, options.keep, options.events)
     print(
         f"{table([row for row in rows if 'error' in row])}\n\n{summary(rows)};"
         f" {time.process_time() - start:.0f} s"
     )
-    for row in sorted(rows, key=lambda each: -abs(each.get("error", 0.0)))[: given.worst]:
+    for row in sorted(rows, key=lambda measured_row: -abs(measured_row.get("error", 0.0)))[
+        : options.worst
+    ]:
         if "error" in row:
             interval = (
                 f"+- {100 * row['half'] / row['time']:.1f} %"

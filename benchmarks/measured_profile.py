@@ -93,12 +93,12 @@ def timed(rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: i
             ran, stop = thread_time() - ran, perf_counter()
             profile.wait("not-running", max(0.0, stop - start - ran))
             lock.acquire()
-            got, ran = perf_counter(), thread_time()
-            profile.wait("lock", got - stop)
+            acquired, ran = perf_counter(), thread_time()
+            profile.wait("lock", acquired - stop)
             total.value += result + work(INSIDE)
             ran, stop = thread_time() - ran, perf_counter()
             lock.release()
-            profile.wait("not-running", max(0.0, stop - got - ran))
+            profile.wait("not-running", max(0.0, stop - acquired - ran))
         start = perf_counter()
         meet.wait()
         profile.wait("barrier", perf_counter() - start)
@@ -136,7 +136,7 @@ def untimed(rounds: int) -> float:
     return plain(context.Value("q", 0, lock=False), context.Lock(), context.Barrier(1), rounds)
 
 
-def written(one: float, runs: list[tuple[int, int, list[Spent]]]) -> str:
+def written(time_of_one: float, runs: list[tuple[int, int, list[Spent]]]) -> str:
     """Write a profile; times to a microsecond."""
     count = 1 + max(repetition for _, repetition, _ in runs)
     lines = [
@@ -155,22 +155,22 @@ def written(one: float, runs: list[tuple[int, int, list[Spent]]]) -> str:
             " program, not by hand."
         ),
         (
-            f"one_processor: {{value: {one:.6f} s, source: processor's time in as many runs without"
-            " timing inside (median)}"
+            f"one_processor: {{value: {time_of_one:.6f} s, source: processor's time in as many runs"
+            " without timing inside (median)}"
         ),
         "runs:",
     ]
     for size, repetition, spent in runs:
-        elapsed = max(each.end for each in spent) - min(each.begin for each in spent)
+        elapsed = max(span.end for span in spent) - min(span.begin for span in spent)
         lines += [
             f"  - processors: {size}",
             f"    repetition: {repetition + 1}",
             f"    time: {elapsed:.6f} s",
             "    each:",
         ]
-        for each in spent:
-            waits = ", ".join(f"{cause}: {each.waits[cause]:.6f} s" for cause in CAUSES)
-            events = ", ".join(f"{cause}: {each.events[cause]}" for cause in CAUSES)
+        for span in spent:
+            waits = ", ".join(f"{cause}: {span.waits[cause]:.6f} s" for cause in CAUSES)
+            events = ", ".join(f"{cause}: {span.events[cause]}" for cause in CAUSES)
             lines += [f"      - waits: {{{waits}}}", f"        events: {{{events}}}"]
     return "\n".join(lines) + "\n"
 

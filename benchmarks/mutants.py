@@ -197,11 +197,11 @@ def marked(text: str, places: Sequence[Place]) -> str:
     """Put marks around expressions; what cannot be marked, as in a pattern of `match`, is left
     as it is.
     """
-    kept: list[Place] = []
+    markable_places: list[Place] = []
     for place in places if not _parses(_inserted(text, places)) else ():
-        if _parses(_inserted(text, [*kept, place])):
-            kept.append(place)
-    return _inserted(text, kept or places)
+        if _parses(_inserted(text, [*markable_places, place])):
+            markable_places.append(place)
+    return _inserted(text, markable_places or places)
 
 
 def _parses(text: str) -> bool:
@@ -240,8 +240,8 @@ class Tried:
 class Mapping:
     """Runs every test, and keeps what it executes."""
 
-    def __init__(self, kept: Path, known: dict[str, Tried]) -> None:
-        self.kept, self.known = kept, known
+    def __init__(self, map_file: Path, trial_by_test: dict[str, Tried]) -> None:
+        self.kept, self.known = map_file, trial_by_test
         self.seen: set[int] = set()
         self.passed = True
         setattr(builtins, _MARK, self.seen.add)
@@ -280,8 +280,8 @@ Tries = Callable[["Mutant | None", Sequence[str]], str]
 class Exchanging:
     """Tries mutants inside functions, each in a fork of the process that has loaded all tests."""
 
-    def __init__(self, each: Callable[[Tries], None], source: Path) -> None:
-        self.each, self.source = each, source
+    def __init__(self, try_mutants: Callable[[Tries], None], source: Path) -> None:
+        self.each, self.source = try_mutants, source
         self.items: dict[str, Any] = {}
         self.failed = ""
 
@@ -323,25 +323,25 @@ def exchanged(mutant: Mutant, source: Path) -> int:
             strict=True,
         )
     )
-    others = {old: new for old, new in codes if old != new}
-    found = 0
+    new_code_by_old = {old: new for old, new in codes if old != new}
+    function_count = 0
     gc.unfreeze()  # the tests freeze what is collected, which is not listed then
-    for each in gc.get_objects():
+    for collected_object in gc.get_objects():
         if (
-            isinstance(each, types.FunctionType)
-            and each.__code__.co_filename == path
-            and each.__code__ in others
+            isinstance(collected_object, types.FunctionType)
+            and collected_object.__code__.co_filename == path
+            and collected_object.__code__ in new_code_by_old
         ):
-            each.__code__ = others[each.__code__]
-            found += 1
-    return found
+            collected_object.__code__ = new_code_by_old[collected_object.__code__]
+            function_count += 1
+    return function_count
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    for each in code.co_consts:
-        if isinstance(each, types.CodeType):
-            yield each
-            yield from _codes(each)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _codes(constant)
 
 
 def _pytest(tests: Sequence[str], plugin: object) -> int:
@@ -356,19 +356,19 @@ def apart(source: Path, limit: float, work: Callable[[], str]) -> tuple[int, str
     """Do some work in a fork within a limit of processor time; give how it ended and what it
     said.
     """
-    with tempfile.NamedTemporaryFile() as told:
+    with tempfile.NamedTemporaryFile() as message_file:
         child = os.fork()
         if not child:
-            _inside(source, limit, work, Path(told.name))
+            _inside(source, limit, work, Path(message_file.name))
         end = time.monotonic() + _WAIT if math.isfinite(limit) else math.inf
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:
             if time.monotonic() > end:
                 os.kill(child, signal.SIGKILL)
             time.sleep(0.005)
-        return os.waitstatus_to_exitcode(ended[1]), Path(told.name).read_text()
+        return os.waitstatus_to_exitcode(ended[1]), Path(message_file.name).read_text()
 
 
-def _inside(source: Path, limit: float, work: Callable[[], str], told: Path) -> NoReturn:
+def _inside(source: Path, limit: float, work: Callable[[], str], message_path: Path) -> NoReturn:
     """Work in this fork, and end it."""
     if math.isfinite(limit):
         # The soft limit sends SIGXCPU; at the hard one, which must be above it, Linux sends
@@ -387,9 +387,9 @@ def _inside(source: Path, limit: float, work: Callable[[], str], told: Path) -> 
         os.dup2(quiet, stream)
     code = 0
     try:
-        told.write_text(work())
+        message_path.write_text(work())
     except BaseException as error:  # noqa: BLE001  # a child reports to its parent alone
-        told.write_text(repr(error))
+        message_path.write_text(repr(error))
         code = 99
     os._exit(code)
 
@@ -443,15 +443,15 @@ class Trial:
     def measure(self) -> None:
         """Run the tests once with marks, and keep what each executes."""
         source = self._copied("marked")
-        modules = {each.path: _used(each.path) for each in self.mutants}
+        modules = {mutant.path: _used(mutant.path) for mutant in self.mutants}
         for path, module in {**modules, _KERNEL: _used(_KERNEL)}.items():
             if path not in _COMPILED:
                 text = path.read_text()
                 places = [(*place, module) for place in _returned(text)]
                 places += [
-                    (each.begins, each.ends, number)
-                    for number, each in enumerate(self.mutants)
-                    if each.path == path
+                    (mutant.begins, mutant.ends, number)
+                    for number, mutant in enumerate(self.mutants)
+                    if mutant.path == path
                 ]
                 (source / path.relative_to(MODELS)).write_text(marked(text, places))
 
@@ -483,13 +483,20 @@ class Trial:
         package, *folders = path.relative_to(MODELS).parts
         beside = package.removeprefix("slipstick_")
         folder = f"tests/{folders[0] if beside == package else _TESTS_OF.get(beside, beside)}/"
-        others = {name for name in sound if name.startswith(folder)} - place - mates - users
+        tests_of_folder = (
+            {name for name in sound if name.startswith(folder)} - place - mates - users
+        )
         chosen: list[str] = []
-        left = self.most
-        for group in (place, mates if number not in self.at_import else set(), users, others):
-            for name in sorted(group, key=lambda each: (sound[each].seconds, each)):
-                left -= sound[name].seconds
-                if left < 0 and chosen:
+        seconds_left = self.most
+        for group in (
+            place,
+            mates if number not in self.at_import else set(),
+            users,
+            tests_of_folder,
+        ):
+            for name in sorted(group, key=lambda test: (sound[test].seconds, test)):
+                seconds_left -= sound[name].seconds
+                if seconds_left < 0 and chosen:
                     return chosen
                 chosen.append(name)
         return chosen
@@ -545,31 +552,37 @@ class Trial:
         def run(mutant: Mutant | None, tests: Sequence[str]) -> str:
             place.write_text(mutant.apply(text) if mutant else text)
             fresh(source)
-            told = Telling()
-            code = _pytest(["--pyargs", *dict.fromkeys(_runnable(each) for each in tests)], told)
-            return told.failed or (f"pytest ended with {code}" if code not in (0, 5) else "")
+            first_failure = Telling()
+            code = _pytest(
+                ["--pyargs", *dict.fromkeys(_runnable(test) for test in tests)], first_failure
+            )
+            return first_failure.failed or (
+                f"pytest ended with {code}" if code not in (0, 5) else ""
+            )
 
         try:
-            found = self._judged(source, number, _COMPILE if "sim" in path.parts else 0.0, run)
+            killer = self._judged(source, number, _COMPILE if "sim" in path.parts else 0.0, run)
         finally:
             shutil.copy2(path, place)
-        self._keep(number, found)
+        self._keep(number, killer)
 
     def _judged(self, source: Path, number: int, more: float, run: Tries) -> str:
         """Run tests against a mutant; say what killed it, or nothing."""
         tests = self.tests(number)
         while tests:
-            limit = max(_LEAST, _TIMES * sum(self.known[each].seconds for each in tests)) + more
-            code, said = apart(source, limit, partial(run, self.mutants[number], tests))
+            limit = max(_LEAST, _TIMES * sum(self.known[test].seconds for test in tests)) + more
+            code, failed_test = apart(source, limit, partial(run, self.mutants[number], tests))
             if code == -signal.SIGXCPU:
                 return f"over {limit:.0f} s of processor time"
             if code:
-                return f"unknown: ended with {code} {said}"
-            if said in tests and said not in self._sound:
-                self._sound[said] = apart(source, 120 + more, partial(run, None, [said])) == (0, "")
-            if said not in tests or self._sound[said]:
-                return said
-            tests = [each for each in tests if each != said]
+                return f"unknown: ended with {code} {failed_test}"
+            if failed_test in tests and failed_test not in self._sound:
+                self._sound[failed_test] = apart(
+                    source, 120 + more, partial(run, None, [failed_test])
+                ) == (0, "")
+            if failed_test not in tests or self._sound[failed_test]:
+                return failed_test
+            tests = [test for test in tests if test != failed_test]
         return ""
 
     def _keep(self, number: int, by: str) -> None:
@@ -577,8 +590,8 @@ class Trial:
         self.results[mutant.text] = by
         with (self.folder / "results.jsonl").open("a") as file:
             file.write(json.dumps({"mutant": mutant.text, "line": mutant.first, "by": by}) + "\n")
-        told = f"{number:4} {verdict(by):8} {mutant.text}" + f"\n     by {by[:110]}" * bool(by)
-        os.write(self.out, f"{told}\n".encode())
+        line = f"{number:4} {verdict(by):8} {mutant.text}" + f"\n     by {by[:110]}" * bool(by)
+        os.write(self.out, f"{line}\n".encode())
 
     def _copied(self, name: str) -> Path:
         source = self.folder / name
@@ -605,8 +618,8 @@ class Telling:
             self.failed = f"the import of {report.nodeid}"
 
 
-def _told(what: str, ended: tuple[int, str]) -> None:
-    print(f"{what}: status {ended[0]} {ended[1]}", flush=True)
+def _told(work_name: str, ended: tuple[int, str]) -> None:
+    print(f"{work_name}: status {ended[0]} {ended[1]}", flush=True)
 
 
 def _runnable(test: str) -> str:
@@ -658,8 +671,8 @@ def _returned(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
         if isinstance(node, ast.Return) and node.value is not None
     ]
     return [
-        ((each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0))
-        for each in values
+        ((value.lineno, value.col_offset), (value.end_lineno or 0, value.end_col_offset or 0))
+        for value in values
     ]
 
 
@@ -670,7 +683,7 @@ def _lines(path: Path) -> list[Any]:
 def asked_tests(folders: Sequence[str]) -> list[str]:
     """Return the arguments of pytest for folders of tests and the doctests of the packages."""
     return [
-        *(str(ROOT / "tests" / each) for each in folders),
+        *(str(ROOT / "tests" / folder) for folder in folders),
         "--pyargs",
         *(folder.replace("/", ".") for folder in CHANGED),
     ]
@@ -688,7 +701,7 @@ def drawn(options: argparse.Namespace) -> tuple[list[Mutant], int]:
     paths = [
         path for root in roots for path in sorted((MODELS / root).rglob("*.py")) or [MODELS / root]
     ]
-    every = [each for path in paths for each in mutants(path)]
+    every = [mutant for path in paths for mutant in mutants(path)]
     order = random.Random(options.seed).sample(every, len(every))
     chosen: list[Mutant] = []
     for mutant in order:
@@ -730,7 +743,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         # Of one name for one sample of one text of the sources: what was compiled there is found
         # again.
-        sources = sha256("".join(each.text for each in chosen).encode()).hexdigest()[:12]
+        sources = sha256("".join(mutant.text for mutant in chosen).encode()).hexdigest()[:12]
         folder = (options.folder or Path(place)).resolve() / sources
         folder.mkdir(parents=True, exist_ok=True)
         tests = (
@@ -743,7 +756,7 @@ def main() -> int:
         trial.measure()
         trial.run()
     by = {
-        verdict: [each for each in chosen if verdict_of(trial, each) == verdict]
+        verdict: [mutant for mutant in chosen if verdict_of(trial, mutant) == verdict]
         for verdict in ("killed", "SURVIVES", "unknown")
     }
     print(

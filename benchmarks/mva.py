@@ -52,7 +52,7 @@ def one_class(demand: Sequence[float], think: float, count: int) -> float:
     for n in range(1, count + 1):
         time_there = [d * (1 + q) for d, q in zip(demand, queue, strict=True)]
         flow = n / (think + sum(time_there))
-        queue = [flow * each for each in time_there]
+        queue = [flow * residence_time for residence_time in time_there]
     return flow
 
 
@@ -67,7 +67,10 @@ def lattice(demand: Rows, think: Sequence[float], counts: Sequence[int]) -> list
                 before = present[(*vector[:r], n - 1, *vector[r + 1 :])]
                 time_there = [d * (1 + q) for d, q in zip(demand[r], before, strict=True)]
                 flow[r] = n / (think[r] + sum(time_there))
-                queue = [q + flow[r] * each for q, each in zip(queue, time_there, strict=True)]
+                queue = [
+                    q + flow[r] * residence_time
+                    for q, residence_time in zip(queue, time_there, strict=True)
+                ]
         present[vector] = queue
     return flow
 
@@ -90,10 +93,12 @@ def substitution(
             if not counts[r]:
                 continue
             own, row = 1 / counts[r], queue[r]
-            met = [total[k] - own * row[k] + (change[r][k] if change else 0.0) for k in stations]
-            time_there = [d * (1 + a) for d, a in zip(demand[r], met, strict=True)]
+            queue_at_arrival = [
+                total[k] - own * row[k] + (change[r][k] if change else 0.0) for k in stations
+            ]
+            time_there = [d * (1 + a) for d, a in zip(demand[r], queue_at_arrival, strict=True)]
             flow[r] = counts[r] / (think[r] + sum(time_there))
-            queue[r] = [flow[r] * each for each in time_there]
+            queue[r] = [flow[r] * residence_time for residence_time in time_there]
             moved = max(moved, *(abs(a - b) for a, b in zip(row, queue[r], strict=True)))
     return flow, queue
 
@@ -105,8 +110,8 @@ def three_rounds(demand: Rows, think: Sequence[float], counts: Sequence[int]) ->
     change: list[Any] = [None] * len(every)
     for _ in range(3):
         queues = [
-            substitution(demand, think, each, more)[1]
-            for each, more in zip(every, change, strict=True)
+            substitution(demand, think, populations, more)[1]
+            for populations, more in zip(every, change, strict=True)
         ]
         share = [
             [[q / n for q in row] for row, n in zip(*pair, strict=True)]
@@ -122,8 +127,8 @@ def three_rounds(demand: Rows, think: Sequence[float], counts: Sequence[int]) ->
             ]
             for n in every
         ]
-    found: list[float] = substitution(demand, think, counts, change[0])[0]
-    return found
+    throughputs: list[float] = substitution(demand, think, counts, change[0])[0]
+    return throughputs
 
 
 def line_solver(demand: Rows, think: Sequence[float], counts: Sequence[int], method: str) -> Any:
@@ -139,8 +144,8 @@ def line_solver(demand: Rows, think: Sequence[float], counts: Sequence[int], met
     routing = model.init_routing_matrix()
     for r, kind in enumerate(classes):
         away.set_service(kind, line.Exp(1 / think[r]))
-        for station, each in zip(stations, demand[r], strict=True):
-            station.set_service(kind, line.Exp(1 / each))
+        for station, mean in zip(stations, demand[r], strict=True):
+            station.set_service(kind, line.Exp(1 / mean))
         routing.set(kind, kind, line.Network.serial_routing([away, *stations]))
     model.link(routing)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -179,7 +184,7 @@ def pdq(
         for station, customers, time_there in loads:
             calls.PDQ_SetDemand(station, customers, time_there)
         calls.PDQ_Solve(method)
-        return [float(calls.PDQ_GetThruput(closed_terminals, each)) for each in classes]
+        return [float(calls.PDQ_GetThruput(closed_terminals, name)) for name in classes]
 
     return solve
 

@@ -92,10 +92,10 @@ class Program(RandomActivity):
     def station(self, ranks: bool = False) -> str:
         """Return a station, one that is there or a new one."""
         kind = "ranked" if ranks else "cpu"
-        there = [key for key in self.resources if key.startswith(kind)]
-        if there and self.random.random() < 0.6:
-            return self.random.choice(there)
-        name = f"{kind}{len(there)}"
+        stations = [key for key in self.resources if key.startswith(kind)]
+        if stations and self.random.random() < 0.6:
+            return self.random.choice(stations)
+        name = f"{kind}{len(stations)}"
         disciplines = ["priority"] if ranks else ["fcfs", "fcfs", "ps", "random", "lcfs"]
         servers = self.random.choice([1, 1, 2, 3])
         self.resources[name] = Station(servers, self.random.choice(disciplines))
@@ -112,8 +112,8 @@ class Program(RandomActivity):
 
     def pool(self, body: Activity) -> Activity:
         """Hold one of a pool, perhaps with a second phase or several at once."""
-        there = [key for key in self.resources if key.startswith("pool")]
-        name = f"pool{len(there)}"
+        pools = [key for key in self.resources if key.startswith("pool")]
+        name = f"pool{len(pools)}"
         size = self.random.choice([1, 2, 3, 8])
         self.resources[name] = Permits(size)
         several = self.random.choice([None, None, None, min(2, size)])
@@ -196,8 +196,8 @@ def ordinary(seed: int) -> Model:
     if kind < 0.5:
         groups: dict[str, Any] = {"clients": (size, cycle)}
         for number in range(draw.random.choice([1, 1, 2, 3])):
-            other = delay(draw.time(), name=draw.name("pause"), scv=1.0) >> draw.body(1)
-            groups[f"group{number}"] = (draw.random.choice([1, 2, 6]), other)
+            second_body = delay(draw.time(), name=draw.name("pause"), scv=1.0) >> draw.body(1)
+            groups[f"group{number}"] = (draw.random.choice([1, 2, 6]), second_body)
         if draw.random.random() < 0.4:
             groups["stream"] = (draw.random.choice([0.0, 0.01, 0.5]), draw.work())
         return grouped_model(groups, resources=draw.resources)
@@ -222,18 +222,18 @@ def ordinary(seed: int) -> Model:
     )
 
 
-def differing(answer: Answer, known: Answer, exact: bool) -> Iterator[str]:
+def differing(answer: Answer, reference: Answer, exact: bool) -> Iterator[str]:
     """Yield each value of an answer that differs from the simulated one by more than it may."""
     cycle_time = max(
         (
             value.value or 0.0
-            for name, value in known.values.items()
+            for name, value in reference.values.items()
             if name.partition("[")[0] in ("time", "response_time")
         ),
         default=0.0,
     )
     for name, value in answer.values.items():
-        truth = known.values.get(name)
+        truth = reference.values.get(name)
         if value.value is None or truth is None or truth.value is None or truth.high is None:
             continue
         off, half = abs(value.value - truth.value), truth.high - truth.value
@@ -252,19 +252,19 @@ def problems(model: Model, events: int) -> tuple[str, list[str]]:
     """Return how a model is answered by default, and what is wrong with its answers."""
     settings = Simulation(seed=REFERENCE_SEED, precision=PRECISION, events=events)
     answer = solve(model)
-    known = answer
+    reference = answer
     if not (answer.method == "simulation" and answer.converged and answer.check is None):
-        known = solve(model, method="simulation", simulation=settings)
-    listed = [f"{answer.method} {words}" for words in differing(answer, known, answer.exact)]
+        reference = solve(model, method="simulation", simulation=settings)
+    listed = [f"{answer.method} {words}" for words in differing(answer, reference, answer.exact)]
     if answer.exact != (answer.method == "markov-chain"):
         try:
             chain = solve(model, method="markov-chain")
         except (SlipstickError, TooManyStatesError):
             chain = None
         if chain is not None:
-            if known is answer:
-                known = solve(model, method="simulation", simulation=settings)
-            listed += [f"chain {words}" for words in differing(chain, known, exact=True)]
+            if reference is answer:
+                reference = solve(model, method="simulation", simulation=settings)
+            listed += [f"chain {words}" for words in differing(chain, reference, exact=True)]
     verdict = f", {answer.check.word}" if answer.check else ""
     return f"{answer.method}{' exactly' if answer.exact else ''}{verdict}", listed
 

@@ -125,9 +125,9 @@ def show_speed(name: str, measured: Measured) -> None:
 
 
 def show_counts(name: str, counts: Counts) -> None:
-    parts = counts.faults_by_parts()
-    replies = sum(d * number for d, (number, _) in parts.items())
-    size = sum(total for _, total in parts.values())
+    faults_by_cause = counts.faults_by_parts()
+    replies = sum(d * number for d, (number, _) in faults_by_cause.items())
+    size = sum(total for _, total in faults_by_cause.values())
     hops: Counter[int] = Counter()
     for phase in counts.phases:
         for tally in phase.tallies:
@@ -144,17 +144,17 @@ def show_counts(name: str, counts: Counts) -> None:
         "sent",
     )
     print(f"  {name}: {counts.total('work'):,} {counts.unit}, {len(counts.phases)} phases")
-    print("    " + ", ".join(f"{each} {counts.total(each):,}" for each in names))
+    print("    " + ", ".join(f"{count} {counts.total(count):,}" for count in names))
     print(
         f"    bytes sent {counts.bytes_sent():,}; faults by parts"
-        f" { ({d: number for d, (number, _) in parts.items()}) }"
+        f" { ({d: number for d, (number, _) in faults_by_cause.items()}) }"
     )
-    each = (
+    mean_size = (
         f"{size / replies:.0f} B a reply, {size / counts.total('faults'):.0f} B a fault"
         if replies
         else "none"
     )
-    print(f"    diffs: {each}; acquisitions by hops {dict(sorted(hops.items()))}")
+    print(f"    diffs: {mean_size}; acquisitions by hops {dict(sorted(hops.items()))}")
     print(f"    the paper: {PRINTED[name]}")
 
 
@@ -163,18 +163,18 @@ def show_shipped() -> None:
     was shipped.
     """
     for path in sorted(SHIPPED_COUNTS.glob("*.yaml")):
-        kept = yaml.safe_load(path.read_text())
-        _, _, program, *options = shlex.split(kept["command"])
+        shipped_counts = yaml.safe_load(path.read_text())
+        _, _, program, *options = shlex.split(shipped_counts["command"])
         parameters = {
-            name: float(value) for name, value in (each.split("=") for each in options[1::2])
+            name: float(value) for name, value in (option.split("=") for option in options[1::2])
         }
         begin = time.perf_counter()
-        made = counted_program(program).count(**parameters).to_dict()
-        same = made == {key: kept[key] for key in made}
+        new_counts = counted_program(program).count(**parameters).to_dict()
+        same = new_counts == {key: shipped_counts[key] for key in new_counts}
         took = time.perf_counter() - begin
         print(
             f"  {path.stem:<12} {'the same' if same else 'DIFFERS'} after {took:.1f} s:"
-            f" {kept['command']}"
+            f" {shipped_counts['command']}"
         )
 
 

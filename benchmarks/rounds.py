@@ -199,19 +199,23 @@ def streams(cases: list[dict[str, float | str]], seed: int, visits: int, replica
             row = []
             for name in NAMES:
                 times_of_runs = [run.find(name) or math.nan for run in runs]
-                got = formula.find(name)
-                error = math.nan if got is None else 100 * (got / float(np.mean(times_of_runs)) - 1)
+                predicted = formula.find(name)
+                error = (
+                    math.nan
+                    if predicted is None
+                    else 100 * (predicted / float(np.mean(times_of_runs)) - 1)
+                )
                 spread_percent = 100 * (max(times_of_runs) / min(times_of_runs) - 1)
                 row.append(error)
                 cells.append(f"{error:+9.1f} % ({spread_percent:.0f})")
             errors_of.append(row)
             print(f"{words:26}{load_part:>6}{''.join(cells)}", flush=True)
     beyond = (abs(np.array(errors_of)) > np.array(PROMISED)).sum(axis=0)
-    parts = ", ".join(
+    errors_text = ", ".join(
         f"{name} {count} beyond {promised} %"
         for name, count, promised in zip(NAMES, beyond, PROMISED, strict=True)
     )
-    print(f"{len(errors_of)} answered, {refused_count} refused: {parts}")
+    print(f"{len(errors_of)} answered, {refused_count} refused: {errors_text}")
 
 
 def drawn_closed(count: int, seed: int) -> list[tuple[dict[str, float | str], int, float]]:

@@ -134,8 +134,8 @@ class CommitLog:
             for thread in threads:  # a client that waits is released by the log's last round
                 while thread.is_alive():
                     with self.has_work:
-                        for written in self.waiting_records:
-                            written.set()
+                        for is_written in self.waiting_records:
+                            is_written.set()
                     thread.join(0.01)
             writer.join()
         return self.measured
@@ -148,11 +148,11 @@ class CommitLog:
             before_pause = time.perf_counter()
             time.sleep(pause)
             arrival = time.perf_counter()
-            written = threading.Event()
+            is_written = threading.Event()
             with self.has_work:
-                self.waiting_records.append(written)
+                self.waiting_records.append(is_written)
                 self.has_work.notify()
-            written.wait()
+            is_written.wait()
             if self.stop.is_set():  # it may have been released without being written
                 return
             end = time.perf_counter()
@@ -181,8 +181,8 @@ class CommitLog:
             # A slow disk: longer than what other work on the machine delays a thread by.
             time.sleep(0.12 + 0.004 * len(batch))
             self.measured.rounds.append((len(batch), time.perf_counter() - begin))
-            for written in batch:
-                written.set()
+            for is_written in batch:
+                is_written.set()
 
 
 def batches(rate: float, interval: float, seconds: float, seed: int) -> Measured:
@@ -195,7 +195,7 @@ def batches(rate: float, interval: float, seconds: float, seed: int) -> Measured
     seconds : of the run that are counted
     seed : of the arrivals
     """
-    seen, lock = Measured(), threading.Lock()
+    measured, lock = Measured(), threading.Lock()
     waiting: list[float] = []
     stop = threading.Event()
 
@@ -223,18 +223,18 @@ def batches(rate: float, interval: float, seconds: float, seed: int) -> Measured
             zlib.crc32(b"event" * 100)
         time.sleep(0.008 * len(batch))
         ended = time.perf_counter()
-        seen.rounds.append((len(batch), ended - begun))
-        seen.ends += [ended] * len(batch)
-        seen.responses += [ended - arrived for arrived in batch]
+        measured.rounds.append((len(batch), ended - begun))
+        measured.ends += [ended] * len(batch)
+        measured.responses += [ended - arrived for arrived in batch]
     stop.set()
     source.join()
-    return seen
+    return measured
 
 
-def counted(seen: Measured, seconds: float) -> dict[str, float]:
+def counted(measured: Measured, seconds: float) -> dict[str, float]:
     """Return the values of a run without its beginning."""
-    end = max(seen.ends)
-    return seen.values(end - seconds, end)
+    end = max(measured.ends)
+    return measured.values(end - seconds, end)
 
 
 def unsteady(values: Mapping[str, float | str], visits: int, names: Sequence[str]) -> set[str]:
@@ -251,15 +251,15 @@ def unsteady(values: Mapping[str, float | str], visits: int, names: Sequence[str
     }
 
 
-def beside(title: str, answer: Answer, seen: Mapping[str, float], names: Iterable[str]) -> int:
+def beside(title: str, answer: Answer, measured: Mapping[str, float], names: Iterable[str]) -> int:
     """Print a prediction beside a measurement, and return how many values miss."""
     cells, missed = [], 0
     for name in names:
         predicted = answer.find(name)
         assert predicted is not None
-        error = predicted / seen[name] - 1
+        error = predicted / measured[name] - 1
         missed += abs(error) > AIM
-        cells.append(f"{name} {predicted:.4g} for {seen[name]:.4g} ({error:+.1%})")
+        cells.append(f"{name} {predicted:.4g} for {measured[name]:.4g} ({error:+.1%})")
     print(f"{title}: {'; '.join(cells)}", flush=True)
     return missed
 
@@ -270,8 +270,8 @@ def group_commit(seconds: float) -> tuple[int, int]:
     inputs = [CommitLog(think, 0.0, seed=clients).run(clients, seconds) for clients in (2, 40)]
     flush, record = line(*inputs)
     longer = float(
-        np.mean([run_time for seen in inputs for run_time in seen.paused])
-        - np.mean([wanted for seen in inputs for wanted in seen.wanted])
+        np.mean([run_time for input_run in inputs for run_time in input_run.paused])
+        - np.mean([pause for input_run in inputs for pause in input_run.wanted])
     )
     print(
         f"group commit, measured with 2 and 40 clients: flush {1e3 * flush:.2f} ms, record"
@@ -306,7 +306,7 @@ def micro_batch(seconds: float) -> tuple[int, int]:
     )
     cases = ((15.0, 0.5), (30.0, 0.5), (60.0, 0.5), (30.0, 1.0), (40.0, 0.2))
     for rate, interval in cases[: None if seconds > WARM_UP else 1]:
-        seen = batches(rate, interval, 2 * seconds, seed=int(1000 * interval + rate))
+        measured = batches(rate, interval, 2 * seconds, seed=int(1000 * interval + rate))
         values: dict[str, float | str] = {
             "parameters.rate": rate,
             "parameters.interval": interval,
@@ -318,9 +318,9 @@ def micro_batch(seconds: float) -> tuple[int, int]:
         answer = solve("micro-batch", values, simulation=Simulation(seed=3))
         shown = unsteady(values, int(2 * seconds * rate), names) if seconds > WARM_UP else set()
         steady = [name for name in names if name not in shown]
-        missed += beside(title, answer, counted(seen, 2 * seconds), steady)
+        missed += beside(title, answer, counted(measured, 2 * seconds), steady)
         if shown:
-            beside(f"not counted, {title}", answer, counted(seen, 2 * seconds), sorted(shown))
+            beside(f"not counted, {title}", answer, counted(measured, 2 * seconds), sorted(shown))
         number += len(steady)
     return number, missed
 

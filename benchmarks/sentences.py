@@ -50,12 +50,12 @@ class Tandem:
         """Return the response time, with quantities changed by name."""
         arrivals, total = changes.get("arrivals", self.arrivals), 0.0
         for k, (servers, service) in enumerate(zip(self.servers, self.services, strict=True)):
-            one = response(
+            time_of_one = response(
                 arrivals, changes.get(f"servers{k}", servers), changes.get(f"service{k}", service)
             )
-            if one is None:
+            if time_of_one is None:
                 return None
-            total += one
+            total += time_of_one
         return total
 
     @property

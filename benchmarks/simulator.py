@@ -86,7 +86,7 @@ def ours(plan: Plan, make: Callable[..., Any], cycles: int) -> tuple[float, floa
 
 
 def simpy_single(cycles: int) -> tuple[float, float]:
-    simpy, draw, seen = import_module("simpy"), random.Random(1), [0, 0.0]
+    simpy, draw, count_and_time = import_module("simpy"), random.Random(1), [0, 0.0]
     env = simpy.Environment()
     cpu = simpy.Resource(env, 1)
 
@@ -95,8 +95,8 @@ def simpy_single(cycles: int) -> tuple[float, float]:
         with cpu.request() as request:
             yield request
             yield env.timeout(draw.expovariate(1 / 0.8))
-        seen[0] += 1
-        seen[1] += env.now - begun
+        count_and_time[0] += 1
+        count_and_time[1] += env.now - begun
 
     def source() -> Any:
         while True:
@@ -104,11 +104,11 @@ def simpy_single(cycles: int) -> tuple[float, float]:
             env.process(job())
 
     env.process(source())
-    return _timed_simpy(env, cycles, seen)
+    return _timed_simpy(env, cycles, count_and_time)
 
 
 def simpy_central(cycles: int) -> tuple[float, float]:
-    simpy, draw, seen = import_module("simpy"), random.Random(1), [0, 0.0]
+    simpy, draw, count_and_time = import_module("simpy"), random.Random(1), [0, 0.0]
     env = simpy.Environment()
     cpu, disks = (
         simpy.Resource(env, 1),
@@ -125,16 +125,16 @@ def simpy_central(cycles: int) -> tuple[float, float]:
             with disk.request() as request:
                 yield request
                 yield env.timeout(draw.expovariate(1 / mean))
-            seen[0] += 1
-            seen[1] += env.now - begun
+            count_and_time[0] += 1
+            count_and_time[1] += env.now - begun
 
     for _ in range(20):
         env.process(job())
-    return _timed_simpy(env, 1.9 * cycles, seen)
+    return _timed_simpy(env, 1.9 * cycles, count_and_time)
 
 
 def simpy_lock(cycles: int) -> tuple[float, float]:
-    simpy, draw, seen = import_module("simpy"), random.Random(1), [0, 0.0]
+    simpy, draw, count_and_time = import_module("simpy"), random.Random(1), [0, 0.0]
     env = simpy.Environment()
     door = simpy.Resource(env, 1)
 
@@ -145,18 +145,18 @@ def simpy_lock(cycles: int) -> tuple[float, float]:
             with door.request() as request:
                 yield request
                 yield env.timeout(draw.expovariate(1.0))
-            seen[0] += 1
-            seen[1] += env.now - begun
+            count_and_time[0] += 1
+            count_and_time[1] += env.now - begun
 
     for _ in range(16):
         env.process(member())
-    return _timed_simpy(env, 1.05 * cycles, seen)
+    return _timed_simpy(env, 1.05 * cycles, count_and_time)
 
 
-def _timed_simpy(env: Any, until: float, seen: list[Any]) -> tuple[float, float]:
+def _timed_simpy(env: Any, until: float, count_and_time: list[Any]) -> tuple[float, float]:
     begin = time.process_time()
     env.run(until=until)
-    return seen[0] / (time.process_time() - begin), seen[1] / seen[0]
+    return count_and_time[0] / (time.process_time() - begin), count_and_time[1] / count_and_time[0]
 
 
 def ciw_single(cycles: int) -> tuple[float, float]:
@@ -207,12 +207,12 @@ def _timed_ciw(network: Any, until: float, jobs: int | None) -> tuple[float, flo
     begin = time.process_time()
     run.simulate_until_max_time(until)
     passed = time.process_time() - begin
-    records = [each for each in run.get_all_records() if each.node == 1]
+    records = [record for record in run.get_all_records() if record.node == 1]
     if jobs is not None:
         return len(records) / passed, jobs * until / len(records)
-    return len(records) / passed, sum(each.exit_date - each.arrival_date for each in records) / len(
-        records
-    )
+    return len(records) / passed, sum(
+        record.exit_date - record.arrival_date for record in records
+    ) / len(records)
 
 
 def line_single(completions: int) -> tuple[float, float]:
@@ -223,8 +223,8 @@ def line_single(completions: int) -> tuple[float, float]:
     source.set_arrival(jobs, line.Exp(1.0))
     cpu.set_service(jobs, line.Exp(1.25))
     model.link(line.Network.serial_routing([source, cpu, sink]))
-    found, passed = _timed_line(model, completions)
-    return completions / passed, float(found.RN[1, 0])
+    solved, passed = _timed_line(model, completions)
+    return completions / passed, float(solved.RN[1, 0])
 
 
 def line_central(completions: int) -> tuple[float, float]:
@@ -239,8 +239,8 @@ def line_central(completions: int) -> tuple[float, float]:
         ways.set(jobs, jobs, nodes[0], disk, 0.5)
         ways.set(jobs, jobs, disk, nodes[0], 1.0)
     model.link(ways)
-    found, passed = _timed_line(model, completions)
-    return completions / 2 / passed, 20 / float(found.TN[0, 0])
+    solved, passed = _timed_line(model, completions)
+    return completions / 2 / passed, 20 / float(solved.TN[0, 0])
 
 
 def line_lock(completions: int) -> tuple[float, float]:
@@ -251,8 +251,8 @@ def line_lock(completions: int) -> tuple[float, float]:
     work.set_service(members, line.Exp(1 / 9))
     door.set_service(members, line.Exp(1.0))
     model.link(line.Network.serial_routing([work, door]))
-    found, passed = _timed_line(model, completions)
-    return completions / 2 / passed, 16 / float(found.TN[1, 0])
+    solved, passed = _timed_line(model, completions)
+    return completions / 2 / passed, 16 / float(solved.TN[1, 0])
 
 
 def _timed_line(model: Any, completions: int) -> tuple[Any, float]:
@@ -320,10 +320,8 @@ def compare(
             )
 
 
-def told(
-    what: str, found: float, wanted: str, least: float = 0.0, most: float = float("inf")
-) -> None:
-    print(f"  {'met   ' if least <= found <= most else 'MISSED'} {what} = {found:.2f}, {wanted}")
+def told(name: str, value: float, aim: str, least: float = 0.0, most: float = float("inf")) -> None:
+    print(f"  {'met   ' if least <= value <= most else 'MISSED'} {name} = {value:.2f}, {aim}")
 
 
 def memory() -> None:

@@ -63,14 +63,14 @@ class Found:
 def main() -> int:
     """Run both kinds and print the counts."""
     options = arguments()
-    kept = True
+    is_kept = True
     signal.signal(signal.SIGPROF, ring)
     for kind, count in (
         ("mutated", options.mutated),
         ("planted", options.planted),
         ("agreed", options.agreed),
     ):
-        start, whole = perf_counter(), Found()
+        start, totals = perf_counter(), Found()
         with ProcessPoolExecutor(max(1, options.jobs), initializer=limit, initargs=(kind,)) as pool:
             mapped = pool.map if options.jobs else map
             pieces = (
@@ -78,24 +78,24 @@ def main() -> int:
                 if count
                 else ()
             )
-            for each in mapped(checks, *pieces) if count else ():
-                whole.kinds += each.kinds
-                whole.slowest = max(whole.slowest, each.slowest)
-                whole.broken += each.broken
-        counts = ", ".join(f"{number:,} {what}" for what, number in sorted(whole.kinds.items()))
+            for piece in mapped(checks, *pieces) if count else ():
+                totals.kinds += piece.kinds
+                totals.slowest = max(totals.slowest, piece.slowest)
+                totals.broken += piece.broken
+        counts = ", ".join(f"{number:,} {name}" for name, number in sorted(totals.kinds.items()))
         print(
-            f"{count:,} {kind}: {counts}; slowest {whole.slowest[0] * 1e3:.0f} ms;"
+            f"{count:,} {kind}: {counts}; slowest {totals.slowest[0] * 1e3:.0f} ms;"
             f" {perf_counter() - start:.0f} s"
         )
-        for number, (said, text) in enumerate(whole.broken):
-            print(said)
+        for number, (message, text) in enumerate(totals.broken):
+            print(message)
             if options.keep:
                 options.keep.mkdir(parents=True, exist_ok=True)
                 (options.keep / f"{kind}-{number}.yaml").write_bytes(
                     text.encode("utf-8", "surrogatepass")
                 )
-        kept = kept and not whole.broken
-    return 0 if kept else 1
+        is_kept = is_kept and not totals.broken
+    return 0 if is_kept else 1
 
 
 def arguments() -> argparse.Namespace:
@@ -151,26 +151,26 @@ def ring(number: int, frame: FrameType | None) -> None:
 
 def checks(kind: str, seed: str, count: int, seconds: int) -> Found:
     """Check some texts; the same seed gives the same texts."""
-    chance, found = random.Random(seed), Found()
+    chance, results = random.Random(seed), Found()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spec.yaml"
         for _ in range(count):
             if kind == "mutated":
                 _, text = mutated(chance)
                 outcome = timed(text, path, seconds)
-                found.add(outcome.kind, outcome, text, outcome.kind in ("valid", "refused"))
+                results.add(outcome.kind, outcome, text, outcome.kind in ("valid", "refused"))
             elif kind == "agreed":
                 text = spec(chance)
-                said = agree(text, Path(folder))
-                outcome = Outcome("disagree" if said else "agree", frozenset(), said, 0.0)
-                found.add(outcome.kind, outcome, text, not said)
+                message = agree(text, Path(folder))
+                outcome = Outcome("disagree" if message else "agree", frozenset(), message, 0.0)
+                results.add(outcome.kind, outcome, text, not message)
             else:
                 fault = planted(chance)
                 outcome = timed(fault.text, path, seconds)
                 right = planted_lines(fault, outcome)
                 word = "on the right line" if right else f"{fault.kind} not on the right line"
-                found.add(word, outcome, f"# line {fault.line}\n{fault.text}", right)
-    return found
+                results.add(word, outcome, f"# line {fault.line}\n{fault.text}", right)
+    return results
 
 
 def timed(text: str, path: Path, seconds: int) -> Outcome:

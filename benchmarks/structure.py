@@ -383,8 +383,8 @@ def only_importers(checkout: Path, trees: dict[Path, ast.Module]) -> Iterator[Pa
 
 
 def dotted(path: Path, checkout: Path) -> str:
-    parts = path.relative_to(checkout / "models").with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    names = path.relative_to(checkout / "models").with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
 def passed(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:

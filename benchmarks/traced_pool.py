@@ -58,15 +58,15 @@ def main(group: int = 12, processes: int = 2) -> None:
     chance = random.Random(1)
     sequences = ["".join(chance.choices("ACGT", k=LETTERS)) for _ in range(SEQUENCES)]
     words = frozenset(sequences[0][at : at + WORD] for at in range(LETTERS - WORD))
-    counter, found = multiprocessing.Value("i", 0), multiprocessing.Value("i", 0)
-    arguments = multiprocessing.Barrier(processes), counter, found, group, sequences, words
+    counter, result = multiprocessing.Value("i", 0), multiprocessing.Value("i", 0)
+    arguments = multiprocessing.Barrier(processes), counter, result, group, sequences, words
     workers = [multiprocessing.Process(target=work, args=arguments) for _ in range(processes)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    print(f"{found.value} words found in {SEQUENCES} sequences")
+    print(f"{result.value} words found in {SEQUENCES} sequences")
 
 
 if __name__ == "__main__":
-    main(*(int(each) for each in sys.argv[1:] if each != "--short"))
+    main(*(int(word) for word in sys.argv[1:] if word != "--short"))

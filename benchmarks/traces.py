@@ -98,30 +98,32 @@ def otf2(events: int, folder: Path) -> Path | None:
     except ImportError:
         return None
     with library.writer.open(str(folder), timer_resolution=1_000_000) as archive:
-        told = archive.definitions
-        process = told.location_group(
-            "process", system_tree_parent=told.system_tree_node("machine")
+        definitions = archive.definitions
+        process = definitions.location_group(
+            "process", system_tree_parent=definitions.system_tree_node("machine")
         )
-        lanes = [told.location(f"thread {each}", group=process) for each in range(THREADS)]
-        writers = [archive.event_writer_from_location(each) for each in lanes]
-        regions = [told.region(f"f{each}") for each in range(NAMES)]
+        lanes = [
+            definitions.location(f"thread {number}", group=process) for number in range(THREADS)
+        ]
+        writers = [archive.event_writer_from_location(lane) for lane in lanes]
+        regions = [definitions.region(f"f{number}") for number in range(NAMES)]
         for turn in range(events // THREADS // 2):
-            for each in writers:
-                each.enter(50 * turn, regions[turn % NAMES])
-                each.leave(50 * turn + 45, regions[turn % NAMES])
+            for writer in writers:
+                writer.enter(50 * turn, regions[turn % NAMES])
+                writer.leave(50 * turn + 45, regions[turn % NAMES])
     return folder / "traces.otf2"
 
 
 def written(events: int, only: str, folder: Path) -> Iterator[Path]:
     """Write the files one by one; each is deleted when the next is asked for."""
-    made: dict[str, Callable[[], Iterator[str]]] = {
+    writers: dict[str, Callable[[], Iterator[str]]] = {
         "chrome.json": lambda: chrome(events, False),
         "nested.json": lambda: chrome(events, True),
         "records.csv": lambda: records(events),
         "states.prv": lambda: paraver(events),
         "timehist.txt": lambda: timehist(events),
     }
-    for name, lines in made.items():
+    for name, lines in writers.items():
         if only in name:
             path = folder / name
             with path.open("w") as file:
@@ -144,7 +146,7 @@ def main(events: int, only: str = "") -> int:
             )
             elapsed = time.perf_counter() - begun
             used, peak, _, _ = map(float, run.stdout.split())
-            size = sum(each.stat().st_size for each in (path, *path.with_suffix("").rglob("*")))
+            size = sum(file.stat().st_size for file in (path, *path.with_suffix("").rglob("*")))
             print(
                 f"{path.name:12} {size / 1e6:9.1f} {used:9.1f} {elapsed:9.1f} {peak / 1e6:9.0f}",
                 flush=True,

@@ -232,8 +232,8 @@ def _sets_by_framework(table: ColumnTable, every_row: dict[str, Any]) -> dict[st
     if len(systems) > 1:
         sets["all"] = every_row
     for framework in frameworks if len(frameworks) > 1 else []:
-        others = [name for name in frameworks if name != framework]
-        sets[f"to-{framework}"] = {**every_row, "fitted_to": {"framework": others}}
+        other_frameworks = [name for name in frameworks if name != framework]
+        sets[f"to-{framework}"] = {**every_row, "fitted_to": {"framework": other_frameworks}}
     if not sets:
         raise SystemExit(
             f"{table.file} has one group of servers, which no other predicts; name it by --new, so"
@@ -279,16 +279,18 @@ def _joined(table: Path, new: Path, every_row: dict[str, Any]) -> str:
     """Return the rows of two tables, with a column that says of which; columns that the study does
     not use may be missing.
     """
-    known, added = (read_columns(path) for path in (table, new))
-    parts = ("paths", "names", "measured", "groups")
-    used = list(dict.fromkeys(heading for part in parts for heading in every_row[part]))
-    if missing := [heading for heading in used if heading not in added.headings]:
+    known_table, new_table = (read_columns(path) for path in (table, new))
+    keys = ("paths", "names", "measured", "groups")
+    used = list(
+        dict.fromkeys(heading for rows_of_origin in keys for heading in every_row[rows_of_origin])
+    )
+    if missing := [heading for heading in used if heading not in new_table.headings]:
         raise SystemExit(f"{new} has no column {', '.join(missing)}")
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([*used, "origin"])
-    for name, part in (("known", known), ("new", added)):
-        cells = zip(*(part.column(heading) for heading in used), strict=True)
+    for name, rows_of_origin in (("known", known_table), ("new", new_table)):
+        cells = zip(*(rows_of_origin.column(heading) for heading in used), strict=True)
         writer.writerows([*row, name] for row in cells)
     return text.getvalue()
 
@@ -368,19 +370,19 @@ def _print(title: str, predictions: list[SiblingPrediction], options: int = 0) -
     if not predictions:
         print(f"{title:<36} none predicted")
         return
-    known = [prediction.measured or np.nan for prediction in predictions]
+    measured_values = [prediction.measured or np.nan for prediction in predictions]
     errors = [
         abs(prediction.value / value - 1)
-        for prediction, value in zip(predictions, known, strict=True)
+        for prediction, value in zip(predictions, measured_values, strict=True)
     ]
-    held = [
+    are_within = [
         prediction.low <= value <= prediction.high
-        for prediction, value in zip(predictions, known, strict=True)
+        for prediction, value in zip(predictions, measured_values, strict=True)
     ]
     print(
         f"{title:<36} {len(predictions):>3}{f' of {options}' if options else ''}: median"
-        f" {median(errors):5.1%}, worst {max(errors):4.0%}, held {np.mean(held):4.0%}, high / low"
-        f" {median(prediction.high / prediction.low for prediction in predictions):.2f}"
+        f" {median(errors):5.1%}, worst {max(errors):4.0%}, held {np.mean(are_within):4.0%},"
+        f" high / low {median(prediction.high / prediction.low for prediction in predictions):.2f}"
     )
 
 
@@ -391,8 +393,8 @@ def speed(rows: int) -> None:
     scatter = np.exp(0.03 * random.normal(size=rows))
     time_of = 6e-3 / tensor + 60e-6 * batch
     lines = [
-        f"{each},{ways},{1e3 * value:.6g}"
-        for each, ways, value in zip(batch, tensor, time_of * scatter, strict=True)
+        f"{free_name},{ways},{1e3 * value:.6g}"
+        for free_name, ways, value in zip(batch, tensor, time_of * scatter, strict=True)
     ]
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "rows.csv"
@@ -402,12 +404,15 @@ def speed(rows: int) -> None:
         request = EstimationRequest(
             table,
             {"model": from_plain("serving-step", mark)},
-            [Scalar(text, text, mark, True) for text in (f"parameters.{each}" for each in free)],
+            [
+                Scalar(text, text, mark, True)
+                for text in (f"parameters.{free_name}" for free_name in free)
+            ],
         )
         begin = time.process_time()
-        found = estimation(prepare_estimation(request, Library()))
+        result = estimation(prepare_estimation(request, Library()))
     print(
-        f"\n{rows:,} rows of a closed form, {len(found.parameters)} parameters:"
+        f"\n{rows:,} rows of a closed form, {len(result.parameters)} parameters:"
         f" {time.process_time() - begin:.1f} s of processor time"
     )
 

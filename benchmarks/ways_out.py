@@ -28,7 +28,7 @@ def main() -> None:
     numbers = [int(text) for text in sys.argv[1:] if text.isdigit()]
     first, count = [*numbers, *(1, 1 if "--short" in sys.argv else 300)[len(numbers) :]]
     make: Callable[[int], Model | QueueingNetwork]
-    for what, make in (("networks", drawn_network), ("activities", ordinary)):
+    for kind, make in (("networks", drawn_network), ("activities", ordinary)):
         models = wrong = 0
         for seed in range(first, first + count):
             try:
@@ -39,7 +39,7 @@ def main() -> None:
             for words in (*dead_ends(model), *_of_studies(model)):
                 wrong += 1
                 print(f"{seed} {words}", flush=True)
-        print(f"{models} {what}, {wrong} refusals that lead nowhere")
+        print(f"{models} {kind}, {wrong} refusals that lead nowhere")
 
 
 def _of_studies(model: Model | QueueingNetwork) -> list[str]:

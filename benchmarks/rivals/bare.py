@@ -46,8 +46,8 @@ def single(cycles: int, seed: int) -> float:
     heap_time, heap_kind, heap = np.zeros(16), np.zeros(16, np.int64), 1
     heap_time[0] = np.random.exponential(1.0)
     ring, first, present = np.zeros(4096), 0, 0
-    total, done = 0.0, 0
-    while done < cycles:
+    total, completed = 0.0, 0
+    while completed < cycles:
         now, kind = heap_time[0], heap_kind[0]
         heap -= 1
         t, k, place, below = heap_time[heap], heap_kind[heap], 0, 1
@@ -68,11 +68,11 @@ def single(cycles: int, seed: int) -> float:
             total += now - ring[first & 4095]
             first += 1
             present -= 1
-            done += 1
+            completed += 1
             begins = present > 0
-        for what in range(2):
-            if (what == 0 and kind == 0) or (what == 1 and begins):
-                due = now + np.random.exponential(1.0 if what == 0 else 0.8)
+        for event in range(2):
+            if (event == 0 and kind == 0) or (event == 1 and begins):
+                due = now + np.random.exponential(1.0 if event == 0 else 0.8)
                 place = heap
                 heap += 1
                 while place > 0 and heap_time[(place - 1) >> 1] > due:
@@ -81,7 +81,7 @@ def single(cycles: int, seed: int) -> float:
                         heap_kind[(place - 1) >> 1],
                     )
                     place = (place - 1) >> 1
-                heap_time[place], heap_kind[place] = due, what
+                heap_time[place], heap_kind[place] = due, event
     return total / cycles
 
 
@@ -100,30 +100,32 @@ def closed(cycles: int, seed: int, jobs: int, think: float, means: Any) -> float
         size = push(
             heap_time, heap_job, size, np.random.exponential(think) if think > 0 else 0.0, job
         )
-    total, done = 0.0, 0
-    while done < cycles:
+    total, completed = 0.0, 0
+    while completed < cycles:
         now, job = heap_time[0], heap_job[0]
         size = pop(heap_time, heap_job, size)
-        here, there = at[job], 0
-        if here >= 0:
-            first[here] += 1
-            present[here] -= 1
-            if present[here] > 0:
-                due = now + np.random.exponential(means[here])
-                size = push(heap_time, heap_job, size, due, ring[here, first[here] & 63])
-            if here == 0 and len(means) > 1:
-                there = 1 + int(np.random.random() * (len(means) - 1))
+        station, next_station = at[job], 0
+        if station >= 0:
+            first[station] += 1
+            present[station] -= 1
+            if present[station] > 0:
+                due = now + np.random.exponential(means[station])
+                size = push(heap_time, heap_job, size, due, ring[station, first[station] & 63])
+            if station == 0 and len(means) > 1:
+                next_station = 1 + int(np.random.random() * (len(means) - 1))
             else:
                 total += now - begun[job]
                 begun[job] = now
-                done += 1
-                there = -1 if think > 0 else 0
-        at[job] = there
-        if there < 0:
+                completed += 1
+                next_station = -1 if think > 0 else 0
+        at[job] = next_station
+        if next_station < 0:
             size = push(heap_time, heap_job, size, now + np.random.exponential(think), job)
             continue
-        ring[there, (first[there] + present[there]) & 63] = job
-        present[there] += 1
-        if present[there] == 1:
-            size = push(heap_time, heap_job, size, now + np.random.exponential(means[there]), job)
+        ring[next_station, (first[next_station] + present[next_station]) & 63] = job
+        present[next_station] += 1
+        if present[next_station] == 1:
+            size = push(
+                heap_time, heap_job, size, now + np.random.exponential(means[next_station]), job
+            )
     return total / cycles
