@@ -72,6 +72,10 @@ second of processor time. It is taken where the interval is expected to become t
 borne. At loads of 0.85 to 0.95 that decides few of them: after 80,000 events intervals of the mean
 are 10 to 35 % wide on each side, and most need some millions of events."""
 
+MOST_EVENTS_TO_DECIDE = 5_000_000
+"""Events of a simulation up to which it decides where a look ends undecided and its mean is farther
+off than what is borne, by the interval of the look, which is wider than that of the simulation."""
+
 TOLERANCES = {"certain": 0.01, "close": 0.03, "usual": 0.04}
 """Relative differences that are borne: of an answer called exact, of one that promises 2 %, of all
 others, of which 10 % are promised, or nothing."""
@@ -155,7 +159,7 @@ def _with_simulated_answers(
 ) -> Solution:
     """Put the answers of the usual simulation in place of the rejected ones."""
     rejected_indexes = [
-        point_index for point_index, verdict in verdict_by_point.items() if verdict.word == REPLACED
+        point_index for point_index, verdict in verdict_by_point.items() if verdict.rejected
     ]
     simulated_solutions = []
     new_verdicts = dict(verdict_by_point)
@@ -164,6 +168,10 @@ def _with_simulated_answers(
     for point_index in rejected_indexes:
         simulated_answer = simulate(_values_at_point(values, point_index))
         remarks = simulated_answer.remarks_at(0)
+        is_suspicion = verdict_by_point[point_index].word == UNDECIDED
+        if is_suspicion and (remarks.failed or not remarks.converged):
+            new_verdicts[point_index] = replace(verdict_by_point[point_index], rejected=None)
+            continue
         if remarks.failed or remarks.interrupted:
             reason = f"simulation differs, but has no answer: {remarks.failed or 'interrupted'}"
             new_verdicts[point_index] = Verdict(UNDECIDED, reason)
@@ -222,7 +230,7 @@ def _verdict_by_simulation(verdict: Verdict, simulated_answer: Solution) -> Verd
     if low <= rejected_answer.value <= high and high - low <= _NARROW_WIDTH * mean:
         agreement = f"within {max(percent, 0.01):.2g} % of a simulation"
         return Verdict(AGREED, agreement, value=verdict.value, mean=mean)
-    return replace(verdict, reason=f"{float(f'{percent:.2g}'):g} % off")
+    return replace(verdict, word=REPLACED, reason=f"{float(f'{percent:.2g}'):g} % off")
 
 
 def _solution_at_point(solution: Solution, point_index: int) -> Solution:
@@ -357,7 +365,28 @@ def _verdict_by_look(
         return Verdict(NOT_CHECKED, f"the check failed, a fault of slipstick ({fault})")
     if look.verdict == UNSETTLED:
         return Verdict(NOT_CHECKED, f"{look.reason}, after {look.events:,} events")
-    return _verdict_of(look, plan, solution, point_index, waits_and_utilizations)
+    verdict = _verdict_of(look, plan, solution, point_index, waits_and_utilizations)
+    if _is_worth_simulating(look, expected_by_group[look.group], simulation.precision):
+        value_name, value = _mean_time_of_group(plan, look.group, solution, point_index)
+        rejected = Rejected(_method_at(solution, point_index), value_name, value, "s")
+        return replace(verdict, rejected=rejected)
+    return verdict
+
+
+def _is_worth_simulating(look: Look, expected_time: Expected, precision: float) -> bool:
+    """Return whether the usual simulation should decide on an answer: the mean of a look that is
+    undecided contradicts it, and few events are expected to give the usual precision.
+    """
+    from slipstick.sim.second_look import UNDECIDED as IS_UNDECIDED
+
+    if look.verdict != IS_UNDECIDED or look.value_name:
+        return False
+    relative_half_width = look.estimate.half_width / look.estimate.mean
+    events_expected = look.events * max(relative_half_width / precision, 1.0) ** 2
+    return (
+        abs(look.relative_error) > expected_time.tolerance
+        and events_expected <= MOST_EVENTS_TO_DECIDE
+    )
 
 
 def _factor_of_longer_look(look: Look, expected_time: Expected) -> int:
