@@ -404,6 +404,58 @@ def titled(
     return figure
 
 
+_NARROW_WIDTH, _NARROW_HEIGHT = 3.8, 3.2  # for a telephone [inch]
+_LETTERS_OF_AN_INCH = 12  # of labels
+_LETTERS_OF_A_COLUMN = 21  # of a legend in two columns
+_MOST_NAMES = 6  # under the axis of a narrow figure
+_NUMBER = re.compile(r"[-−+\d.,e]*|\$.*\$")
+
+
+def make_narrow(figure: Figure) -> bool:
+    """Redraw a finished figure at the width of a telephone, with the legend below, and return
+    whether its texts have room there: not those of several plots side by side, of many names under
+    an axis, or of a remark below.
+    """
+    if len(figure.axes) != 1 or figure.get_supxlabel():
+        return False
+    (axes,) = figure.axes
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    has_names = not all(_NUMBER.fullmatch(name) for name in names)
+    if has_names and len(names) > _MOST_NAMES:
+        return False
+    if has_names:
+        letters = max(6, int(_LETTERS_OF_AN_INCH * (_NARROW_WIDTH - 0.7) / len(names)))
+        axes.set_xticks(axes.get_xticks(), [textwrap.fill(name, letters) for name in names])
+    axes.set_xlabel(textwrap.fill(axes.get_xlabel(), int(_LETTERS_OF_AN_INCH * 3)))
+    axes.set_ylabel(textwrap.fill(axes.get_ylabel(), int(_LETTERS_OF_AN_INCH * 2)))
+    legend_height = 0.0
+    for wide_legend in [*figure.legends]:
+        labels = [label.get_text() for label in wide_legend.get_texts()]
+        has_two_columns = max(map(len, labels)) <= _LETTERS_OF_A_COLUMN
+        letters = (2 - has_two_columns) * _LETTERS_OF_A_COLUMN
+        wide_legend.remove()
+        legend = figure.legend(
+            [handle for handle in wide_legend.legend_handles if handle is not None],
+            [textwrap.fill(label, letters) for label in labels],
+            loc="outside lower left",
+            alignment="left",
+            title=wide_legend.get_title().get_text() or None,
+            ncols=1 + has_two_columns,
+        )
+        figure.draw_without_rendering()
+        legend_height += legend.get_window_extent().height / figure.dpi
+    figure.set_size_inches(_NARROW_WIDTH, _NARROW_HEIGHT + legend_height)
+    title = figure.get_suptitle().replace("\n", " ")
+    figure.suptitle(
+        textwrap.fill(title, int(_NARROW_WIDTH / _LETTER) - 2),
+        x=0.02,
+        ha="left",
+        fontsize=11,
+        fontweight="bold",
+    )
+    return True
+
+
 _SMALLEST_LETTERS = 17.0  # of the smallest size in an inch
 
 

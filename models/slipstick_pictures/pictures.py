@@ -24,6 +24,7 @@ from slipstick.report.formatting import (
     quantity,
     short_path,
 )
+from slipstick.report.html import NARROW
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.results.words import NO_WORDS, Words
@@ -43,6 +44,7 @@ from slipstick_pictures.look import (
     labels_apart,
     logarithmic,
     look,
+    make_narrow,
     part_label,
     plain_ticks,
     sheet,
@@ -1299,20 +1301,27 @@ def _doubtful_rate_notes(results: Results, spec: PictureSpec) -> str:
 
 
 def save(
-    results: Results, spec: PictureSpec, folder: Path, order: Mapping[str, int] | None = None
+    results: Results,
+    spec: PictureSpec,
+    folder: Path,
+    order: Mapping[str, int] | None = None,
+    has_narrow: bool = False,
 ) -> list[Path]:
-    """Draw a picture and save it as PNG and SVG, named as the spec says.
+    """Draw a picture and save it as PNG and SVG, named as the spec says; return the paths of these.
 
     Parameters
     ----------
     results, spec, order : as for `draw`
     folder : where to
+    has_narrow : also save the picture at the width of a telephone, where its texts have room
     """
     figure = draw(results, spec, order)
     paths = [folder / f"{spec.name}{suffix}" for suffix in (".png", ".svg")]
     with look():
         for path in paths:
             store(figure, path)
+        if has_narrow and make_narrow(figure):
+            store(figure, folder / f"{spec.name}{NARROW}")
     return paths
 
 
@@ -1326,10 +1335,11 @@ def figure_of(results: Results, name: str | None) -> Figure:
 
 
 def save_all(
-    results: Results, pictures: Sequence[PictureSpec], folder: Path
+    results: Results, pictures: Sequence[PictureSpec], folder: Path, has_narrow: bool = False
 ) -> dict[str, list[str]]:
     """Save the pictures of a study into a folder, and return the file names of each picture."""
     order = fill_order(results, pictures)
     return {
-        spec.name: [path.name for path in save(results, spec, folder, order)] for spec in pictures
+        spec.name: [path.name for path in save(results, spec, folder, order, has_narrow)]
+        for spec in pictures
     }

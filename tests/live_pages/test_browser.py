@@ -415,3 +415,24 @@ def test_a_curve_without_ranges_has_no_band(browser: Browser, tmp_path: Path) ->
     assert main(["page", "three-parts", "-o", str(out)]) == 0
     browser.open(out)
     assert browser.value('document.querySelector("#curve .band") === null')
+
+
+@pytest.mark.turns(3)
+def test_pictures_of_a_report_fit_a_telephone(browser: Browser, tmp_path: Path) -> None:
+    assert main(["run", "memory-expansion", "--out", str(tmp_path / "found")]) == 0
+    assert not [*(tmp_path / "found").glob("*.narrow.png")]
+    browser.open(tmp_path / "found" / "report.html")
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=390,
+        height=900,
+        deviceScaleFactor=2,
+        mobile=True,
+    )
+    sizes = browser.value(
+        "[...document.images].map((image) => [image.parentElement.tagName,"
+        " image.getBoundingClientRect().right, image.naturalWidth])"
+    )
+    assert sizes
+    assert all(tag == "PICTURE" and right <= 390 for tag, right, _ in sizes), sizes
+    nothing_went_wrong(browser)

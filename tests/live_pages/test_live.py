@@ -614,11 +614,14 @@ def test_pictures_of_other_places_are_links_and_those_of_other_folders_stay_ther
         f" ![up](../secret.png) ![there]({tmp_path}/secret.png) ![own](own.png) ![](x.gif)"
         " ![data](data:image/gif;base64,R0lGODlhAQABAAAAACw=)"
     )
+    (work / "own.narrow.png").write_bytes(b"small")
     page = report_page("Pictures", text, work)
     assert re.findall(r'<img src="([^"]*)"', page) == [
         "data:image/png;base64,cGljdHVyZQ==",
         "data:image/gif;base64,R0lGODlhAQABAAAAACw=",
     ]
+    narrow = '<source media="(max-width: 40rem)" srcset="data:image/png;base64,c21hbGw=">'
+    assert page.count(narrow) == page.count("<picture>") == 1
     assert '<a href="http://example.org/a.png">a &lt;b&gt;</a>' in page
     assert '<a href="c.svg">inside</a>' in page
     assert '<a href="../secret.png">up</a>' in page

@@ -26,7 +26,15 @@ from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.results.words import Words
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec
-from slipstick_pictures.look import FILLS, STROKES, fill_style, fills_of, plain_ticks, sheet
+from slipstick_pictures.look import (
+    FILLS,
+    STROKES,
+    fill_style,
+    fills_of,
+    make_narrow,
+    plain_ticks,
+    sheet,
+)
 from slipstick_pictures.pictures import (
     Line,
     coinciding_labels,
@@ -324,6 +332,7 @@ def test_values_of_different_units_have_panels_of_their_own() -> None:
     figure = draw(with_sweeps(made), LINES.model_copy(update={"y": ["time", "speedup"]}))
     assert [axes.get_ylabel() for axes in figure.axes] == ["time [ms]", "speed-up"]
     assert not figure.legends
+    assert not make_narrow(figure)
 
 
 @pytest.mark.turns(5)
@@ -595,6 +604,22 @@ def test_many_bars_stand_in_rows() -> None:
         replace(SMALL_RESULTS, cases=named), BARS.model_copy(update={"cases": list(named)})
     )
     assert [len(axes.get_xticks()) for axes in figure.axes] == [9, 9, 6]
+
+
+def test_a_narrow_picture_has_its_texts_inside_and_its_legend_below() -> None:
+    figure = draw(SMALL_RESULTS, BARS)
+    labels = [label.get_text() for label in figure.legends[0].get_texts()]
+    assert make_narrow(figure)
+    figure.draw_without_rendering()
+    width, height = figure.get_size_inches() * figure.dpi
+    (axes,), (legend,) = figure.axes, figure.legends
+    plot, legend_box = axes.get_tightbbox(), legend.get_window_extent()
+    assert plot is not None
+    assert [label.get_text().replace("\n", " ") for label in legend.get_texts()] == labels
+    assert 0 <= legend_box.y0 < legend_box.y1 <= plot.y0
+    assert 0 <= plot.x0 < plot.x1 <= width
+    assert plot.y1 <= height
+    assert width == pytest.approx(3.8 * figure.dpi)
 
 
 def test_no_heading_runs_into_a_legend() -> None:

@@ -97,15 +97,24 @@ def _rendered_html(markdown: str, folder: Path) -> str:
             token.type == "image" and source.endswith(".png") and Path(source).name == source
         )
         if is_own_picture and (folder / source).is_file():
-            token.attrs["src"] = (
-                "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
-            )
+            token.attrs["src"] = _embedded_picture(folder / source)
+            narrow_path = (folder / source).with_suffix(NARROW)
+            if narrow_path.is_file():
+                token.meta["narrow"] = _embedded_picture(narrow_path)
     report_html = _END_TAG.sub(
         "", markdown_reader.renderer.render(tokens, markdown_reader.options, {})
     )
     if printed_lines(markdown) <= PAGE_LINES:
         return report_html
     return "".join(_foldable_section(section) for section in re.split("(?=<h2>)", report_html))
+
+
+NARROW = ".narrow.png"
+"""The ending of a picture at the width of a telephone, which stands in a page only."""
+
+
+def _embedded_picture(path: Path) -> str:
+    return "data:image/png;base64," + b64encode(path.read_bytes()).decode()
 
 
 def _picture_html(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
@@ -115,7 +124,14 @@ def _picture_html(renderer: Any, tokens: Sequence[Any], index: int, options: Any
     image = tokens[index]
     source = str(image.attrs.get("src", ""))
     if source.startswith("data:"):
-        return str(renderer.image(tokens, index, options, env))
+        image_html = str(renderer.image(tokens, index, options, env))
+        narrow_source = image.meta.get("narrow")
+        if not narrow_source:
+            return image_html
+        return (
+            f'<picture><source media="(max-width: 40rem)" srcset="{narrow_source}">{image_html}'
+            "</picture>"
+        )
     link_text = escape(image.content or source)
     token_types_before = [token.type for token in tokens[:index]]
     # A link inside a link is not allowed in HTML.
@@ -184,7 +200,8 @@ th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; 
 thead th, .numbers td { white-space: nowrap; }
 .r { text-align: right; white-space: nowrap; }
 img { max-width: 100%; background: #ffffff; }
-@media (max-width: 40rem) { p:has(img) { overflow-x: auto; } img { max-width: none; width: 44rem; } }
+@media (max-width: 40rem) { p:has(img) { overflow-x: auto; } img { max-width: none; width: 44rem; }
+ picture img { width: 100%; } }
 code { font-size: .9em; overflow-wrap: anywhere; }
 th code, td code { overflow-wrap: normal; white-space: nowrap; }
 label small, small { color: var(--faint); }

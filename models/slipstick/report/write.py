@@ -13,7 +13,7 @@ from slipstick.errors import MissingExtraError, need
 from slipstick.extensions import FUNCTIONS
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import with_noun
-from slipstick.report.html import PageSection, report_page
+from slipstick.report.html import NARROW, PageSection, report_page
 from slipstick.report.page import report_in_markdown
 from slipstick.report.shorten import DETAILS, first_page
 from slipstick.results.question import TidyColumn, as_data, tidy_cells
@@ -87,7 +87,7 @@ def write(
     Without matplotlib the report has a note in the place of its pictures.
     """
     with new_report(folder, force) as work_folder:
-        file_names = _write_files(work_folder, results, study, command)
+        file_names = _write_files(work_folder, results, study, command, as_page)
         if as_page:
             page_markdown = (work_folder / (DETAILS if DETAILS in file_names else PAGE)).read_text(
                 "utf-8"
@@ -97,6 +97,8 @@ def write(
                 report_page(results.title or results.name, page_markdown, work_folder, live),
             )
             file_names.append(HTML)
+            for path in work_folder.glob(f"*{NARROW}"):  # inside of the page now
+                path.unlink()
         digest_by_file = {name: digest(work_folder / name) for name in file_names}
         _write_text(work_folder / INPUTS, _inputs_text(results, digest_by_file, command))
     return [folder / name for name in (*file_names, INPUTS)]
@@ -122,13 +124,17 @@ def certain_file_names(study: StudySpec, as_page: bool) -> list[str]:
     return [PAGE, TABLE, INPUTS, *[HTML] * as_page, *picture_files]
 
 
-def _write_files(work_folder: Path, results: Results, study: StudySpec, command: str) -> list[str]:
-    """Write all files except the manifest into a folder, and return their names for the
-    manifest.
+def _write_files(
+    work_folder: Path, results: Results, study: StudySpec, command: str, as_page: bool
+) -> list[str]:
+    """Write all files except the manifest into a folder, and return their names for the manifest;
+    for a page also narrow pictures, which are not among them.
     """
     are_drawn = study.pictures and not missing_pictures(study)
     pictures = (
-        FUNCTIONS["pictures of a report"](results, study.pictures, work_folder) if are_drawn else {}
+        FUNCTIONS["pictures of a report"](results, study.pictures, work_folder, as_page)
+        if are_drawn
+        else {}
     )
     picture_files = [name for files in pictures.values() for name in files]
     write_csv(results, study.answer, work_folder / TABLE)
