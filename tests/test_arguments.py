@@ -199,7 +199,7 @@ def test_a_value_is_described_even_if_it_cannot_be_written() -> None:
 
 
 def test_a_place_leads_to_the_member() -> None:
-    @checked(pairs=mapped_by_name(row(whole(1), listed(real(0)), wanted="a pair"), 1))
+    @checked(pairs=mapped_by_name(row(whole(1), listed(real(0)), expected="a pair"), 1))
     def plan(pairs: Any) -> Any:
         return pairs
 

@@ -90,10 +90,10 @@ def _read_values(values: Any) -> Any:
     dict.
     """
     if not isinstance(values, Mapping):
-        raise UnfitError(_VALUES.wanted, values)
+        raise UnfitError(_VALUES.expected, values)
     for path in values:
         if not isinstance(path, str):
-            raise UnfitError(f"{_VALUES.wanted}; a path is text", path)
+            raise UnfitError(f"{_VALUES.expected}; a path is text", path)
     return values
 
 
@@ -105,7 +105,7 @@ def _read_simulation(value: Any) -> Any:
     from slipstick.sim.settings import Simulation
 
     if not isinstance(value, Simulation):
-        raise UnfitError(_SIMULATION.wanted, value)
+        raise UnfitError(_SIMULATION.expected, value)
     return value
 
 

@@ -41,13 +41,13 @@ _SHOWN_TYPES = (str, bytes, bool, int, float, complex, list, tuple, dict, set, t
 
 
 class UnfitError(Exception):
-    """A value is not of the wanted kind; `path` leads from the argument to the value."""
+    """A value is not of the expected kind; `path` leads from the argument to the value."""
 
-    def __init__(self, wanted: str, value: object, path: str = "") -> None:
-        self.wanted = wanted
+    def __init__(self, expected: str, value: object, path: str = "") -> None:
+        self.expected = expected
         self.value = value
         self.path = path
-        super().__init__(wanted)
+        super().__init__(expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class Kind:
 
     Parameters
     ----------
-    wanted : in words, after "must be"
+    expected : in words, after "must be"
     read : returns a value as the callable takes it; raises `UnfitError`
     plain : types of which every value is taken as it is, without reading it
     """
 
-    wanted: str
+    expected: str
     read: Callable[[Any], Any]
     plain: frozenset[type] = frozenset()
 
@@ -122,10 +122,10 @@ def real(
     least, most : the smallest and the largest
     number_in_words : what the number is, after "must be"
 
-    >>> real(0, 1).wanted, real(0).read(2.5)
+    >>> real(0, 1).expected, real(0).read(2.5)
     ('a finite number from 0 to 1', 2.5)
     """
-    wanted = number_in_words + _range_in_words(least, most)
+    expected = number_in_words + _range_in_words(least, most)
     smallest = -LARGEST if least is None else least
     largest = LARGEST if most is None else most
 
@@ -133,17 +133,17 @@ def real(
         """Return a value as a number in the range, or refuse it."""
         number = value if type(value) in (float, int) else plain_number(value)
         if number is None or not smallest <= number <= largest:
-            raise UnfitError(wanted, value)
+            raise UnfitError(expected, value)
         return number
 
-    return Kind(wanted, read)
+    return Kind(expected, read)
 
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
     """Return the kind of argument that is a whole number; a float with a whole value is accepted
     too.
     """
-    wanted = "a whole number" + _range_in_words(least, most)
+    expected = "a whole number" + _range_in_words(least, most)
     smallest = -LARGEST if least is None else least
     largest = LARGEST if most is None else most
 
@@ -151,25 +151,25 @@ def whole(least: int | None = None, most: int | None = None) -> Kind:
         """Return a value as a whole number in the range, or refuse it."""
         number = value if type(value) is int else plain_number(value)
         if number is None or not smallest <= number <= largest or number != int(number):
-            raise UnfitError(wanted, value)
+            raise UnfitError(expected, value)
         return int(number)
 
-    return Kind(wanted, read)
+    return Kind(expected, read)
 
 
-def instance(types: type | tuple[type, ...], wanted: str) -> Kind:
+def instance(types: type | tuple[type, ...], expected: str) -> Kind:
     """Return the kind of argument that is an instance of some types."""
 
     def read(value: Any) -> Any:
         """Return a value that is of one of the types, or refuse it."""
         if isinstance(value, types):
             return value
-        raise UnfitError(wanted, value)
+        raise UnfitError(expected, value)
 
-    return Kind(wanted, read, frozenset(types if isinstance(types, tuple) else (types,)))
+    return Kind(expected, read, frozenset(types if isinstance(types, tuple) else (types,)))
 
 
-def either(wanted: str, *kinds: Kind) -> Kind:
+def either(expected: str, *kinds: Kind) -> Kind:
     """Return the kind of argument that is of any of several kinds; the first that accepts a value
     reads it.
     """
@@ -183,15 +183,15 @@ def either(wanted: str, *kinds: Kind) -> Kind:
             except UnfitError as error:
                 # An error inside of a value tells more than that the whole is of no kind.
                 member_error = error if error.path else member_error
-        raise member_error or UnfitError(wanted, value)
+        raise member_error or UnfitError(expected, value)
 
-    return Kind(wanted, read, frozenset().union(*(kind.plain for kind in kinds)))
+    return Kind(expected, read, frozenset().union(*(kind.plain for kind in kinds)))
 
 
 def optional(kind: Kind) -> Kind:
     """Return the kind of argument that is of a kind, or None."""
     read_value = kind.read
-    wanted = f"{kind.wanted}, or None"
+    expected = f"{kind.expected}, or None"
 
     def read(value: Any) -> Any:
         """Return None, or a value as the kind reads it."""
@@ -202,9 +202,9 @@ def optional(kind: Kind) -> Kind:
         except UnfitError as error:
             # A fault deeper inside keeps its own path; one of the value itself is told in the words
             # of the whole.
-            raise error if error.path else UnfitError(wanted, value) from None
+            raise error if error.path else UnfitError(expected, value) from None
 
-    return Kind(wanted, read, kind.plain | {type(None)})
+    return Kind(expected, read, kind.plain | {type(None)})
 
 
 def _read_member(kind: Kind, value: Any, path: str) -> Any:
@@ -212,22 +212,22 @@ def _read_member(kind: Kind, value: Any, path: str) -> Any:
     try:
         return kind.read(value)
     except UnfitError as error:
-        raise UnfitError(error.wanted, error.value, path + error.path) from None
+        raise UnfitError(error.expected, error.value, path + error.path) from None
 
 
 def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
     """Return the kind of argument that is an iterable, such as a list or an array, with members of
     a kind; it is read as a tuple.
     """
-    wanted = f"a list, each member of which is {kind.wanted}"
+    expected = f"a list, each member of which is {kind.expected}"
 
     def read(value: Any) -> Any:
         """Return the members of an iterable, each read by the kind, or refuse it."""
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-            raise UnfitError(wanted, value)
+            raise UnfitError(expected, value)
         # An array without dimensions claims to be iterable and is not.
         if getattr(value, "ndim", 1) == 0:
-            raise UnfitError(wanted, value)
+            raise UnfitError(expected, value)
         members = tuple(
             _read_member(kind, member, f"[{member_index}]")
             for member_index, member in enumerate(value)
@@ -241,45 +241,45 @@ def listed(kind: Kind, least: int = 0, most: int | None = None) -> Kind:
             )
         return members
 
-    return Kind(wanted, read)
+    return Kind(expected, read)
 
 
-def row(*kinds: Kind, wanted: str) -> Kind:
+def row(*kinds: Kind, expected: str) -> Kind:
     """Return the kind of argument that is a tuple with one member of each given kind."""
 
     def read(value: Any) -> Any:
         """Return the members of a tuple, each read by its own kind, or refuse it."""
         if not isinstance(value, tuple | list) or len(value) != len(kinds):
-            raise UnfitError(wanted, value)
+            raise UnfitError(expected, value)
         members = enumerate(zip(kinds, value, strict=True))
         return tuple(
             _read_member(kind, member, f"[{member_index}]")
             for member_index, (kind, member) in members
         )
 
-    return Kind(wanted, read)
+    return Kind(expected, read)
 
 
 def mapped_by_name(kind: Kind, least: int = 0) -> Kind:
     """Return the kind of argument that is a mapping from names to values of a kind; it is read as a
     dict.
     """
-    wanted = f"a dict by name, each value of which is {kind.wanted}"
+    expected = f"a dict by name, each value of which is {kind.expected}"
 
     def read(value: Any) -> Any:
         """Return a mapping as a dict whose values are read by the kind, or refuse it."""
         if not isinstance(value, Mapping):
-            raise UnfitError(wanted, value)
+            raise UnfitError(expected, value)
         for name in value:
             if not isinstance(name, str):
-                raise UnfitError(f"{wanted}; a name is text", name)
+                raise UnfitError(f"{expected}; a name is text", name)
         if len(value) < least:
             raise UnfitError(f"a dict of at least {least} by name", value)
         return {
             name: _read_member(kind, member, f"[{name!r:.40}]") for name, member in value.items()
         }
 
-    return Kind(wanted, read)
+    return Kind(expected, read)
 
 
 TEXT = instance(str, "text")
@@ -325,7 +325,7 @@ def checked(**kinds: Kind) -> Callable[[T], T]:
 
 def _refusal_of_argument(callable_name: str, argument_name: str, error: UnfitError) -> ModelError:
     """Return the error that says which argument is not of its kind."""
-    requirement = f"must be {error.wanted}, got {described(error.value)}"
+    requirement = f"must be {error.expected}, got {described(error.value)}"
     return ModelError(f"{callable_name}: {argument_name}{error.path} {requirement}")
 
 

@@ -90,15 +90,8 @@ def network_with_breakdowns(
     absences = dict(network.absences)
     for name, times in breakdowns.items():
         breakdown, station, failure_class = Breakdown(*times), stations[name], _label(name)
-        is_counted = {
-            "rates": bool(station.rates),
-            "a capacity": station.capacity is not None,
-            "balking": bool(station.balking),
-            "a region": bool(network.region_of(name)),
-            "routes by its state": is_picked(network, name),
-        }
         ranked = discipline_with_absences("a breakdown", name, station.discipline, finishing)
-        _check_counts_customers(name, is_counted)
+        refuse_counted_servers(network, name, "break down", "in repair")
         check_label_of_absence(failure_class, name, (*network.names, *stations))
         absences[failure_class] = breakdown.absence(name, station.servers, ranked)
         classes[failure_class] = ClosedClass(Number(float(station.servers)), breakdown.every)
@@ -163,14 +156,8 @@ def model_with_breakdowns(
     for name, times in breakdowns.items():
         breakdown, station = Breakdown(*times), resources[name]
         assert isinstance(station, Station)
-        picks_by_state = ROUTES_BY_STATE in model.constructs
-        is_counted = {
-            "rates": bool(station.rates),
-            "a pick by the number present": picks_by_state,
-            "an attempt": has_attempt(model, name),
-        }
         ranked = discipline_with_absences("a breakdown", name, station.discipline, finishing)
-        _check_counts_customers(name, is_counted)
+        refuse_counted_servers(model, name, "break down", "in repair")
         check_label_of_absence(_label(name), name, (*population.group_names, *resources))
         absences[_label(name)] = breakdown.absence(name, station.servers, ranked)
         ranked_stations += [name] if station.discipline == ranked else []
@@ -180,18 +167,7 @@ def model_with_breakdowns(
         )
         failures.append(Group(_label(name), Number(float(station.servers)), cycle))
 
-    def step_after_failures(step: Step) -> Step:
-        if step.resource not in breakdowns:
-            return step
-        return replace(step, rank=1 + step.rank * (step.resource in ranked_stations))
-
-    rebuilt_by_id: dict[int, Activity] = {}
-    groups = [
-        replace(
-            group, cycle=map_steps(group.cycle, step_after_failures, rebuilt_by_id=rebuilt_by_id)
-        )
-        for group in population.groups
-    ]
+    groups = groups_behind_absences(population.groups, breakdowns, ranked_stations)
     if not groups[0].name:
         groups[0] = replace(groups[0], name="processors")
     return replace(
@@ -244,18 +220,70 @@ def check_is_always_there(station: str, absences: Mapping[str, Absence]) -> None
         )
 
 
-def is_picked(network: QueueingNetwork, station: str) -> bool:
-    """Return whether customers choose a station by its state, such as the number present."""
-    return any(
-        route.by and route.target and route.target[1] == station for route in network.routing
-    )
+def refuse_counted_servers(
+    model: Model | QueueingNetwork, station: str, action: str, servers_away: str
+) -> None:
+    """Raise a ModelError if something counts the customers present at a station, because servers
+    that are away are customers of the station in the model.
+
+    Parameters
+    ----------
+    model, station : the model without servers that are away, and the name of the station
+    action, servers_away : what the station does, and what its servers are then, for the message
+    """
+    if isinstance(model, QueueingNetwork):
+        network_station = model.stations[station]
+        is_counted = {
+            "rates": bool(network_station.rates),
+            "a capacity": network_station.capacity is not None,
+            "balking": bool(network_station.balking),
+            "a region": bool(model.region_of(station)),
+            "routes by its state": any(
+                route.by and route.target and route.target[1] == station for route in model.routing
+            ),
+        }
+    else:
+        resource = model.resources[station]
+        is_counted = {
+            "rates": isinstance(resource, Station) and bool(resource.rates),
+            "a pick by the number present": ROUTES_BY_STATE in model.constructs,
+            "an attempt": any(
+                isinstance(node, Attempt) and node.resource == station
+                for node in each_once(model.bodies)
+            ),
+        }
+    for trait, has_trait in is_counted.items():
+        if has_trait:
+            raise ModelError(
+                f"{station} cannot {action} with {trait}: a server {servers_away} would count among"
+                " the customers present"
+            )
 
 
-def has_attempt(model: Model, station: str) -> bool:
-    """Return whether a station is attempted, with a limit of the time or of the number there."""
-    return any(
-        isinstance(node, Attempt) and node.resource == station for node in each_once(model.bodies)
-    )
+def groups_behind_absences(
+    groups: Iterable[Group], stations: Collection[str], ranked_stations: Collection[str]
+) -> list[Group]:
+    """Return groups whose steps at stations come behind servers that are away, which have rank 0.
+
+    Parameters
+    ----------
+    groups : of the model without servers that are away
+    stations : whose servers go away
+    ranked_stations : those of them where customers keep their ranks among each other
+    """
+
+    def step_behind_absences(step: Step) -> Step:
+        if step.resource not in stations:
+            return step
+        return replace(step, rank=1 + step.rank * (step.resource in ranked_stations))
+
+    rebuilt_by_id: dict[int, Activity] = {}
+    return [
+        replace(
+            group, cycle=map_steps(group.cycle, step_behind_absences, rebuilt_by_id=rebuilt_by_id)
+        )
+        for group in groups
+    ]
 
 
 def discipline_with_absences(
@@ -285,16 +313,6 @@ def discipline_with_absences(
             f" {discipline}"
         )
     return ranked
-
-
-def _check_counts_customers(name: str, is_counted: Mapping[str, bool]) -> None:
-    """Raise if a station counts those present, among which a server in repair would be."""
-    for trait, has_trait in is_counted.items():
-        if has_trait:
-            raise ModelError(
-                f"{name} cannot break down with {trait}: a server in repair would count among the"
-                " customers present"
-            )
 
 
 def _availability_by_station(

@@ -17,7 +17,7 @@ from dataclasses import replace
 from slipstick.errors import Fault, ModelError, ModelFaultsError
 from slipstick.expression.nodes import RATE, TIME, Expr, Number
 from slipstick.model.absences import Absence
-from slipstick.model.activity import Step, delay, map_steps, service
+from slipstick.model.activity import delay, service
 from slipstick.model.amounts import answer_value
 from slipstick.model.network import (
     CustomerClass,
@@ -25,7 +25,6 @@ from slipstick.model.network import (
     OpenClass,
     QueueingNetwork,
 )
-from slipstick.model.steps import Activity
 from slipstick.model.system import (
     POISSON,
     ArrivalPattern,
@@ -37,15 +36,14 @@ from slipstick.model.system import (
     StreamsPopulation,
 )
 from slipstick.profiles import Profile, period_of
-from slipstick.vocabulary import ROUTES_BY_STATE
 from slipstick_chains.breakdowns import (
     SCHEDULE,
     arithmetic_name,
     check_is_always_there,
     check_label_of_absence,
     discipline_with_absences,
-    has_attempt,
-    is_picked,
+    groups_behind_absences,
+    refuse_counted_servers,
 )
 
 ServersByTime = Sequence[tuple[float, int]]
@@ -123,17 +121,10 @@ def network_with_schedules(
     amounts, absences = dict(network.amounts), dict(network.absences)
     for name, schedule in schedules.items():
         station = stations[name]
-        is_counted = {
-            "rates": bool(station.rates),
-            "a capacity": station.capacity is not None,
-            "balking": bool(station.balking),
-            "a region": bool(network.region_of(name)),
-            "routes by its state": is_picked(network, name),
-        }
         with _fault_at("stations", name, "schedule"):
             check_is_always_there(name, absences)
             ranked_discipline = discipline_with_absences(_END, name, station.discipline, finishing)
-            _check_counts_customers(name, is_counted)
+            refuse_counted_servers(network, name, "have a schedule", "off duty")
         station = _with_ranks(station, ranked_discipline, max(count for _, count in schedule))
         for absence_number, (start, length) in enumerate(absences_of(schedule), 1):
             label = f"off_{arithmetic_name(name)}_{absence_number}"
@@ -234,14 +225,9 @@ def model_with_schedules(
     for name, schedule in schedules.items():
         station = resources[name]
         assert isinstance(station, Station)
-        is_counted = {
-            "rates": bool(station.rates),
-            "a pick by the number present": ROUTES_BY_STATE in model.constructs,
-            "an attempt": has_attempt(model, name),
-        }
         check_is_always_there(name, absences)
         ranked_discipline = discipline_with_absences(_END, name, station.discipline, finishing)
-        _check_counts_customers(name, is_counted)
+        refuse_counted_servers(model, name, "have a schedule", "off duty")
         ranked_stations += [name] if station.discipline == ranked_discipline else []
         servers = max(count for _, count in schedule)
         resources[name] = replace(station, discipline=ranked_discipline, servers=servers)
@@ -256,16 +242,7 @@ def model_with_schedules(
             )
         amounts |= _servers_on_duty(name, schedule)
 
-    def behind_absences(step: Step) -> Step:
-        if step.resource not in schedules:
-            return step
-        return replace(step, rank=1 + step.rank * (step.resource in ranked_stations))
-
-    rebuilt_by_id: dict[int, Activity] = {}
-    later_groups = [
-        replace(group, cycle=map_steps(group.cycle, behind_absences, rebuilt_by_id=rebuilt_by_id))
-        for group in groups
-    ]
+    later_groups = groups_behind_absences(groups, schedules, ranked_stations)
     population_type = (
         StreamsPopulation if later_groups[0].arrivals is not None else ClosedPopulation
     )
@@ -341,16 +318,6 @@ def _check_pattern(name: str, profile: Profile, has_other_pattern: bool, period:
             f"the profile of {name} lasts {period_of(profile):g} s and the schedule of servers"
             f" {period:g} s; give both the same period"
         )
-
-
-def _check_counts_customers(name: str, is_counted: Mapping[str, bool]) -> None:
-    """Raise if a station counts those present, among which a server off duty would be."""
-    for trait, is_there in is_counted.items():
-        if is_there:
-            raise ModelError(
-                f"{name} cannot have a schedule with {trait}: a server off duty would count among"
-                " the customers present"
-            )
 
 
 def _absence_of_servers(

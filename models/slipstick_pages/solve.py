@@ -57,7 +57,6 @@ _GRID_REACHES = (4.0, 2.0, 1.25)
 """Factors by which a grid extends around the given values; a smaller one if points have no answer.
 """
 _FACTOR_BEYOND_SATURATION = 1.1  # a slider of an open network goes a little beyond saturation
-_TRIED = 100
 _METHODS_WITH_GRID = (
     MEAN_VALUE,
     *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)),

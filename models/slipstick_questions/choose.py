@@ -363,7 +363,7 @@ class _Choosing:
         """Solve points; those that share a model are solved together. The table has the reason for
         each point without an answer.
         """
-        needed_columns = self.condition.wanted | self.objective.wanted
+        needed_columns = self.condition.needed_columns | self.objective.needed_columns
         tables_of_groups = []
         for indices, case, values_by_path in self.groups_by_model(rows):
             longer_case = case.with_longer_simulations(run_factor)
@@ -393,7 +393,7 @@ class _Choosing:
             for index, path in enumerate(self.values)
             if index not in self.shaping_columns
         }
-        columns = drawn_columns(case, values_by_path, self.objective.wanted, 1)
+        columns = drawn_columns(case, values_by_path, self.objective.needed_columns, 1)
         columns_at_draws = {name: column[:, 0] for name, column in columns.items()}
         columns_at_draws |= {
             path: np.repeat(value, BAND_DRAWS) for path, value in values_of_point.items()
@@ -623,7 +623,9 @@ class _Enumeration:
         at no point, and on the method that has them.
         """
         case = self.choosing.case
-        needed_columns = self.choosing.condition.wanted | self.choosing.objective.wanted
+        needed_columns = (
+            self.choosing.condition.needed_columns | self.choosing.objective.needed_columns
+        )
         names = sorted(
             name
             for name in needed_columns

@@ -75,7 +75,7 @@ class Condition:
     is_worded: bool = False
 
     @property
-    def wanted(self) -> set[str]:
+    def needed_columns(self) -> set[str]:
         """Return the columns that the condition needs, and the model's first quantity."""
         names = set(self.columns.values())
         return {

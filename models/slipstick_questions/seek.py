@@ -434,12 +434,12 @@ class _CaseSearch:
         """Solve at places; simulations run longer than the case's own by a factor."""
         if self.model_at is None:
             return self.case.with_longer_simulations(longer).point_table(
-                self.values(places), self.condition.wanted
+                self.values(places), self.condition.needed_columns
             )
         tables = (
             self.model_at(float(place))
             .with_longer_simulations(longer)
-            .point_table({}, self.condition.wanted)
+            .point_table({}, self.condition.needed_columns)
             for place in places
         )
         rows_and_tables = ((np.array([row]), table) for row, table in enumerate(tables))
@@ -760,7 +760,7 @@ def _drawn_margins(case_search: _CaseSearch, places: Array) -> Array:
     """
     count = len(places)
     columns = drawn_columns(
-        case_search.case, case_search.values(places), case_search.condition.wanted, count
+        case_search.case, case_search.values(places), case_search.condition.needed_columns, count
     )
     margins, _ = case_search.condition.look(
         {name: column.ravel() for name, column in columns.items()}

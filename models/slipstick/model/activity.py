@@ -966,7 +966,7 @@ def hedge(
 _OPTION = "a pair of a probability and an activity, such as (0.3, delay(1.0))"
 
 
-@checked(options=row(LIKE, ACTIVITY, wanted=_OPTION))
+@checked(options=row(LIKE, ACTIVITY, expected=_OPTION))
 def choose(*options: tuple[Like, Activity]) -> Choice:
     """Execute one of several activities; the probabilities must add up to 1.
 

@@ -300,7 +300,7 @@ class Route:
 
 
 _CLASS_KIND = instance((ClosedClass, OpenClass), "a class, such as closed_class(4)")
-_PLACE_KIND = row(TEXT, TEXT, wanted="a pair of a class and a station, such as ('jobs', 'cpu')")
+_PLACE_KIND = row(TEXT, TEXT, expected="a pair of a class and a station, such as ('jobs', 'cpu')")
 _NETWORK_KINDS = {
     "classes": mapped_by_name(_CLASS_KIND),
     "stations": mapped_by_name(
@@ -559,7 +559,7 @@ def closed_class(population: Like, think_time: Like = 0.0, target_time: Like = 0
     return ClosedClass(customer_count, *think_and_target_time)
 
 
-PROFILE = listed(row(real(0), real(0), wanted="a pair of a duration in s and a rate in 1/s"))
+PROFILE = listed(row(real(0), real(0), expected="a pair of a duration in s and a rate in 1/s"))
 
 
 @checked(

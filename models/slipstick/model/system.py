@@ -2290,8 +2290,8 @@ _GROUP = "a pair of a number and an activity, such as (2, delay(1.0))"
 _PATTERN = instance(ArrivalPattern, "a pattern of arrivals")
 _GROUPS = either(
     _GROUP,
-    row(LIKE, ACTIVITY, wanted=_GROUP),
-    row(LIKE, ACTIVITY, _PATTERN, wanted=_GROUP),
+    row(LIKE, ACTIVITY, expected=_GROUP),
+    row(LIKE, ACTIVITY, _PATTERN, expected=_GROUP),
 )
 
 
@@ -2383,7 +2383,7 @@ def open_model(
 _PHASE = "a repeat, a number of processors and an activity, such as (1, 4, delay(1.0))"
 
 
-@checked(parts=row(LIKE, LIKE, ACTIVITY, wanted=_PHASE), **_BUILDER_KINDS)
+@checked(parts=row(LIKE, LIKE, ACTIVITY, expected=_PHASE), **_BUILDER_KINDS)
 def phased_model(
     *parts: tuple[Like, Like, Activity],
     name: str = "model",
@@ -2423,7 +2423,7 @@ _SUPERSTEP = (
 )
 
 
-@checked(parts=row(LIKE, listed(ACTIVITY), ACTIVITY, wanted=_SUPERSTEP), **_BUILDER_KINDS)
+@checked(parts=row(LIKE, listed(ACTIVITY), ACTIVITY, expected=_SUPERSTEP), **_BUILDER_KINDS)
 def superstep_model(
     *parts: tuple[Like, Sequence[Activity], Activity],
     name: str = "model",

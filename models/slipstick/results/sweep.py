@@ -254,19 +254,6 @@ class Provenance:
             columns[LEFT_OUT] = [", ".join(self.left_out.get(row, ())) or None for row in rows]
         return columns
 
-    def columns_to_show(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns on methods that a table must show; none if `common` describes all
-        points.
-        """
-        if self.common:
-            return {}
-        columns = self.columns(failed)
-        return (
-            columns
-            if self.outside
-            else {name: column for name, column in columns.items() if name != "bound"}
-        )
-
     @property
     def common(self) -> str:
         """A phrase on how all points were computed, such as ``by closed-form, exact``; empty if

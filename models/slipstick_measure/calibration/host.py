@@ -406,12 +406,12 @@ def _note_disturbances(
     """Note how many repetitions other programs disturbed, and which values are missing or noisy."""
     disturbed = sum(timing.disturbed for timing in timings)
     repetition_count = sum(len(timing.seconds) + timing.disturbed for timing in timings)
-    spec.say(
+    spec.add_note(
         f"{disturbed} of {repetition_count} repetitions were disturbed by other programs, and left"
         " out"
     )
     if parties == 1:
-        spec.say(
+        spec.add_note(
             "left out: locks, barriers and what one core gets from the cache of another, which need"
             " two cores"
         )
@@ -420,7 +420,7 @@ def _note_disturbances(
         for path, host_value in host_values.items()
         if host_value.high - host_value.low > 2 * _NOISY * host_value.value
     ]:
-        spec.say(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
+        spec.add_note(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
 
 
 def _widened_to_reported_sizes(
@@ -445,18 +445,18 @@ def _widened_to_reported_sizes(
                 f"measured by reads {value / 2**20:.3g} MiB, the system reports"
                 f" {size / 2**20:.3g} MiB"
             )
-            spec.say(
+            spec.add_note(
                 f"{path}: {sizes}, and the interval holds both; of a cache that others use, a guest"
                 " gets a share"
             )
     if reported_sizes and len(reported_sizes) != len(paths):
-        spec.say(f"reads show {len(paths)} caches, the system reports {len(reported_sizes)}")
+        spec.add_note(f"reads show {len(paths)} caches, the system reports {len(reported_sizes)}")
     if "hypervisor" in _system_text() and "cache.other" in host_values:
         differing_sizes = (
             "where the hypervisor moves cores, what passes between them may take three times as"
             " long"
         )
-        spec.say(
+        spec.add_note(
             f"a virtual machine: {differing_sizes}, and memory varies with other guests; 10 % again"
             " is not promised"
         )

@@ -121,7 +121,7 @@ def import_(
         spec = import_spec(files, hints, format_, placement, extends)
     study_spec = None if study is None else spec.study(os.path.relpath(out, study.parent))
     if study is None and spec.axes:
-        spec.say("the file has ranges of values, which --study STUDY writes")
+        spec.add_note("the file has ranges of values, which --study STUDY writes")
     spec.write(out)
     if study_spec is not None and study is not None:
         study_spec.write(study)

@@ -60,7 +60,7 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     spec = ImportedSpec(
         "activity", f"A run counted by perf stat, {reading.name}", reading.file, document
     )
-    spec.say(
+    spec.add_note(
         "the work is taken to be shared evenly by the processors, and waits between them are not"
         " in it"
     )

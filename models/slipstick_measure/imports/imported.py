@@ -48,7 +48,7 @@ class ImportedSpec:
     def __post_init__(self) -> None:
         self.document = {self.kind: 1, "title": self.title, **self.document}
 
-    def say(self, note: str) -> None:
+    def add_note(self, note: str) -> None:
         """Add a note on the spec, unless it has it already."""
         if note not in self.words:
             self.words.append(note)

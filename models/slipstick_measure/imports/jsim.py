@@ -598,16 +598,16 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     sections = {"chains": chains, "routing": routing, **({"regions": regions} if regions else {})}
     spec = jsim.model.spec(f"JSIM model {reading.name}", {}, stations, **sections)
     if has_closed_classes:
-        spec.say(
+        spec.add_note(
             "a cycle of a closed class begins at its reference station, whose time is part of the"
             " response time; where classes change, here it ends where a customer comes there as the"
             " class in reference, in JMT as any class"
         )
     for note in jsim.notes:
-        spec.say(note)
+        spec.add_note(note)
     spec.axes = _what_if_axes(jsim, chains)
     if not spec.axes and any(True for _ in jsim.model.root.every("parametric")):
-        spec.say("the what-if analysis of the file is left out; vary the spec in a study")
+        spec.add_note("the what-if analysis of the file is left out; vary the spec in a study")
     return jsim.ledger.close(spec)
 
 

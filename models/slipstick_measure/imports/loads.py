@@ -69,7 +69,7 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     }
     _compare_with_load_test(spec, test)
     for demand in tier_demands:
-        spec.say(_residual_sentence(demand, test))
+        spec.add_note(_residual_sentence(demand, test))
     return spec
 
 
@@ -109,7 +109,7 @@ def _stations_of_tiers(tier_demands: list[Demand]) -> dict[str, Any]:
 
 def _station_from_fit(spec: ImportedSpec, station: StationFit) -> dict[str, Any]:
     """Return the station that was fitted to the response times, with a note on it."""
-    spec.say(
+    spec.add_note(
         f"{SERVER}: {station.service * 1e3:.4g} ms a request and {station.time_elsewhere * 1e3:.4g}"
         f" ms beside it, of {station.kind.description}, as slipstick fit finds them from the"
         " response times, for no utilization was measured"
@@ -167,9 +167,11 @@ def _residual_sentence(demand: Demand, test: LoadTest) -> str:
 def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) -> None:
     """Note that the think time is unknown or negative."""
     if think is None:
-        spec.say("the think time is not known, for there is no response time; it is taken as 0")
+        spec.add_note(
+            "the think time is not known, for there is no response time; it is taken as 0"
+        )
     elif think < 0:
-        spec.say(
+        spec.add_note(
             f"users / throughput is {-think * 1e3:.3g} ms less than the response time; the think"
             " time is taken as 0, and one of the three was measured elsewhere than the others"
         )
@@ -214,7 +216,7 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
                 largest_error = max(largest_error, abs(computed / measured_time - 1))
         spec.rows.append(cells)
     if largest_error > _LARGE_ERROR:
-        spec.say(
+        spec.add_note(
             f"the {percent} of the network differ by up to {100 * largest_error:.2g} %: percentiles"
             " depend on the order of service and on how much demands vary, which a load test does"
             " not tell; write another discipline, or scv, at a station"

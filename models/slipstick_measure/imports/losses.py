@@ -193,7 +193,7 @@ class Ledger:
             change = self._effect_of_loss(name, places)
             line = min(map(min, places.values()))
             if LOSSES[self.format][name].kind == SHARES:
-                spec.say(f"noted: {change}")
+                spec.add_note(f"noted: {change}")
             elif name in self.reading.hints.leave_out:
                 spec.document.setdefault(LEFT_OUT, {})[name] = change
             else:
@@ -202,7 +202,7 @@ class Ledger:
         if self.reading.problems:
             raise SpecError(self.reading.problems)
         if LEFT_OUT in spec.document:
-            spec.say(f"left out: {', '.join(spec.document[LEFT_OUT])}; no answer is exact")
+            spec.add_note(f"left out: {', '.join(spec.document[LEFT_OUT])}; no answer is exact")
         return spec
 
     def _effect_of_loss(self, name: str, places: Mapping[str, list[int]]) -> str:

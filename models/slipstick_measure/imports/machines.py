@@ -113,7 +113,7 @@ def _compare_rates(spec: ImportedSpec, rates: Sequence[float], cores_of_domain: 
         largest_difference = max(largest_difference, abs(error))
         row = (f"{cores}", f"{rate / 1e9:.4g} GB/s", f"{cores * core_rate / 1e9:.4g} GB/s")
         spec.rows.append([*row, f"{100 * error:+.1f} %"])
-    spec.say(f"the machine's rates are off by at most {100 * largest_difference:.1f} %")
+    spec.add_note(f"the machine's rates are off by at most {100 * largest_difference:.1f} %")
 
 
 def _parse_yaml(reading: Reading) -> dict[str, Any]:
@@ -413,7 +413,7 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     }
     if cores > 1:
         _add_node(spec, reading, cluster, cores)
-    spec.say(
+    spec.add_note(
         "the latencies and rates are the platform's; SimGrid's models multiply them by factors"
     )
     return _simgrid_losses(reading, root, cluster, hosts).close(spec)

@@ -90,12 +90,12 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     spec.document["memory"] = {"bandwidth": quantity(rate / thread_count / 1e3, "GB/s", source)}
     other_rates = [f"{name}, {rate:g} MB/s" for name, (_, rate) in rates.items() if name != "Triad"]
     if other_rates:
-        spec.say(f"left out: the rates of {', '.join(other_rates)}")
+        spec.add_note(f"left out: the rates of {', '.join(other_rates)}")
     if len(runs) > 1:
         lines = ", ".join(
             str(min(line for line, _ in run.values())) for run in runs if run is not rates
         )
-        spec.say(
+        spec.add_note(
             f"{len(runs)} runs; the one of the largest triad is taken, those that begin in lines"
             f" {lines} are left out"
         )
@@ -160,7 +160,7 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
     spec.document["processors"] = {"count": count, "flops": quantity_share("rating", 1e9, "/s")}
     if results.get("bandwidth", (0, 0.0))[1] > 0:
         spec.document["memory"] = {"bandwidth": quantity_share("bandwidth", 1.0, "GB/s")}
-    spec.say(
+    spec.add_note(
         "the rate of arithmetic is that of HPCG, which memory limits; dense arithmetic is faster"
     )
     return spec
@@ -268,12 +268,12 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     _compare_with_closed_system(
         spec, reading, loaded_latencies, modules, access_time, 2 * path_time
     )
-    spec.say(f"memory.modules, {modules:g}, is that of {base}; the file does not have it")
+    spec.add_note(f"memory.modules, {modules:g}, is that of {base}; the file does not have it")
     remote_latencies = [
         latency for _, row in matrix for latency in row if latency > local_latency * 1.05
     ]
     if remote_latencies:
-        spec.say(
+        spec.add_note(
             f"left out: latencies of other nodes, {min(remote_latencies):g} to"
             f" {max(remote_latencies):g} ns; a crossbar has one way for all"
         )
@@ -321,7 +321,7 @@ def _compare_with_closed_system(
             " machine with --extends that has as many modules as this one has channels"
         )
         reading.refuse(worst_line, "loaded latency", message)
-    spec.say(
+    spec.add_note(
         f"with as many lines in flight the machine's latencies are off by at most"
         f" {100 * abs(worst_error):.1f} %"
     )

@@ -283,7 +283,7 @@ def _note_unused(
             if fastest_run
             else ""
         )
-        spec.say(
+        spec.add_note(
             f"{region} is not used, for a network has the costs of one message at a time{rate_text}"
         )
 
@@ -338,7 +338,7 @@ def _add_fit_table(
         [f"{size:.0f} B", f"{time * 1e6:.4g} us", f"{line * 1e6:.4g} us", f"{100 * error:+.1f} %"]
         for size, time, line, error in zip(sizes, times, fitted_times, errors, strict=True)
     ]
-    spec.say(
+    spec.add_note(
         "the fitted times differ from the measured ones by at most"
         f" {100 * np.abs(errors).max():.1f} %"
     )
@@ -355,9 +355,9 @@ def _add_fit_table(
         jump_in_words = (
             f"{lower_range.fixed * 1e6:.3g} us before, {upper_range.fixed * 1e6:.3g} us after"
         )
-        spec.say(
+        spec.add_note(
             f"{limit_in_words} between {sizes[lower_range.last]:.0f} B and"
             f" {sizes[upper_range.first]:.0f} B; fixed part {jump_in_words}"
         )
     if len(latencies) > len(sizes):
-        spec.say(f"{len(latencies)} times of {len(sizes)} sizes; the median of each is taken")
+        spec.add_note(f"{len(latencies)} times of {len(sizes)} sizes; the median of each is taken")

@@ -147,22 +147,24 @@ class _PdqReader:
         title = f"PDQ model {self.reading.name}"
         imported = self.model.spec(title, self.classes, stations)
         for note in self.reading.notes:
-            imported.say(f"line {note.line}: {note.message}")
+            imported.add_note(f"line {note.line}: {note.message}")
         unit = _TIME_UNIT.search(self.reading.text)
         if unit and self.reading.hints.unit is None:
-            imported.say(f"the program calls its unit of time {short(unit[1])}, which is not known")
+            imported.add_note(
+                f"the program calls its unit of time {short(unit[1])}, which is not known"
+            )
         loops = [
             f"{name} = {value:g}"
             for name, (value, _, count) in self.program.loops.items()
             if count > 1 and isinstance(value, float) and self._is_at_first_value(name)
         ]
         if loops:
-            imported.say(
+            imported.add_note(
                 f"the program solves in a loop; this is its first model, with {', '.join(loops)};"
                 f" --set {loops[0].split()[0]}=NUMBER takes another"
             )
         if later_line := self._line_of_later_model(line_of_solution):
-            imported.say(
+            imported.add_note(
                 f"the program makes another model from line {later_line} on, which is not read;"
                 " give each model a program of its own"
             )
@@ -288,7 +290,7 @@ class _PdqReader:
                 message = (
                     f"jobs of a BATCH do not think, so {think_time:g} is left out, as PDQ does"
                 )
-                self.reading.odd(call.line, call.name, message)
+                self.reading.add_note(call.line, call.name, message)
             elif think_time:
                 customer_class["think_time"] = self.model.time(element, think_time)
             self.classes[self._new_name(call, 0)] = customer_class

@@ -99,11 +99,11 @@ class ToolModel:
         }
         imported = ImportedSpec("queueing-network", title, self.reading.file, document)
         if self.reading.hints.unit is None:
-            imported.say(
+            imported.add_note(
                 "the model has no unit of time, so its times are taken as seconds; --unit names"
                 " another unit"
             )
         for original, name in self.spec_names.names.items():
             if original != name:
-                imported.say(f"{short(original)} is called {name}")
+                imported.add_note(f"{short(original)} is called {name}")
         return imported

@@ -225,7 +225,9 @@ def _first_part(reading: Reading) -> re.Match[str]:
     if first_line is None or re.search(r"\b(?!PU)[A-Za-z0-9]+ L#(?!0\b)", first_line[0]):
         message = "the line that begins with Machine and parts below it are missing; give all that"
         reading.refuse(1, "", f"{message} lstopo prints")
-    reading.odd(1, "", "the line that begins with Machine is missing; what follows is taken as all")
+    reading.add_note(
+        1, "", "the line that begins with Machine is missing; what follows is taken as all"
+    )
     return first_line
 
 
@@ -400,7 +402,7 @@ def _machine_of_computer(
                 topology.adapters, "", f"devices by their names, {source}", True
             )
     for note in reading.notes:
-        spec.say(note.message)
+        spec.add_note(note.message)
     _note_kept_values(spec, base, machine, topology, cores_of_domain)
     return _declare_losses(reading, tool, topology, domains_with_memory, cores_of_domain).close(
         spec
@@ -413,9 +415,9 @@ def _note_kept_values(
     """Add notes on which values of the extended machine are kept, and which are left out."""
     most_threads = max(topology.threads)
     if most_threads > 1:
-        spec.say(f"a processor is a core; its {most_threads} hardware threads share it")
+        spec.add_note(f"a processor is a core; its {most_threads} hardware threads share it")
     if topology.disallowed:
-        spec.say(f"{topology.disallowed} cores are left out, which programs may not use")
+        spec.add_note(f"{topology.disallowed} cores are left out, which programs may not use")
     kept_parts = ["the network"]
     kept_parts += ["the bandwidth of a memory"] if machine.memory.domain is not None else []
     kept_parts += ["the bandwidth of memory"] if machine.memory.bandwidth is not None else []
@@ -423,18 +425,18 @@ def _note_kept_values(
     kept_parts += (
         ["adapters of a node"] if machine.node is not None and not topology.adapters else []
     )
-    spec.say(
+    spec.add_note(
         f"taken from {base}: {', '.join(kept_parts)}; slipstick import of STREAM's output gives"
         " measured rates"
     )
     if machine.memory.domain is None and len(topology.domains) > 1:
-        spec.say(
+        spec.add_note(
             f"{base} has no bandwidth of a memory domain, so domains of {domain} cores are not in"
             " the machine"
         )
     if machine.node is None:
-        spec.say(f"{base} has no nodes, so the computer's own network is not in the machine")
-    spec.say("left out: caches, distances between memories, and devices other than adapters")
+        spec.add_note(f"{base} has no nodes, so the computer's own network is not in the machine")
+    spec.add_note("left out: caches, distances between memories, and devices other than adapters")
 
 
 def _declare_losses(

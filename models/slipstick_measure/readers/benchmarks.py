@@ -130,7 +130,7 @@ def _read_commands(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Measu
         _count_in_command(str(row.get("command", ""))) for row in rows if not row.get("parameters")
     ):
         message = "the number of processors is that after the only name in it that counts some"
-        reading.odd(1, "command", message)
+        reading.add_note(1, "command", message)
     return reading.finished()
 
 
@@ -176,7 +176,7 @@ def _read_hyperfine_text(reading: Reading) -> Measurements:
             unit = _SECONDS[heading["unit"]]
         elif time := _TIME.fullmatch(text):
             if time["unit"] not in _SECONDS:
-                reading.wrong(line, "time", f"there is no unit {time['unit']!r} of time")
+                reading.add_problem(line, "time", f"there is no unit {time['unit']!r} of time")
                 continue
             rows.append(_command_row(command, line, float(time["mean"]) * _SECONDS[time["unit"]]))
         elif row := _MARKDOWN_ROW.fullmatch(text):
@@ -273,7 +273,7 @@ def _read_functions(
     failed_rows = [row for row in rows if row.get("error_occurred") in (True, "true")]
     for row in failed_rows:
         message = f"{str(row.get('name'))[:80]} failed, and is left out: {row.get('error_message')}"
-        reading.odd(line_of(row) or 1, "", message[:200])
+        reading.add_note(line_of(row) or 1, "", message[:200])
     rows = list(_single_rows(reading, [row for row in rows if row not in failed_rows]))
     names = {_base_name(row) for row in rows}
     rate_name = next(
@@ -282,7 +282,7 @@ def _read_functions(
     if rate_name and any(_measures_processor_time(row) for row in rows):
         rate_name = ""
         message = "rates count the processor time of all threads, so the times are read"
-        reading.odd(1, "process_time", message)
+        reading.add_note(1, "process_time", message)
     repetitions: dict[Coordinates, int] = {}
     has_multiplied = False
     has_threads = any(str(row.get("threads", "1")) != "1" for row in rows)
@@ -307,7 +307,7 @@ def _read_functions(
                 has_multiplied = True
                 reading.add(line, coordinates, "cycle", repr(time * run.p), unit)
     if has_multiplied and is_wall_time is None:
-        reading.odd(
+        reading.add_note(
             1,
             "library_version",
             "does not name a version of Google Benchmark; times of several threads are taken as"
@@ -366,7 +366,7 @@ def _single_rows(
             f" of {len(means)} of {len(means) + len(names)} functions" if single_runs else ""
         )
         message = f"only aggregates{functions_in_words} are written, of which the means are read"
-        reading.odd(1, "", message)
+        reading.add_note(1, "", message)
     yield from single_runs
     yield from means
 
@@ -415,7 +415,7 @@ def _read_google_text(reading: Reading) -> Measurements:
         thread_match = threads.search(str(row["name"]))
         row["threads"] = thread_match[1] if thread_match else "1"
     if any(row["threads"] != "1" and "items_per_second" not in row for row in rows):
-        reading.odd(
+        reading.add_note(
             1,
             "",
             "times are taken as Google Benchmark prints them since 1.9; before, they are divided by"

@@ -85,7 +85,7 @@ def _read_nccl(reading: Reading) -> Measurements:
             lines_without_heading.append(line)
     if lines_without_heading:
         message = f"{len(lines_without_heading)} rows have no heading above them, and are left out"
-        reading.odd(lines_without_heading[0], "", message)
+        reading.add_note(lines_without_heading[0], "", message)
     measurements = reading.finished()
     names = [test.operation or _likely_operation(test.shares, test.count or 0) for test in tests]
     records = [replace(run, region=names[int(run.region)]) for run in measurements.records]
@@ -125,7 +125,7 @@ class _NcclTest:
 def _rank_count(reading: Reading, ranks: set[int], least_ranks: int) -> int:
     """Return the number of ranks. Their list may be cut at its beginning but not at its end."""
     if ranks and reading.hints.processors is None and ranks != set(range(len(ranks))):
-        reading.odd(
+        reading.add_note(
             1, "", f"the list of ranks begins before rank {min(ranks)}; its last is {max(ranks)}"
         )
     return max(max(ranks, default=-1) + 1, least_ranks)
@@ -151,7 +151,7 @@ def _read_nccl_row(
         missing_columns = optional_columns[: len(columns) - len(words)]
         columns = [name for name in columns if name not in missing_columns]
     if len(words) != len(columns):
-        reading.wrong(
+        reading.add_problem(
             line, "", f"{len(words)} values, where the heading has {len(columns)} columns"
         )
         return
@@ -220,7 +220,7 @@ def _read_hpl(reading: Reading) -> Measurements:
                 setting = f"{row[1]}, N {row[2]}, NB {row[3]}, P x Q {row[4]} x {row[5]}"
                 runs.append(_HplRun(line, processors, size, setting, row[6], row[7]))
         elif "FAILED" in text and "PASSED" not in text and "tests" not in text:
-            reading.odd(line, "", "a residual check failed, so a run is not valid")
+            reading.add_note(line, "", "a residual check failed, so a run is not valid")
     has_one_count = len({run.processors for run in runs}) == 1
     runs_by_point: dict[Coordinates, list[_HplRun]] = {}
     for run in runs:
@@ -242,7 +242,7 @@ def _fastest_runs(reading: Reading, runs: Sequence[_HplRun]) -> list[_HplRun]:
             f"the fastest of {len(settings)} settings on {fastest.processors} processors is read:"
             f" {fastest.setting}"
         )
-        reading.odd(fastest.line, "", message)
+        reading.add_note(fastest.line, "", message)
     return [run for run in runs if run.setting == fastest.setting]
 
 
@@ -289,7 +289,7 @@ def _read_likwid_totals(reading: Reading) -> Measurements:
             coordinates = Coordinates(threads, reading.hints.size)
             reading.add(line, coordinates, "time", f"{largest!r}", "s")
     message = "threads are the sum over the mean; the tables of each thread are not in the file"
-    reading.odd(1, "", message)
+    reading.add_note(1, "", message)
     return reading.finished()
 
 
@@ -345,7 +345,7 @@ def _read_likwid(reading: Reading) -> Measurements:
         elif not name.startswith("Runtime (RDTSC)"):
             other_metrics[name] = None
         elif len(cells) != threads:
-            reading.wrong(
+            reading.add_problem(
                 line, name, f"{len(cells)} values, where the heading has {threads} threads"
             )
         else:
@@ -365,7 +365,7 @@ def _read_likwid(reading: Reading) -> Measurements:
         message = "there is no table of metrics with a runtime in it; name a group, as -g MEM"
         reading.refuse(1, "", message)
     if other_metrics:
-        reading.odd(1, "", f"left out: {', '.join(list(other_metrics)[:6])[:200]}")
+        reading.add_note(1, "", f"left out: {', '.join(list(other_metrics)[:6])[:200]}")
     return reading.finished()
 
 

@@ -45,13 +45,13 @@ def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[st
         if position is not None:
             index_by_role[role] = position
         elif heading:
-            reading.wrong(
+            reading.add_problem(
                 line, "", f"there is no parameter {heading!r}{did_you_mean(heading, names)}"
             )
     if "p" not in index_by_role and len(names) == 1 and not index_by_role:
         index_by_role["p"] = 0
         if names[0].casefold() not in ("p", *COLUMNS["p"]):
-            reading.odd(
+            reading.add_note(
                 line,
                 names[0],
                 (
@@ -72,7 +72,7 @@ def _index_by_role(reading: Reading, line: int, names: Sequence[str]) -> dict[st
             message = (
                 "is neither the processors nor the size; if it varies, it is part of the region"
             )
-            reading.odd(line, name, f"this parameter {message}")
+            reading.add_note(line, name, f"this parameter {message}")
     return index_by_role
 
 
@@ -170,7 +170,7 @@ def _read_extra_p(reading: Reading) -> Measurements:
             case "DATA":
                 _read_data_line(reading, line, state, text_behind.split())
             case _:
-                reading.wrong(
+                reading.add_problem(
                     line,
                     "",
                     f"{short(section)} is not a section; sections are {', '.join(SECTIONS)}",
@@ -218,7 +218,7 @@ def _read_points(reading: Reading, line: int, state: _TextState, points_text: st
     ):
         coordinates = group.replace(",", " ").split()
         if len(coordinates) != count:
-            reading.wrong(
+            reading.add_problem(
                 line,
                 "POINTS",
                 f"a point has {count} coordinates, one a parameter; got ({group.strip()})",
@@ -238,7 +238,7 @@ def _read_data_line(reading: Reading, line: int, state: _TextState, words: Seque
     state.data_lines = (state.data_lines or 0) + 1
     state.begin_line = state.begin_line or line
     if not words:
-        reading.wrong(line, "DATA", "there is no value; write at least one a point")
+        reading.add_problem(line, "DATA", "there is no value; write at least one a point")
     _add_repetitions(
         reading,
         line,
@@ -254,7 +254,7 @@ def _end_data(reading: Reading, state: _TextState) -> None:
     promised = f"line {state.points_line} promises {len(state.points)}"
     if state.data_lines is not None and state.data_lines != len(state.points):
         curve = f"{state.region or 'the whole'}, {state.metric}"
-        reading.wrong(
+        reading.add_problem(
             state.begin_line,
             "DATA",
             f"{state.data_lines} DATA lines for {curve}, where {promised} points",
@@ -265,7 +265,7 @@ def _end_data(reading: Reading, state: _TextState) -> None:
             (text.split()[0] for line, text in reading.content if line > state.begin_line), ""
         )
         if next_section not in ("METRIC", "REGION"):
-            reading.wrong(state.begin_line, "DATA", f"no DATA line follows; {promised}")
+            reading.add_problem(state.begin_line, "DATA", f"no DATA line follows; {promised}")
 
 
 def _is_extra_p_json(reading: Reading) -> bool:
@@ -313,7 +313,9 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
     most_points = max((count for count, _ in counts.values()), default=0)
     for (path, metric), (count, line) in counts.items():
         if count < most_points:
-            reading.odd(line, path, f"{count} points of {metric}, where others have {most_points}")
+            reading.add_note(
+                line, path, f"{count} points of {metric}, where others have {most_points}"
+            )
     return _checked_measurements(reading)
 
 
@@ -335,11 +337,13 @@ def _read_json_point(
             line, path, "a point is an object with 'point' and 'values', both lists of numbers"
         )
     if len(coordinates) != (count := len(names)):
-        reading.wrong(
+        reading.add_problem(
             line, path, f"a point has {count} coordinates, one a parameter; got {len(coordinates)}"
         )
     elif not values:
-        reading.wrong(line, path, "the list of values is empty; measure the point, or leave it out")
+        reading.add_problem(
+            line, path, "the list of values is empty; measure the point, or leave it out"
+        )
     else:
         _add_repetitions(
             reading,
@@ -391,7 +395,9 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
             (record.get("params") or record.get("parameters")) if isinstance(record, dict) else None
         )
         if not (isinstance(coordinates, dict) and "value" in record):
-            reading.wrong(line, "", "a line has the keys 'params', numbers by name, and 'value'")
+            reading.add_problem(
+                line, "", "a line has the keys 'params', numbers by name, and 'value'"
+            )
             continue
         values = record["value"] if isinstance(record["value"], list) else [record["value"]]
         names = tuple(coordinates)
@@ -401,9 +407,9 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
         if any(
             isinstance(name, JsonNumber) or not isinstance(name, str) for name in (path, metric)
         ):
-            reading.wrong(line, "", "'callpath' and 'metric' are texts")
+            reading.add_problem(line, "", "'callpath' and 'metric' are texts")
         elif not values or not _are_numbers([*values, *texts]):
-            reading.wrong(
+            reading.add_problem(
                 line, "value", "values and parameters are numbers, and there is at least one value"
             )
         else:

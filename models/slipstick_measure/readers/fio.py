@@ -31,7 +31,7 @@ def read_fio(reading: Reading) -> Sequence[LoadRow]:
     for job in jobs:
         if job.get("error"):
             message = f"{short(str(job.get('jobname', '')))} ended with error {job['error']}"
-            reading.odd(1, "error", f"{message}, and its requests until then are read")
+            reading.add_note(1, "error", f"{message}, and its requests until then are read")
     if jobs and not options and not any("job options" in job for job in jobs):
         return _read_fio_2(reading, jobs)
     return [
@@ -162,7 +162,7 @@ def _job_count(
             f"{short(str(job.get('jobname', '')))} is reported together with others: by their"
             f" running times {running_jobs:.0f} jobs ran, which are taken to be like the first"
         )
-        reading.odd(1, "numjobs", message)
+        reading.add_note(1, "numjobs", message)
         return float(round(running_jobs))
     return job_count
 
@@ -176,7 +176,7 @@ def _requests_in_flight(
     depth = float(options.get("iodepth", 1))
     if depth > 1 and float((job.get("iodepth_level") or {}).get("1", 0.0)) >= _NEARLY_ALWAYS:
         message = f"{depth:g} requests in flight were asked for, and never more than one was"
-        reading.odd(1, "iodepth", message)
+        reading.add_note(1, "iodepth", message)
         return 1.0
     return depth
 
@@ -394,4 +394,4 @@ def _check_text_groups(
         message = (
             "the latency (lat) is missing: that of the completion alone (clat) is taken for it"
         )
-        reading.odd(1, "clat", message)
+        reading.add_note(1, "clat", message)

@@ -494,7 +494,7 @@ def with_points_noted(reading: Reading, grid: CellGrid) -> CellGrid:
         return grid
     line, cell = next((line, cell) for line, cells in grid.rows for cell in cells if "," in cell)
     meaning = "with a decimal comma" if comma == "." else "with commas between thousands"
-    reading.odd(line, cell, f"is read {meaning}, and so are all numbers of the file")
+    reading.add_note(line, cell, f"is read {meaning}, and so are all numbers of the file")
     rows_with_points = [
         (line, [with_points(cell, comma) for cell in cells]) for line, cells in grid.rows
     ]

@@ -109,15 +109,15 @@ def read_jtl(reading: Reading) -> list[LoadRow]:
     if reading.problems:
         reading.finished()
     if failed_samples:
-        reading.odd(1, "success", f"{failed_samples} samples failed, and are left out")
+        reading.add_note(1, "success", f"{failed_samples} samples failed, and are left out")
     if transactions:
-        reading.odd(1, "", f"{transactions} samples of transactions are left out")
+        reading.add_note(1, "", f"{transactions} samples of transactions are left out")
     if part_lines:
         message = (
             f"{len(part_lines)} samples are parts of others, as of a request that was redirected,"
             " and are left out"
         )
-        reading.odd(min(part_lines), "label", message)
+        reading.add_note(min(part_lines), "label", message)
     if not samples:
         counts = f"{failed_samples} samples failed, and {transactions} are sums of a transaction"
         reading.refuse(line, "", f"no request succeeded, so there is no load: {counts}")
@@ -231,7 +231,7 @@ def _rows_of_table(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
             yield line, dict(zip(grid.heading, cells, strict=True))
         else:
             counts = f"{len(cells)} values, where the header promises {len(grid.heading)}"
-            reading.wrong(line, "", counts)
+            reading.add_problem(line, "", counts)
 
 
 def _rows_of_xml(reading: Reading) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -301,7 +301,7 @@ def _with_users(reading: Reading, samples: Sequence[_Sample]) -> Iterator[_Sampl
             f"the samples do not say how many threads were active (allThreads), so the {count} that"
             " have a name in them are taken; write --processors N if there were others"
         )
-        reading.odd(1, "threadName", message)
+        reading.add_note(1, "threadName", message)
     for sample in samples:
         yield sample._replace(users=float(count))
 
@@ -320,7 +320,7 @@ def _indices_before_pauses(reading: Reading, samples: Sequence[_Sample]) -> set[
         message = (
             f"{len(pauses) + 1} runs are in it, up to {seconds:g} s apart; the pauses are left out"
         )
-        reading.odd(1, "timeStamp", message)
+        reading.add_note(1, "timeStamp", message)
     return set(pauses)
 
 
@@ -457,7 +457,7 @@ def read_k6_points(reading: Reading) -> list[LoadRow]:
             1, "", f"no request succeeded, so there is no load; {failed_requests} failed"
         )
     if failed_requests:
-        reading.odd(1, "", f"{failed_requests} requests failed, and are left out")
+        reading.add_note(1, "", f"{failed_requests} requests failed, and are left out")
     counts = sorted(count for count in users if count[1])
     samples = [
         _Sample(end - elapsed, elapsed, _users_at(counts, end), "")
@@ -519,7 +519,7 @@ def read_statistics(reading: Reading) -> LoadRow:
         message = (
             f"{row['errorCount']} requests failed, and are counted in the throughput and the times"
         )
-        reading.odd(1, "errorCount", message)
+        reading.add_note(1, "errorCount", message)
     return LoadRow(
         1,
         throughput=float(row["throughput"]),
@@ -549,11 +549,11 @@ def read_summary(reading: Reading) -> LoadRow:
             f"active threads changed ({names_in_words}); throughput and mean time are of all"
             " together"
         )
-        reading.odd(1, "", message)
+        reading.add_note(1, "", message)
         unsteady = f"active threads changed in the run, up to {most_threads}"
     if int(total_lines[-1]["failed"]):
         message = f"{total_lines[-1]['failed']} requests failed, and are counted in the throughput"
-        reading.odd(1, "", message)
+        reading.add_note(1, "", message)
     return LoadRow(
         1,
         users=float(most_threads) if most_threads else None,

@@ -128,11 +128,11 @@ def _table_rows(reading: Reading) -> Iterator[_JmhResult]:
         elif heading and _is_row(text.split(), heading):
             cells = _cells_of_row(text)
             if not cells:
-                reading.odd(line, "", "the row is cut before its unit, and is left out")
+                reading.add_note(line, "", "the row is cut before its unit, and is left out")
                 continue
             yield _table_row(reading, line, heading, cells, threads)
         elif heading and text.strip() and line == len(reading.lines):
-            reading.odd(line, "", "the last line is no whole row, and is left out")
+            reading.add_note(line, "", "the last line is no whole row, and is left out")
 
 
 def _cells_of_row(text: str) -> list[str]:
@@ -216,7 +216,7 @@ def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: i
     """
     if part_count:
         message = f"{part_count} results of parts, percentiles and profilers are left out"
-        reading.odd(1, "benchmark", message)
+        reading.add_note(1, "benchmark", message)
     mode_by_benchmark = {
         name: min((row.mode for row in rows if row.benchmark == name), key=_rank_of_mode)
         for name in dict.fromkeys(row.benchmark for row in rows)
@@ -227,7 +227,7 @@ def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: i
             f"{len(rows) - len(rows_taken)} results in other modes of the same benchmarks are"
             " left out"
         )
-        reading.odd(1, "mode", message)
+        reading.add_note(1, "mode", message)
     have_several_threads = any(row.threads not in ("", "1") for row in rows_taken)
     repetitions: dict[Any, int] = {}
     for row in rows_taken:
@@ -249,7 +249,7 @@ def _as_measurements(reading: Reading, rows: Sequence[_JmhResult], part_count: i
                 message = (
                     f"{row.benchmark[:80]} is left out: only its order of magnitude is printed"
                 )
-                reading.odd(row.line, "score", f"{message}; print a smaller unit: -tu ns")
+                reading.add_note(row.line, "score", f"{message}; print a smaller unit: -tu ns")
                 continue
             repetition = repetitions[coordinates] = repetitions.get(coordinates, 0) + 1
             coordinates_of_score = coordinates._replace(repetition=repetition)

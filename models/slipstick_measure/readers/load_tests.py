@@ -170,7 +170,7 @@ def read_load_table(reading: Reading) -> LoadTest:
     rows = []
     for line, cells in grid.rows:
         if len(cells) != len(grid.heading):
-            reading.wrong(
+            reading.add_problem(
                 line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
             )
             continue
@@ -182,7 +182,9 @@ def read_load_table(reading: Reading) -> LoadTest:
     )
     left_out = [text for index, text in enumerate(grid.heading) if index not in load_columns]
     left_out_in_words = f"; left out: {', '.join(left_out)}" if left_out else ""
-    reading.odd(grid.line, "columns", f"read as a load test: {columns_in_words}{left_out_in_words}")
+    reading.add_note(
+        grid.line, "columns", f"read as a load test: {columns_in_words}{left_out_in_words}"
+    )
     return _load_test_of_rows(reading, rows)
 
 
@@ -226,7 +228,7 @@ def _row_of_cells(
         if value is None:
             continue
         if value < 0:
-            reading.wrong(line, column.name, f"must be at least 0; got {text}")
+            reading.add_problem(line, column.name, f"must be at least 0; got {text}")
         elif column.kind == "users":
             row_values["users"] = value
         elif column.kind == "busy":
@@ -273,7 +275,7 @@ def _in_seconds(reading: Reading, line: int, name: str, value: float, unit: str 
     if base_unit not in _SECONDS:
         why = "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
         if all(problem.message != why for problem in reading.problems):  # once for the table
-            reading.wrong(line, name, why)
+            reading.add_problem(line, name, why)
         return 0.0
     return value * _SECONDS[base_unit]
 
@@ -358,7 +360,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
     if command or "Thread calibration:" in text or "HdrHistogram" in text:
         rate = float(split_amount(command[1])[0]) if command else throughput
         if not command:
-            reading.odd(
+            reading.add_note(
                 1, "", "wrk2 sends at a rate that it does not print: its throughput is taken"
             )
     requests = _number_of_match(_first_match(r"^[ \t]*([0-9]+) requests in", text))
@@ -374,7 +376,7 @@ def _read_wrk(reading: Reading) -> LoadRow:
             f"the mean response time is a large part of the {seconds:g} s of the run: more was"
             " offered than completed, and the times grow with the length of the run"
         )
-        reading.odd(1, "", why)
+        reading.add_note(1, "", why)
     return LoadRow(
         1,
         users=_number_of_match(_first_match(r"(?<![0-9])([0-9]++) connections", text))
@@ -421,7 +423,7 @@ def _read_hey(reading: Reading) -> LoadRow:
     if command and not workers and reading.hints.processors is None:
         why = f"its command has no -c: {_HEY_WORKERS:g} workers are taken, as hey does by itself"
         why = why.replace("hey", _name_of_hey(text))
-        reading.odd(1, "", why)
+        reading.add_note(1, "", why)
     return LoadRow(
         1,
         users=_number_of_match(workers) if workers or not command else _HEY_WORKERS,
@@ -463,7 +465,7 @@ def _read_sysbench(reading: Reading) -> LoadRow:
             why = (
                 f"the end of the output is missing: {len(intervals)} intervals give the throughput"
             )
-            reading.odd(1, "", why)
+            reading.add_note(1, "", why)
     quantile = _first_match(r"(?<![0-9])([0-9]++)(?:th)? percentile:\s++([0-9.]+)", text)
     target = _number_of_match(_first_match(r"Target transaction rate: ([0-9.]+)/sec", text))
     total_time = _number_of_match(_first_match(r"^[ \t]*sum:\s+([0-9.]+)", text), 1e-3)
@@ -507,9 +509,11 @@ def _read_pgbench(reading: Reading) -> LoadRow:
         weighted_latency = sum(float(rate) * float(latency) for rate, latency in progress_lines)
         response = weighted_latency / sum(rates) * 1e-3 if sum(rates) else None
         why = f"the end of the output is missing: {len(rates)} intervals give the throughput"
-        reading.odd(1, "", why)
+        reading.add_note(1, "", why)
     if rate_limit:
-        reading.odd(1, "", "pgbench sent at a rate that it does not print: its throughput is taken")
+        reading.add_note(
+            1, "", "pgbench sent at a rate that it does not print: its throughput is taken"
+        )
     return LoadRow(
         1,
         users=None
@@ -533,7 +537,7 @@ def _without_parts(reading: Reading, text: str) -> str:
     """Return the output of k6 without the metrics of scenarios and groups, and note which."""
     for part in _K6_PART.finditer(text):
         line = text.count("\n", 0, part.start()) + 1
-        reading.odd(line, part["name"].strip(), "is a part of the total, and is left out")
+        reading.add_note(line, part["name"].strip(), "is a part of the total, and is left out")
     return _K6_PART.sub(lambda part: "\n" * part[0].count("\n"), text)
 
 
@@ -566,7 +570,9 @@ def _read_k6(reading: Reading) -> LoadRow:
         impossible_shares := [share for share, time in quantiles.items() if time > largest_time]
     ):
         names = ", ".join(f"p({100 * share:g})" for share in impossible_shares)
-        reading.odd(1, "", f"{names} is above the largest time: its line is cut, so it is left out")
+        reading.add_note(
+            1, "", f"{names} is above the largest time: its line is cut, so it is left out"
+        )
         quantiles = {
             share: time for share, time in quantiles.items() if share not in impossible_shares
         }
@@ -586,7 +592,9 @@ def _read_k6(reading: Reading) -> LoadRow:
     )
     has_ramp = has_ramp or bool(_first_match(r"^[ \t]*\* \S+: Up to [0-9]+ looping VUs", text))
     if rate_scenario := _first_match(r"^[ \t]*\* \S+: (?:Up to )?[0-9.]+ iterations/s for ", text):
-        reading.odd(1, "", "k6 began iterations at a rate: its requests a second are taken for it")
+        reading.add_note(
+            1, "", "k6 began iterations at a rate: its requests a second are taken for it"
+        )
     return LoadRow(
         1,
         users=None if rate_scenario else users,
@@ -650,7 +658,7 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     failed_requests = metric_values("http_req_failed")
     if share := float(failed_requests.get("rate", failed_requests.get("value")) or 0.0):
         why = f"{100 * share:.3g} % of the requests failed, and are counted in the throughput"
-        reading.odd(1, "http_req_failed", f"{why} and the times")
+        reading.add_note(1, "http_req_failed", f"{why} and the times")
     has_ramp = users is not None and _has_ramp(float(running_users.get("min", users)), float(users))
     return LoadRow(
         1,
@@ -736,7 +744,7 @@ def _read_vegeta_json(reading: Reading) -> LoadRow:
     }
     if report.get("success", 1) < 1:
         why = f"requests failed: a part of {report['success']:g} succeeded"
-        reading.odd(1, "", why)
+        reading.add_note(1, "", why)
     return LoadRow(
         1,
         rate=float(report["rate"]),
@@ -766,7 +774,9 @@ def _read_bombardier_json(reading: Reading) -> LoadRow:
     latency = result["latency"]
     failed_requests = sum(int(result.get(name, 0)) for name in ("req4xx", "req5xx", "others"))
     if failed_requests:
-        reading.odd(1, "", f"{failed_requests} requests failed, and are counted in the throughput")
+        reading.add_note(
+            1, "", f"{failed_requests} requests failed, and are counted in the throughput"
+        )
     return LoadRow(
         1,
         users=float(document["spec"]["numberOfConnections"]),
@@ -789,7 +799,7 @@ def _read_gatling(reading: Reading) -> LoadRow:
     """
     text, commas = _GATLING_COMMA.subn(r"\1.\2", reading.text)
     if commas:
-        reading.odd(1, "", "its numbers are read with a decimal comma")
+        reading.add_note(1, "", "its numbers are read with a decimal comma")
     quantiles = {
         float(match[1]) / 100: float(match[2].replace(",", "")) / 1e3
         for match in re.finditer(
@@ -995,9 +1005,9 @@ def _check_lengths(reading: Reading, grid: CellGrid) -> None:
     for line, cells in grid.rows:
         count = f"{len(cells)} values, where the header promises {len(grid.heading)}"
         if len(cells) > len(grid.heading):
-            reading.wrong(line, "", f"{count}; write 1.5 for one and a half")
+            reading.add_problem(line, "", f"{count}; write 1.5 for one and a half")
         elif len(cells) < len(grid.heading):
-            reading.wrong(line, "", f"{count}; complete this row, or take the line out")
+            reading.add_problem(line, "", f"{count}; complete this row, or take the line out")
     if reading.problems:
         reading.finished()
 
@@ -1041,7 +1051,7 @@ def _read_totals(reading: Reading) -> LoadRow:
         message = (
             f"requests failed ({failed_text}), and are counted in the throughput and the times"
         )
-        reading.odd(line, "", message)
+        reading.add_note(line, "", message)
     rate_headings = ("Requests/s", "Throughput", "aggregate_report_rate")
     rate_text = next(
         (cell_by_heading[name] for name in rate_headings if cell_by_heading.get(name)), ""
@@ -1089,7 +1099,7 @@ def _read_locust_history(reading: Reading) -> list[LoadRow]:
             rows_by_users[users or 0.0].append(cells)
     if reading.problems:
         reading.finished()
-    reading.odd(
+    reading.add_note(
         grid.line,
         "Total Average Response Time",
         "is of all seconds since the start, so it is left out",
@@ -1131,7 +1141,7 @@ def _tell_failures(
     )
     if failed and requested:
         counted = "are counted in the throughput and the times"
-        reading.odd(
+        reading.add_note(
             grid.line,
             "Failures/s",
             f"{failed / requested:.3g} of the requests failed, and {counted}",
@@ -1159,7 +1169,7 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
     rows = list[LoadRow]()
     if len(addresses := list(dict.fromkeys(_ADDRESS.findall(reading.text)))) > 1:
         addresses_in_words = ", ".join(short(address) for address in addresses)
-        reading.odd(
+        reading.add_note(
             1,
             "",
             f"the runs are of {len(addresses)} addresses, in this order: {addresses_in_words}",
@@ -1171,7 +1181,7 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
         previous_start = start
         test = Reading(reading.file, reading.text[start:end], reading.hints)
         if len(starts) > 1 and not generator.pattern.search(test.text):
-            reading.odd(line, "", "the run that begins here has no summary, so it is left out")
+            reading.add_note(line, "", "the run that begins here has no summary, so it is left out")
             continue
         end_count = len(generator.ends.findall(test.text)) if generator.ends else 1
         if end_count > 1:
@@ -1179,10 +1189,10 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
                 f"{end_count} results follow this head, and the first is read; give each run its"
                 " head"
             )
-            reading.odd(line, "", message)
+            reading.add_note(line, "", message)
         rows_of_test = generator.read(test)
         for note in test.notes:
-            reading.odd(line + note.line - 1, note.path, note.message)
+            reading.add_note(line + note.line - 1, note.path, note.message)
         rows += [
             replace(row, line=line)
             for row in ([rows_of_test] if isinstance(rows_of_test, LoadRow) else rows_of_test)
@@ -1190,7 +1200,7 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
         for failure in generator.failures.finditer(test.text) if generator.failures else ():
             failure_line = " ".join(failure[0].split())[:200]
             message = f"requests failed, and {name} counts them in its own way: {failure_line}"
-            reading.odd(line + test.text.count("\n", 0, failure.start()), "", message)
+            reading.add_note(line + test.text.count("\n", 0, failure.start()), "", message)
     return rows
 
 
@@ -1237,7 +1247,9 @@ def _with_decimal_points(reading: Reading, text: str) -> str:
     decimal = [number_text for number_text in commas if not _THOUSANDS.fullmatch(number_text)]
     if not decimal or len(commas) <= len(_POINT_NUMBER.findall(text)):
         return text
-    reading.odd(1, decimal[0], "is read with a decimal comma, and so are all numbers of the file")
+    reading.add_note(
+        1, decimal[0], "is read with a decimal comma, and so are all numbers of the file"
+    )
     return re.sub(r"(?<=[0-9]),(?=[0-9])", ".", text)
 
 

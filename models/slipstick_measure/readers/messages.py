@@ -106,14 +106,16 @@ def _read_output(tool: _Tool, reading: Reading) -> Measurements:
             name += f" #{times}" if (times := titles.count(name)) > 1 else ""
             processes = reading.hints.processors or of_command
             if of_command and processes == of_command and not is_between_two(name):
-                reading.odd(line, name, f"{processes} processes ran, by the command above it")
+                reading.add_note(line, name, f"{processes} processes ran, by the command above it")
             of_command = None
         if count := _PROCESSES.fullmatch(text):
             processes = reading.processors(line, "#processes", count[1])
         if groups := _GROUPS.fullmatch(text):
             total = str(int(groups[1]) * int(groups[2]))
             processes = reading.processors(line, "groups", total)
-            reading.odd(line, name, f"{groups[1]} groups of {groups[2]} processes ran at a time")
+            reading.add_note(
+                line, name, f"{groups[1]} groups of {groups[2]} processes ran at a time"
+            )
         if pairs := _PAIRS.fullmatch(text.strip()):
             processes = reading.processors(line, "pairs", str(2 * int(pairs[1][:9])))
         if _HEADING.search(text) and not text.strip()[:1].isdigit():
@@ -192,7 +194,7 @@ def _tell_unread(reading: Reading, unread: Mapping[str, int]) -> None:
         message = "this is an operation of all processes; say how many there were: --processors N"
         if not reading.runs and not reading.problems:
             reading.refuse(line, name, message)
-        reading.odd(line, name, f"{message}; it is left out")
+        reading.add_note(line, name, f"{message}; it is left out")
 
 
 def _split_heading(text: str) -> list[str]:
@@ -219,20 +221,24 @@ def _read_row(
     """Add the time, or else the bandwidth, in a row of a benchmark."""
     cells = reading.lines[line - 1].split()
     if cells[1:2] in (["out-of-mem.;"], ["int-overflow.;"]):
-        reading.odd(line, name, f"{cells[0]} bytes were not run: {cells[1]} the row is left out")
+        reading.add_note(
+            line, name, f"{cells[0]} bytes were not run: {cells[1]} the row is left out"
+        )
         return
     if len(cells) != len(columns):
         message = (
             f"{short(' '.join(cells))} has {len(cells)} values, the heading before it"
             f" {len(columns)} columns"
         )
-        reading.wrong(line, name, message)
+        reading.add_problem(line, name, message)
         return
     size = 0.0
     if columns[0] in _SIZES:
         message_size = reading.number(line, "size", cells[0])
         if message_size is None or message_size < 0:
-            reading.wrong(line, "size", f"a message has 0 bytes or more; got {short(cells[0])}")
+            reading.add_problem(
+                line, "size", f"a message has 0 bytes or more; got {short(cells[0])}"
+            )
             return
         size = message_size
     coordinates = Coordinates(p, size, name)
@@ -243,9 +249,9 @@ def _read_row(
         reading.add(line, coordinates, "time", value, "us")
     elif (index := _first_column(columns, _RATES)) is None:
         message = f"{short(', '.join(columns))} has no column of a time or a bandwidth"
-        reading.wrong(line, name, message)
+        reading.add_problem(line, name, message)
     elif size == 0:
-        reading.odd(line, name, "0 bytes have no bandwidth, so the row is left out")
+        reading.add_note(line, name, "0 bytes have no bandwidth, so the row is left out")
     else:
         rate = "MiB/s" if tool.name == "perftest" else "MB/s"
         unit = "Gbit/s" if "[gb/sec]" in columns[index] else rate

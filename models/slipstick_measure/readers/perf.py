@@ -95,7 +95,7 @@ def _read_waits(reading: Reading, line: int, run: Coordinates, text: str) -> Non
             if not re.match(
                 r"\s+0x[0-9a-f]+\s+\S", text
             ):  # a line of a call stack, printed with -v
-                reading.wrong(
+                reading.add_problem(
                     line, "", f"{short(text.strip())} is not a line of perf lock contention"
                 )
             return
@@ -163,7 +163,7 @@ def event_counts(reading: Reading) -> list[EventCount]:
         if event_count is None:
             continue
         if event_count.event in count_by_event:
-            reading.wrong(
+            reading.add_problem(
                 line,
                 event_count.event,
                 f"is in line {count_by_event[event_count.event].line} already; one run a file",
@@ -172,7 +172,7 @@ def event_counts(reading: Reading) -> list[EventCount]:
         missing_counts += [event_count] if event_count.value.startswith("<not") else []
     if missing_counts:
         names = ", ".join(event_count.event for event_count in missing_counts)
-        reading.odd(missing_counts[0].line, "", f"perf could not count {names}; left out")
+        reading.add_note(missing_counts[0].line, "", f"perf could not count {names}; left out")
     return [
         event_count for event_count in count_by_event.values() if event_count not in missing_counts
     ]
@@ -189,7 +189,7 @@ def _read_perf_stat(reading: Reading) -> Measurements:
     counts = event_counts(reading)
     for event_count in counts:
         if event_count.event == "cpu-clock":
-            reading.wrong(
+            reading.add_problem(
                 event_count.line,
                 event_count.event,
                 "counts every processor of the machine, idle ones too; run without -a",
@@ -234,11 +234,11 @@ def _add_elapsed_time(reading: Reading, coordinates: Coordinates, counts: list[E
                 message = (
                     "the elapsed time is busy time / CPUs utilized, to the digits of the latter"
                 )
-                reading.odd(
+                reading.add_note(
                     event_count.line, event_count.event, f"{message}; ask perf for -e duration_time"
                 )
                 return
-    reading.odd(
+    reading.add_note(
         1, "", "no elapsed time in it; ask perf for -e duration_time, or give it with --time"
     )
 
@@ -248,7 +248,7 @@ def _parse_separated_event(reading: Reading, line: int, text: str) -> EventCount
     match = _FIRST.match(text)
     if match is None:
         layout = "value, unit, event, run time, percent, metric, metric unit"
-        reading.wrong(
+        reading.add_problem(
             line,
             "",
             f"{short(text.strip())} is not as perf stat -x writes it: {layout}; run without -I"
@@ -257,7 +257,7 @@ def _parse_separated_event(reading: Reading, line: int, text: str) -> EventCount
         return None
     fields = [field.strip() for field in text.split(match[1])]
     if not _SHORTEST <= len(fields) <= _LONGEST:
-        reading.wrong(
+        reading.add_problem(
             line, "", f"{len(fields)} fields, where perf stat -x writes {_SHORTEST} to {_LONGEST}"
         )
         return None
@@ -289,7 +289,7 @@ def _parse_json_event(reading: Reading, line: int, text: str) -> EventCount | No
             ratio_unit = rest.get("metric-unit", "")
             if isinstance(ratio, str) and isinstance(ratio_unit, str):
                 return EventCount(line, event, value, unit, ratio, ratio_unit)
-    reading.wrong(
+    reading.add_problem(
         line, "", "a line of perf stat -j has the texts 'counter-value', 'unit' and 'event'"
     )
     return None

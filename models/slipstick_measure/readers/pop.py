@@ -91,7 +91,7 @@ def _read_pop(reading: Reading) -> Measurements:
     for cell, value in efficiencies:
         if (value > PERCENT_ABOVE) != is_percent:
             scale_in_words = "percentages" if is_percent else "fractions"
-            reading.wrong(
+            reading.add_problem(
                 cell.line,
                 cell.metric,
                 f"{cell.text.strip()} stands among {scale_in_words}; write all on one scale",
@@ -100,7 +100,7 @@ def _read_pop(reading: Reading) -> Measurements:
         reading.finished()
     for cell in cells:
         if cell.metric != "p" and not cell.text.strip():
-            reading.odd(cell.line, cell.metric, "a run has no value here, so it is left out")
+            reading.add_note(cell.line, cell.metric, "a run has no value here, so it is left out")
         if cell.run not in coordinates or not cell.text.strip():
             continue
         if cell.metric in EFFICIENCIES:
@@ -108,7 +108,7 @@ def _read_pop(reading: Reading) -> Measurements:
                 cell.line, coordinates[cell.run], cell.metric, cell.text, "%" if is_percent else "1"
             )
         elif cell.metric == "time" and cell.unit is None and reading.hints.unit is None:
-            reading.odd(
+            reading.add_note(
                 cell.line, "time", "run times without a unit are left out; give it with --unit"
             )
         elif cell.metric == "time":
@@ -133,7 +133,7 @@ def _split_rows(reading: Reading) -> list[tuple[int, list[str]]]:
                 line, "", f"this is not a line of a table of metrics: {error}; check the quotes"
             )
         if _CUT_TIME.fullmatch(text.strip()):
-            reading.wrong(line, row[0], _CUT)
+            reading.add_problem(line, row[0], _CUT)
         elif not text.lstrip().startswith("#"):
             table_rows.append((line, row))
         elif row and _parse_label(row[0])[0] == "time":
@@ -161,7 +161,7 @@ def _transposed_table(
     (_, heading), *other_rows = rows
     for line, texts in other_rows:
         if len(texts) != len(heading):
-            reading.wrong(
+            reading.add_problem(
                 line, "", f"{len(texts)} values, where the first line has {len(heading)} columns"
             )
     names = [text.strip().casefold() for text in heading]
@@ -187,14 +187,14 @@ def _metric_cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -
         if not metric:
             left_out.append((line, label.strip(" -")))
             if line == last_line and len(texts) < width:
-                reading.wrong(line, label.strip(), _CUT)
+                reading.add_problem(line, label.strip(), _CUT)
             continue
         if metric in line_by_metric:
-            reading.wrong(line, label.strip(), f"is in line {line_by_metric[metric]} already")
+            reading.add_problem(line, label.strip(), f"is in line {line_by_metric[metric]} already")
         line_by_metric[metric] = line
         width = width or len(texts)
         if len(texts) != width:
-            reading.wrong(
+            reading.add_problem(
                 line, label.strip(), f"{len(texts)} values, where the first row has {width}"
             )
         cells += [
@@ -202,7 +202,9 @@ def _metric_cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -
             for run, (line_number, text) in enumerate(texts)
         ]
     if labels_left_out := [label for _, label in left_out if label]:
-        reading.odd(left_out[0][0], "", f"not needed and left out: {', '.join(labels_left_out)}")
+        reading.add_note(
+            left_out[0][0], "", f"not needed and left out: {', '.join(labels_left_out)}"
+        )
     return cells
 
 
@@ -213,7 +215,9 @@ def _coordinates_by_run(reading: Reading, cells: Sequence[MetricCell]) -> dict[i
         if cell.metric == "p":
             match = _PROCESSES.fullmatch(cell.text)
             if match is None:
-                reading.wrong(cell.line, "p", f"{short(cell.text)} is not a number of processes")
+                reading.add_problem(
+                    cell.line, "p", f"{short(cell.text)} is not a number of processes"
+                )
             elif (p := reading.processors(cell.line, "p", match[1])) is not None:
                 coordinates[cell.run] = Coordinates(p, reading.hints.size)
     if not coordinates and not reading.problems:

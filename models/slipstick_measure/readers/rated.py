@@ -73,25 +73,29 @@ def _read_npb(reading: Reading) -> Measurements:
         titles[title] = None
         count = next((values[key] for key in _NPB_COUNTS if key in values), None)
         if count is None and reading.hints.processors is None:
-            reading.odd(line, title, "no processes or threads are printed, so it is taken as one")
+            reading.add_note(
+                line, title, "no processes or threads are printed, so it is taken as one"
+            )
         p = reading.hints.processors or (
             1 if count is None else reading.processors(count.line, "processes", count.text)
         )
         key, metric, unit = _NPB_RATE if are_times_coarse else _NPB_TIME
         if p is None or key not in values:
-            reading.wrong(line, title, f"the line '{key} =' is missing; is the output cut?")
+            reading.add_problem(line, title, f"the line '{key} =' is missing; is the output cut?")
             continue
         coordinates = Coordinates(p, reading.hints.size, title)
         reading.add(values[key].line, coordinates, metric, values[key].text, unit)
         verified = values.get("verification")
         if verified is not None and verified.text.upper() != "SUCCESSFUL":
-            reading.odd(verified.line, title, f"the verification is {verified.text.casefold()}")
+            reading.add_note(
+                verified.line, title, f"the verification is {verified.text.casefold()}"
+            )
     if are_times_coarse and runs:
         message = (
             f"a time is missing, or below {_LEAST_SECONDS:g} s and printed in hundredths: rates are"
             " taken"
         )
-        reading.odd(runs[0][1], "", message)
+        reading.add_note(runs[0][1], "", message)
     measurements = reading.finished()
     source = f"output of the NAS Parallel Benchmarks {reading.name}"
     return replace(measurements, title="; ".join(titles), source=source)
@@ -140,11 +144,11 @@ def _read_hpcg(reading: Reading) -> Measurements:
             )
             reading.refuse(line, "", message)
         if HPCG_ON_GPUS.match(text):
-            reading.odd(line, "", "each process has a GPU, which counts as one processor")
+            reading.add_note(line, "", "each process has a GPU, which counts as one processor")
         if grid := HPCG_GRID.fullmatch(text):
             counts["Distributed Processes"] = prod(map(int, grid.groups()))
         if final := HPCG_FINAL.match(text):
-            reading.odd(line, "", "each process has a GPU, which counts as one processor")
+            reading.add_note(line, "", "each process has a GPU, which counts as one processor")
         if count := _HPCG_COUNT.search(text):
             counts[count[1]] = reading.processors(line, count[1], count[2]) or 1
         elif rating := final or _HPCG_RATING.search(text):
@@ -196,11 +200,13 @@ def _read_stream(reading: Reading) -> Measurements:
             if STREAM_HOST.search(device["device"]):
                 continue
             threads = threads or 1
-            reading.odd(line, device["device"].rstrip(), "is one device, taken for one processor")
+            reading.add_note(
+                line, device["device"].rstrip(), "is one device, taken for one processor"
+            )
         elif STREAM_BINARY.search(text):
             unit = "MiB/s"
         elif text.startswith("Validation failed"):
-            reading.odd(line, "", "the run failed its own check of the results")
+            reading.add_note(line, "", "the run failed its own check of the results")
         elif (rate := STREAM_LINE.fullmatch(text)) and rate["kernel"] == "Triad":
             if threads is None:
                 message = "this STREAM does not say how many threads ran; write --processors N"
@@ -208,7 +214,7 @@ def _read_stream(reading: Reading) -> Measurements:
             coordinates = Coordinates(threads, reading.hints.size)
             reading.add(line, coordinates, "throughput", rate["rate"], unit)
     if reading.runs:
-        reading.odd(reading.runs[0].line, "Triad", "is taken; the other kernels are left out")
+        reading.add_note(reading.runs[0].line, "Triad", "is taken; the other kernels are left out")
     return _finished_with_note(reading, "STREAM")
 
 
@@ -245,7 +251,7 @@ def _read_likwid_bench(reading: Reading) -> Measurements:
                 message = (
                     "its rate is of operations, and those of other tests of bytes: it is left out"
                 )
-                reading.odd(begin_line, kernel, message)
+                reading.add_note(begin_line, kernel, message)
             elif kernel:
                 region = kernel if len(set(kernels)) > 1 else ""
                 _add_kernel(reading, begin_line, kernel, region, threads, values)
@@ -255,7 +261,7 @@ def _read_likwid_bench(reading: Reading) -> Measurements:
         elif match := _KERNEL_VALUE.fullmatch(text):
             values[match["key"]] = (line, match["value"])
     if reading.runs:
-        reading.odd(reading.runs[0].line, "Size", "is rounded to two digits")
+        reading.add_note(reading.runs[0].line, "Size", "is rounded to two digits")
     source = f"output of likwid-bench {reading.name}"
     return replace(reading.finished(), title="likwid-bench", source=source)
 
@@ -271,7 +277,7 @@ def _add_kernel(
     """Add the rate of the run that begins at a line; note a run that is cut."""
     key = "MFlops/s" if kernel.startswith(_PEAK) else "MByte/s"
     if key not in values or threads is None:
-        reading.odd(line, kernel, f"the run is cut before its rate ({key}), and is left out")
+        reading.add_note(line, kernel, f"the run is cut before its rate ({key}), and is left out")
         return
     size = reading.hints.size
     if size is None and "Size" in values:
@@ -289,7 +295,7 @@ def _finished_with_note(reading: Reading, tool: str) -> Measurements:
         message = (
             "slipstick import makes a machine of one run: slipstick import FILE --extends MACHINE"
         )
-        reading.odd(reading.runs[0].line, "", message)
+        reading.add_note(reading.runs[0].line, "", message)
     source = f"output of {tool} {reading.name}"
     return replace(reading.finished(), title=tool, source=source)
 

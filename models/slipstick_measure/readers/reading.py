@@ -92,7 +92,7 @@ class Reading:
             if line.strip() and not line.lstrip().startswith("#")
         ]
 
-    def wrong(self, line: int, subject: str, message: str) -> None:
+    def add_problem(self, line: int, subject: str, message: str) -> None:
         """Record a problem and continue reading; raise if there are too many."""
         self.problems.append(Problem(self.file, line, 1, subject, message))
         if len(self.problems) >= MOST_PROBLEMS:
@@ -103,7 +103,7 @@ class Reading:
         self.problems.append(Problem(self.file, line, 1, subject, message))
         raise SpecError(self.problems)
 
-    def odd(self, line: int, subject: str, message: str) -> None:
+    def add_note(self, line: int, subject: str, message: str) -> None:
         """Record a note on an unusual value that can still be read."""
         self.notes.append(Problem(self.file, line, 1, subject, message))
 
@@ -127,28 +127,30 @@ class Reading:
         if NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
             return value
         if _NOT_FINITE.fullmatch(bare) or NUMBER.fullmatch(bare):
-            self.wrong(
+            self.add_problem(
                 line,
                 subject,
                 f"{short(bare)} is not a finite number; leave the run out, or measure it again",
             )
         elif not bare:
-            self.wrong(line, subject, "there is no value; write one, or leave the whole line out")
+            self.add_problem(
+                line, subject, "there is no value; write one, or leave the whole line out"
+            )
         elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", bare):
-            self.wrong(
+            self.add_problem(
                 line,
                 subject,
                 f"{short(bare)} has a ','; write 1.5 for one and a half, 1000 for a thousand",
             )
         else:
-            self.wrong(line, subject, f"{short(bare)} is not a number")
+            self.add_problem(line, subject, f"{short(bare)} is not a number")
         return None
 
     def whole(self, line: int, subject: str, text: str) -> int | None:
         """Parse a whole number; None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and value != int(value):
-            self.wrong(line, subject, f"is a whole number; got {text}")
+            self.add_problem(line, subject, f"is a whole number; got {text}")
             return None
         return None if value is None else int(value)
 
@@ -156,7 +158,7 @@ class Reading:
         """Parse a number of processors; None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
-            self.wrong(
+            self.add_problem(
                 line,
                 subject,
                 f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text.strip()}",
@@ -168,7 +170,9 @@ class Reading:
         """Parse the size of a problem; None after recording a problem."""
         value = self.number(line, subject, text)
         if value is not None and not value > 0:
-            self.wrong(line, subject, f"the size of a problem is more than 0; got {text.strip()}")
+            self.add_problem(
+                line, subject, f"the size of a problem is more than 0; got {text.strip()}"
+            )
             return None
         return value
 
@@ -200,12 +204,16 @@ class Reading:
             return
         factor, dimension = unit_scale
         if value < 0 and (declared or dimension == TIME):
-            self.wrong(line, name, f"must be at least 0, got {text.strip()} {unit or ''}".rstrip())
+            self.add_problem(
+                line, name, f"must be at least 0, got {text.strip()} {unit or ''}".rstrip()
+            )
             return
         # Whole factors multiply and fractions divide, so that a decimal text is rounded only twice.
         base_value = value * factor.numerator / factor.denominator
         if not isfinite(base_value):
-            self.wrong(line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}")
+            self.add_problem(
+                line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}"
+            )
             return
         value_text = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
         p, n, region, repetition, processor = coordinates
@@ -244,7 +252,7 @@ class Reading:
         if not isinstance(unit_scale, str):
             return unit_scale
         if (subject, unit_text) not in self._reported:
-            self.wrong(line, metric if unit_text is None else "unit", unit_scale)
+            self.add_problem(line, metric if unit_text is None else "unit", unit_scale)
         self._reported.add((subject, unit_text))
         return None
 
@@ -266,7 +274,7 @@ class Reading:
                 no_unit_text = "a value without a unit"
                 message = f"{' does not fit '.join(unit or no_unit_text for unit in units)} before"
             if ("unit", unit_text) not in self._reported:
-                self.wrong(line, "unit", message)
+                self.add_problem(line, "unit", message)
             self._reported.add(("unit", unit_text))
             return None
         self.rate = self.rate or rate
@@ -414,7 +422,7 @@ def csv_rows(reading: Reading, text: str) -> Iterator[tuple[int, dict[str, str]]
                 heading = cells
             elif cells and len(cells) != len(heading):
                 message = f"{len(cells)} values, where the header promises {len(heading)}"
-                reading.wrong(rows.line_num, "", message)
+                reading.add_problem(rows.line_num, "", message)
             elif cells:
                 yield rows.line_num, dict(zip(heading, cells, strict=True))
     except csv.Error as error:

@@ -176,7 +176,7 @@ def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequenc
     if left_out_rows:
         names_in_words = ", ".join(text for _, text in left_out_rows[:4])
         rest_in_words = f" and {len(left_out_rows) - 4} more" if len(left_out_rows) > 4 else ""
-        reading.odd(
+        reading.add_note(
             left_out_rows[0][0],
             "",
             f"no whole job that was completed, so left out: {names_in_words}{rest_in_words}",
@@ -209,7 +209,7 @@ def _check_named_headings(reading: Reading, grid: CellGrid, columns: Sequence[Ta
     known_words = {word for column in columns for word in (column.text.casefold(), column.words)}
     for role, heading in reading.hints.columns.items():
         if heading.strip().casefold() not in known_words:
-            reading.wrong(
+            reading.add_problem(
                 grid.line,
                 "",
                 f"there is no column {heading!r} to be {role}{did_you_mean(heading, headings)}",
@@ -233,7 +233,7 @@ def _refuse_roles(
         hint = _near_heading(columns, "Elapsed")
         reading.refuse(grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT}")
     for heading, message in roles.refusals:
-        reading.wrong(grid.line, heading, message)
+        reading.add_problem(grid.line, heading, message)
     if "p" not in roles.index_by_role and reading.hints.processors is None:
         message = "there is no column p, the processors; name it with --column p=NAME"
         if "jobid" in {names.plain_words(column.text) for column in columns}:
@@ -241,17 +241,17 @@ def _refuse_roles(
             message = f"there are no processors of a job{hint}; {_SACCT}"
         if parameter := heading_of_model_parameter(columns):
             message += f"; slipstick fit --model NAME takes columns such as {short(parameter)}"
-        reading.wrong(grid.line, "", message)
+        reading.add_problem(grid.line, "", message)
     metrics = [metric for metric, _ in roles.values.values()]
     if not metrics and not roles.refusals:
-        reading.wrong(
+        reading.add_problem(
             grid.line,
             "",
             "there is no column with values: 'value', or one such as 'time [s]'; name one with"
             " --column value=NAME, time=NAME, throughput=NAME or speedup=NAME",
         )
     if "metric" in roles.index_by_role and metrics not in ([], [None]):
-        reading.wrong(
+        reading.add_problem(
             grid.line,
             "metric",
             "values stand in column value if there is a column metric; keep one of the two",
@@ -260,7 +260,7 @@ def _refuse_roles(
     if (value := roles.guessed_columns.get("throughput")) and unit and time_of_unit(unit)[1]:
         first_cell = value.cells[0]
         last_cell = value.cells[-1]
-        reading.wrong(
+        reading.add_problem(
             grid.line,
             value.text,
             f"goes from {first_cell} to {last_cell} as p grows, as a throughput does, and --unit"
@@ -297,7 +297,7 @@ def _note_roles(
     ]
     for text in near_misses:
         hint = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
-        reading.odd(grid.line, text, f"this column is left out{hint}")
+        reading.add_note(grid.line, text, f"this column is left out{hint}")
     left_out = [heading for heading in roles.unread_headings if heading not in near_misses]
     left_out += grid.means
     is_documented = all(
@@ -309,7 +309,7 @@ def _note_roles(
     if not is_documented:
         clauses = _clauses_of_reading(columns, roles, column_by_role, left_out)
         other_reading = _other_reading_in_words(reading, columns, roles)
-        reading.odd(grid.line, "columns", f"read as {'; '.join(clauses)}{other_reading}")
+        reading.add_note(grid.line, "columns", f"read as {'; '.join(clauses)}{other_reading}")
     _note_outside(reading, grid, is_documented)
 
 
@@ -335,7 +335,7 @@ def _note_outside(reading: Reading, grid: CellGrid, is_documented: bool) -> None
     other_table_in_words = (
         f"; another table begins in line {other_table_line}: keep it in a file of its own"
     )
-    reading.odd(
+    reading.add_note(
         grid.outside[0],
         "",
         f"{lines_in_words} left out{other_table_in_words if other_table_line else ''}",
@@ -425,7 +425,7 @@ class _TableReading:
         cells = _without_empty_ends(cells, width)
         if len(cells) != width:
             counts = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
-            reading.wrong(
+            reading.add_problem(
                 line, "", f"{counts}, where the header promises {width}; check the delimiter"
             )
             return
@@ -482,7 +482,7 @@ class _TableReading:
         if p is None or (cell.get("repetition") and repetition is None):
             return None
         if processor is not None and not 0 <= processor <= p:
-            reading.wrong(line, "processor", f"there is no processor {processor} among {p}")
+            reading.add_problem(line, "processor", f"there is no processor {processor} among {p}")
             return None
         if cell.get("processor") and processor is None:
             return None
@@ -493,7 +493,9 @@ class _TableReading:
         )
         if earlier_device != device:
             message = f"{p} is of {device} here and of {earlier_device} before"
-            reading.wrong(line, "p", f"{message}; keep each kind of processor in a file of its own")
+            reading.add_problem(
+                line, "p", f"{message}; keep each kind of processor in a file of its own"
+            )
             return None
         return coordinates
 
@@ -501,7 +503,7 @@ class _TableReading:
         """Note a unit of a metric that differs from the unit in an earlier row."""
         units = self.units.setdefault(metric_name(name), [unit]) if unit else []
         if unit and unit not in units:
-            self.reading.odd(
+            self.reading.add_note(
                 line, name, f"is in {unit} here and in {units[0]} before; each is taken as it says"
             )
             units.append(unit)
@@ -532,7 +534,7 @@ class _TableReading:
         if own_unit is not None and unit is not None and not _is_unit(unit):
             unit = None  # a word in brackets
         if own_unit is not None and unit is not None and _base_unit(own_unit) != _base_unit(unit):
-            reading.wrong(
+            reading.add_problem(
                 line,
                 name,
                 f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two",
@@ -549,11 +551,11 @@ class _TableReading:
             others_in_words = (
                 f", and {len(self.missing_cells) - 1} more" if len(self.missing_cells) > 1 else ""
             )
-            reading.odd(
+            reading.add_note(
                 line, "", f"{short(text)} is no value; the run is left out{others_in_words}"
             )
         if self.spread_lines:
-            reading.odd(
+            reading.add_note(
                 self.spread_lines[0], "", "what stands beside a value as its spread is left out"
             )
         if len(self.devices) > 1:
@@ -562,10 +564,10 @@ class _TableReading:
                 f"the processors are not alike: {names_in_words}; speed-ups compare them all"
                 " the same"
             )
-            reading.odd(list(self.devices.values())[1], "p", message)
+            reading.add_note(list(self.devices.values())[1], "p", message)
         if self.short_clock_times:
             line, text = self.short_clock_times[0]
-            reading.odd(line, "time", f"{text} is read as minutes and seconds")
+            reading.add_note(line, "time", f"{text} is read as minutes and seconds")
 
 
 _TIMED = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]

@@ -183,7 +183,7 @@ class ChromeReader:
                     self.columns.refuse(too_many("events", "events", ADVICE))
                 take(event, count)
             if json_reader.is_closed and json_reader.next_character():
-                self.columns.odd(
+                self.columns.add_note(
                     "what follows the events is not read, near"
                     f" {short(json_reader.text[json_reader.position :][:40])}"
                 )
@@ -201,7 +201,7 @@ class ChromeReader:
                 f" {short(json_reader.text[json_reader.position :][:40])}"
             )
         if not json_reader.is_closed:
-            self.columns.odd(
+            self.columns.add_note(
                 f"the last bracket is missing, after {count:,} events; what wrote them may have"
                 " been stopped"
             )
@@ -336,7 +336,7 @@ class ChromeReader:
                 str(annotation.get("name"))[:60] for annotation in self.annotations
             )
             names_in_words = ", ".join(list(marks)[:4])
-            self.columns.odd(
+            self.columns.add_note(
                 f"{len(self.annotations):,} annotations mark times and are no activity; left out:"
                 f" {names_in_words}{', ...' if len(marks) > 4 else ''}"
             )
@@ -366,12 +366,12 @@ class ChromeReader:
             for time, lane, _ in ends if len(begins_of_arrow) == 1 else ():
                 columns.access(begins_of_arrow[0][1], names[lane], time)
         if broken_arrows:
-            columns.odd(f"{broken_arrows:,} arrows have no beginning or no end; left out")
+            columns.add_note(f"{broken_arrows:,} arrows have no beginning or no end; left out")
         if self.left_out:
             names_in_words = ", ".join(
                 f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()
             )
-            columns.odd(f"events that are no spans of a thread are left out: {names_in_words}")
+            columns.add_note(f"events that are no spans of a thread are left out: {names_in_words}")
         kinds = [STREAM if self._is_stream(index) else THREAD for index in range(len(names))]
         return columns.finished(names, kinds=kinds if len(set(kinds)) > 1 else ())
 

@@ -85,10 +85,10 @@ def read_memory_samples(path: Path | str, lines: Iterable[tuple[int, str]]) -> R
         name = names.get(line) or (OTHERS if len(users[line]) > 1 else OWN)
         columns.access(lane, name, time)
     if skipped:
-        columns.odd(
+        columns.add_note(
             f"{len(skipped):,} lines are no samples, and left out; the first is line {skipped[0]}"
         )
-    columns.odd(
+    columns.add_note(
         f"{len(samples):,} samples of accesses to {len(users):,} lines of {1 << LINE_BITS} B, of"
         f" which several threads access {len(shared):,}; {modified:,} found the line modified in"
         " another cache"

@@ -116,9 +116,9 @@ class _Database:
         streams = self._add_streams(stream_tables, names)
         threads = self._add_threads(names, calls)
         if marks := self._row_count("NVTX_EVENTS"):
-            self.columns.odd(f"marks of NVTX annotate times and are left out: {marks:,}")
+            self.columns.add_note(f"marks of NVTX annotate times and are left out: {marks:,}")
         if graphs := self._row_count(_GRAPHS):
-            self.columns.odd(
+            self.columns.add_note(
                 f"graphs of CUDA were traced as a whole ({graphs:,}), so waits inside them are"
                 " taken for work; nsys profile --cuda-graph-trace=node traces what is inside"
             )
@@ -168,7 +168,7 @@ class _Database:
             return []
         label_between_calls = PROGRAM if any(call.table == _SYSTEM for call in calls) else UNKNOWN
         if label_between_calls == UNKNOWN:
-            self.columns.odd(
+            self.columns.add_note(
                 "calls of the operating system were not traced (--trace=osrt), so what threads do"
                 " between the traced calls is unknown"
             )

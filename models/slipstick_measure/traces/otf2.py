@@ -73,7 +73,7 @@ def read_otf2(path: Path | str) -> ReadTrace:
             f"this is no OTF2 archive, or it is damaged: {short((messages or [str(error)])[0])}"
         )
     if messages:
-        columns.odd(f"the library of OTF2 says of the archive: {short(messages[0])}")
+        columns.add_note(f"the library of OTF2 says of the archive: {short(messages[0])}")
     return reader.finished()
 
 
@@ -172,7 +172,7 @@ class _ArchiveReader:
             kinds = ", ".join(
                 f"{event_count:,} {kind}" for kind, event_count in self.left_out.items()
             )
-            self.columns.odd(f"left out, for regions hold the time: {kinds}")
+            self.columns.add_note(f"left out, for regions hold the time: {kinds}")
         for location, thread in threads.items():
             if thread.count < location.number_of_events < _UNKNOWN:
                 self.columns.refuse(

@@ -266,7 +266,7 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
             columns.refuse(f"{short(line)} has a field that is no number in range", line_number)
     if left_out:
         kinds_in_words = ", ".join(f"{n:,} {_LEFT_OUT[kind]}" for kind, n in left_out.items())
-        columns.odd(f"left out, for states hold the time: {kinds_in_words}")
+        columns.add_note(f"left out, for states hold the time: {kinds_in_words}")
     useful = [label for label in columns.labels if label == names[_RUNNING]]
     end_of_header = float(header["end"])
     has_later_spans = columns.end and max(columns.end) > end_of_header
@@ -367,7 +367,7 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
             elif end_of_span > 0.0 > start:
                 trace.span(lane, label, 0.0, end_of_span)
     if skipped:
-        trace.odd(
+        trace.add_note(
             f"{len(skipped):,} lines are no rows of switches, and left out; the first is line"
             f" {skipped[0]}"
         )
@@ -447,7 +447,9 @@ def _read_records(path: Path | str, unit: str | None, is_reordered: bool = False
         receive_count += event == "receive"
     columns.close_open(list(chain.from_iterable(stacks)), last_time)
     if receive_count:
-        columns.odd(f"{receive_count:,} receipts are left out; a message counts where it is sent")
+        columns.add_note(
+            f"{receive_count:,} receipts are left out; a message counts where it is sent"
+        )
     return columns.finished([str(lane) for lane in columns.lanes])
 
 
@@ -487,7 +489,7 @@ def _in_order_of_time(
     columns: TraceColumns, rows: Iterator[tuple[int, Sequence[object]]], time_index: int
 ) -> Iterator[tuple[int, Sequence[object]]]:
     """Return rows in the order of their times, with a note; rows that are cut come first."""
-    columns.odd("the lines are not in the order of their times; they are read in that order")
+    columns.add_note("the lines are not in the order of their times; they are read in that order")
 
     def time_of_row(row: tuple[int, Sequence[object]]) -> float:
         line_number, cells = row

@@ -362,7 +362,7 @@ class TraceColumns:
         """Refuse the file."""
         raise SpecError([Problem(shown_name(self.path), line, 1, subject, message)])
 
-    def odd(self, message: str) -> None:
+    def add_note(self, message: str) -> None:
         """Record a note on something unusual."""
         self.notes.append(Problem(shown_name(self.path), 1, 1, "", message))
 
@@ -381,7 +381,7 @@ class TraceColumns:
         if isinstance(name, str) and len(name) > LONGEST_NAME:
             note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
             if not self.cut:
-                self.odd(note)
+                self.add_note(note)
             self.cut = True
             name = name[:LONGEST_NAME]
         if name not in names and (len(names) >= MOST_NAMES or len(str(name)) > 2 * LONGEST_NAME):
@@ -417,7 +417,7 @@ class TraceColumns:
         a beginning.
         """
         if open_spans or unmatched_ends:
-            self.odd(
+            self.add_note(
                 f"{len(open_spans):,} spans have no end, and are taken to last to the end of the"
                 f" trace; {unmatched_ends:,} ends begin nowhere"
             )
@@ -475,7 +475,7 @@ class TraceColumns:
                 more_in_words = (
                     f" and {len(names_of_waits) - 6} more" if len(names_of_waits) > 6 else ""
                 )
-                self.odd(
+                self.add_note(
                     f"taken for waits by their names: {names_in_words}{more_in_words}; --useful"
                     " names useful work"
                 )
@@ -602,7 +602,7 @@ class TraceColumns:
         )  # there may be many, so no copy without need
         spans, crossing_count = _innermost_spans(spans, resolution)
         if crossing_count:
-            self.odd(
+            self.add_note(
                 f"{crossing_count:,} spans of one processor overlap, neither inside the other; the"
                 " later one is booked"
             )

@@ -40,16 +40,16 @@ def layered_spec(reading: Reading) -> ImportedSpec:
     """
     spec, variables = _read_network(reading)
     for note in reading.notes:
-        spec.say(f"line {note.line}: {note.message}")
+        spec.add_note(f"line {note.line}: {note.message}")
     if reading.hints.unit is None:
-        spec.say(
+        spec.add_note(
             "the model has no unit of time, so its times are taken as seconds; --unit names"
             " another unit"
         )
     ranges = {name: values for name, values in variables.ranges.items() if len(values) > 1}
     if ranges:
         first_values = ", ".join(f"{name} = {values[0]:g}" for name, values in ranges.items())
-        spec.say(
+        spec.add_note(
             f"the first values of ranges hold, {first_values}; --study FILE writes all as a study"
         )
         spec.axes = _axes(reading, spec.document, ranges)

@@ -354,7 +354,7 @@ class Lowering:
         name = short(entry.name)
         if not mean_replies:
             message = f"no activity replies to {name}, so its callers wait for the last one"
-            self.network.reading.odd(entry.line, "entry", message)
+            self.network.reading.add_note(entry.line, "entry", message)
         elif abs(mean_replies - 1) > REPLY_TOLERANCE:
             message = (
                 f"callers of {name} wait for a reply, and its activities give {mean_replies:g} on"

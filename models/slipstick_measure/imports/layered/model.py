@@ -23,7 +23,6 @@ CONVERGENCE = (
 )
 REFERENCE = "ref"
 BURSTS = "burst"
-PROCESSOR_KINDS = ("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs")
 TASK_KINDS = (
     *("ref", "fcfs", "inf", "hol", "pri", "pp", "poll", "semaphore", "rwlock", "burst", "uniform"),
     *("rand", "abort"),
@@ -218,7 +217,7 @@ class LayeredNetwork:
         ------
         SpecError : everything that is wrong
         """
-        report = self.reading.wrong
+        report = self.reading.add_problem
         for task in self.tasks.values():
             if task.processor not in self.processors:
                 report(task.line, "task", f"there is no processor {short(task.processor)}")
@@ -273,7 +272,7 @@ class LayeredNetwork:
 
     def _check_task(self, task: Task) -> None:
         """Report features of a task that the layered solver refuses, too."""
-        report, name = self.reading.wrong, short(task.name)
+        report, name = self.reading.add_problem, short(task.name)
         if task.is_reference and len(task.entries) > 1:
             message = (
                 f"{name} is a reference task of {len(task.entries)} entries, between which no rule"
@@ -343,21 +342,21 @@ class LayeredNetwork:
     def _check_target(self, target: str, line: int) -> None:
         """Report a call to an unknown entry or to a reference task."""
         if target not in self.entries:
-            self.reading.wrong(line, "call", f"there is no entry {short(target)}")
+            self.reading.add_problem(line, "call", f"there is no entry {short(target)}")
         elif self.task_of(target).is_reference:
             name = short(self.task_of(target).name)
             message = f"{name} is a reference task, which nothing can call; make it a server"
-            self.reading.wrong(line, "call", message)
+            self.reading.add_problem(line, "call", message)
 
     def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
         """Report replies of unknown activities and replies to entries of other tasks."""
         for name, replied_entries in task.replies.items():
             if name not in task.activities:
-                self.reading.wrong(task.line, "reply", f"there is no activity {short(name)}")
+                self.reading.add_problem(task.line, "reply", f"there is no activity {short(name)}")
             for entry_name in replied_entries:
                 if entry_name not in task.entries:
                     message = f"{short(entry_name)} is not an entry of {short(task.name)}"
-                    self.reading.wrong(task.line, "reply", message)
+                    self.reading.add_problem(task.line, "reply", message)
 
 
 def is_unlimited(amount: ModelAmount) -> bool:

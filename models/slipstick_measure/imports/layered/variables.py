@@ -136,7 +136,7 @@ class Variables:
         message = (
             f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
         )
-        self.reading.wrong(line, "parameter", message)
+        self.reading.add_problem(line, "parameter", message)
         self.values[name] = 1.0
 
 

@@ -193,7 +193,7 @@ class _XmlReader:
                 "from here on the program is not run: the values before are taken, and --set"
                 " NAME=NUMBER takes others"
             )
-            self.reading.odd(line, element.tag, message)
+            self.reading.add_note(line, element.tag, message)
 
     def _read_straight_part(self, element: XmlElement, text: str, begin: int, end: int) -> None:
         """Read the assignments in a part of a program; of a name without $ only numbers, formulas
@@ -220,7 +220,7 @@ class _XmlReader:
                 f"{short(variable)} changes with each pass of a loop, which no range can say: the"
                 " first pass is taken, and --set NAME=NUMBER takes others"
             )
-            self.reading.odd(line, element.tag, message)
+            self.reading.add_note(line, element.tag, message)
 
     def _is_computed(self, formula: str) -> bool:
         names = re.findall(r"\$\w+", formula)
