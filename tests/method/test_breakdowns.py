@@ -14,7 +14,7 @@ from slipstick import Answer, Simulation, dump, load, solve
 from slipstick.errors import ModelError, NoAnswerError, SpecError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.law import LAWS
-from slipstick.method.methods import form_of
+from slipstick.method.methods import compute_answers, form_of
 from slipstick.method.names import names_of
 from slipstick.model.activity import delay, service
 from slipstick.model.network import QueueingNetwork, closed_class, network, open_class, station
@@ -25,6 +25,7 @@ from slipstick_chains.breakdowns import Breakdown, model_with_breakdowns, networ
 from slipstick_chains.transient import time_until, transient
 
 FAILURES = "breakdowns_disk"
+SHORT = Simulation(events=2_000)
 
 
 def breakdown(every: float = 20.0, repair: float = 5.0) -> dict[str, Breakdown]:
@@ -300,6 +301,17 @@ def test_approximations_refuse_repairs_by_name(method: str) -> None:
         with pytest.raises(NoAnswerError) as refused:
             solve(network_with_breakdowns(model, breakdown()), method=method)
         assert words in str(refused.value)
+
+
+def test_the_default_method_speaks_of_breakdowns_not_of_the_ranks_that_they_are_solved_as() -> None:
+    stations = {name: station(service={"jobs": 0.1}, servers=3) for name in ("disk", "tape")}
+    model = network({"jobs": open_class(20.0)}, stations)
+    repairs = {name: breakdown()["disk"] for name in stations}
+    (answer,) = compute_answers(network_with_breakdowns(model, repairs), {}, None, SHORT)
+    assert (
+        "simulated by default: the approximation of servers that are away at disk has errors of the"
+        " response time of up to 280 % (95th percentile)"
+    ) in answer.notes
 
 
 def test_more_customers_of_the_first_rank_than_servers_are_approximated() -> None:

@@ -592,20 +592,33 @@ LARGEST_ERROR_BY_DEFAULT = 10.0
 """Error of the response time up to which Linearizer is the default, 95 of 100 [%]."""
 
 
+ERROR_WITH_BREAKDOWNS = 280.0
+"""Error of approximate response times at stations that break down, 95 of 100 [%]: at 200 random
+ones 15 % in the median and 748 % at worst (benchmarks/approximations.py, breakdowns)."""
+
+
+def _reason_by_error(construct: str, station_name: str, error: float) -> str:
+    """Return why an approximation of a construct is not the default, by its measured error [%]."""
+    return (
+        f"the approximation of {construct} at {station_name} has errors of the response time of up"
+        f" to {error:g} % (95th percentile)"
+    )
+
+
 def reason_against_linearizer(network: NetworkArrays) -> str:
     """Return why Linearizer should not be the default method of a network; empty where it may be.
 
     Its error was measured over a tenth with ranks and with an scv above 1; not measured are several
     servers whose classes have unlike service times, where it was 85 % off.
     """
+    is_absence = ~network.is_customer
     for station, station_name in enumerate(network.stations):
+        if (network.demand[:, is_absence, station] != 0).any():
+            return _reason_by_error("servers that are away", station_name, ERROR_WITH_BREAKDOWNS)
         construct = _construct_of_station(network, station)
         error = MEASURED_ERRORS[construct][True][3]
         if error > LARGEST_ERROR_BY_DEFAULT:
-            return (
-                f"the approximation of {construct} at {station_name} has errors of the response"
-                f" time of up to {error:g} % (95th percentile)"
-            )
+            return _reason_by_error(construct, station_name, error)
         if network.without_product_form[station] and not network.is_single[station]:
             return (
                 f"the error of the approximation is not known for {station_name}, with"
@@ -778,8 +791,7 @@ def _refuse_breakdowns(network: NetworkArrays) -> None:
     """Raise if customers of the first rank take servers from all others and never wait, as servers
     in repair do: jobs that come back soon hardly meet a repair, against the arrival theorem.
 
-    At 200 random stations that break down, response times were off by 15 % in the median, by up to
-    280 % in 95 of 100, and by 748 % at worst (benchmarks/approximations.py, breakdowns).
+    See `ERROR_WITH_BREAKDOWNS`.
     """
     for station, (name, discipline) in enumerate(
         zip(network.stations, network.discipline, strict=True)
@@ -800,8 +812,9 @@ def _refuse_breakdowns(network: NetworkArrays) -> None:
         ):
             raise ModelError(
                 f"{network.classes[first_class]} takes servers of {name} from all others, as a"
-                " breakdown does; approximate response times had errors of up to 280 % there"
-                " (95th percentile); ask for markov-chain or simulation"
+                " breakdown does; approximate response times had errors of up to"
+                f" {ERROR_WITH_BREAKDOWNS:g} % there (95th percentile); ask for markov-chain or"
+                " simulation"
             )
 
 
