@@ -132,15 +132,18 @@ def rows_of(path: Path) -> list[Row]:
         ]
 
 
-def server(row: Row, constants: Mapping[str, float], has_own_prefill: bool = False) -> BatchServer:
+def server(row: Row, constants: Mapping[str, float], lengths_differ: bool = False) -> BatchServer:
     """Build the server of a row, with its load.
+
+    The model's requirements are left out: a fitted share of bandwidth may be above 1, as it takes
+    up errors of the model.
 
     Parameters
     ----------
     row : the row
     constants : of `PRIORS`
-    apart : lengths that are equal differ by up to a twentieth, since the formula has no customers
-        that stay in step; the ratio to the simulation takes up the difference
+    lengths_differ : lengths that are equal differ by up to a twentieth, since the formula has no
+        customers that stay in step; the ratio to the simulation takes up the difference
     """
     inference_max = row.model == "Llama-3.1-70B"
     small = row.precision == "fp8"
@@ -152,7 +155,7 @@ def server(row: Row, constants: Mapping[str, float], has_own_prefill: bool = Fal
     shape_values |= {
         "prompt": row.prompt,
         "output": row.output,
-        "shortest": 0.8 if inference_max else 0.95 if has_own_prefill else 1.0,
+        "shortest": 0.8 if inference_max else 0.95 if lengths_differ else 1.0,
         "tensor": row.tensor,
         "weight": 1 if small else 2,
         "cached": 1 if small and row.framework == "trtllm" else 2,
@@ -170,7 +173,7 @@ def server(row: Row, constants: Mapping[str, float], has_own_prefill: bool = Fal
         delay=model.customers.delay,
         delay_scv=model.customers.delay_scv,
     )
-    return replace(model, customers=customers)
+    return replace(model, customers=customers, requires=())
 
 
 def times(answer: Answer) -> tuple[float, float]:
@@ -216,7 +219,7 @@ def fitted(
         # weigh less.
         return np.append((off / 0.1).ravel(), (place - prior_means) / prior_deviations)
 
-    models = [server(row, constants_of(prior_means), has_own_prefill=True) for row in rows]
+    models = [server(row, constants_of(prior_means), lengths_differ=True) for row in rows]
     for _ in range(STEPS):
         logs = least_squares(residuals, logs, loss="soft_l1", diff_step=1e-3, max_nfev=12).x
         times_found = simulated(rows, constants_of(logs))

@@ -35,6 +35,10 @@ RARE = 1e-9
 """Probability of numbers of first phases, and of customers that come in a round, that are left out;
 1e-12 moves these streams by 0.2 % at most."""
 
+LEAST_LEFT = 0.01
+"""Part of the change of a backlog after a first phase from which on the rest is not computed (a
+guard: it is a hundredth of what a second phase takes longer by the first phases behind)."""
+
 AGE_OF_A_BACKLOG = 1.5
 """Age of a backlog in units of the time in which it grew: it drains in about as long, so that at a
 random time it has half of that behind it as well (derived, not fitted; 1 and 2 in its place move
@@ -86,6 +90,7 @@ class Backlog:
         )
         self._times = np.where(is_full, full_round_times, self._times)
         self._pieces_left = np.maximum(pieces_waiting - self._pieces_per_round, 0)
+        self._transitions = self._transition_probabilities()
         self._stationary = self._distribution_of_pieces()
 
     def _largest_second_phase(self) -> Array:
@@ -180,9 +185,10 @@ class Backlog:
         sizes = 2 * most + work * np.ceil(8 + 8 / np.maximum(1 - load, 0.1))
         return np.minimum(sizes, MOST_PIECES).ravel()
 
-    def _distribution_of_pieces(self) -> Array:
-        """Return the distribution of the pieces at the beginning of a round [points, pieces]: q' =
-        (q - most)+ + work A, where A is Poisson with mean rate times the time of the round.
+    def _transition_probabilities(self) -> Array:
+        """Return the probabilities of pieces at the beginning of the next round [points, pieces,
+        pieces]: q' = (q - most)+ + work A, where A is Poisson with mean rate times the time of the
+        round.
         """
         states = np.arange(self._times.shape[1])
         arrived = (states - self._pieces_left[:, :, None]) / self._pieces_per_first_phase[
@@ -194,9 +200,13 @@ class Backlog:
             0.0,
         )
         step[:, :, -1] += 1 - step.sum(axis=2)
-        equations = step.transpose(0, 2, 1) - np.eye(len(states))
+        return step
+
+    def _distribution_of_pieces(self) -> Array:
+        """Return the distribution of the pieces at the beginning of a round [points, pieces]."""
+        equations = self._transitions.transpose(0, 2, 1) - np.eye(self._transitions.shape[1])
         equations[:, -1] = 1.0
-        right = np.zeros((len(step), len(states), 1))
+        right = np.zeros((*equations.shape[:2], 1))
         right[:, -1] = 1.0
         stationary = np.asarray(np.linalg.solve(equations, right)[..., 0], dtype=np.float64)
         return np.clip(stationary, 0.0, None)
@@ -212,6 +222,40 @@ class Backlog:
         by_time = 1 - without * self._times[:, 0] * total / time
         queued = (self._stationary * self._number_queued).sum(axis=1) / total
         return (time / total, 1 - without, by_time, queued / np.maximum(1 - without, 1e-12))
+
+    def after_second_phase(self, left_behind: Array) -> tuple[Array, Array]:
+        """Return how many first phases wait or are under way when a second phase ends, and which
+        part of the change from L to their mean over rounds is still to come, as a mean over the
+        second phase [points].
+
+        The number goes from L to its mean over rounds as that of the chain does, from rounds in
+        which first phases end.
+
+        Parameters
+        ----------
+        left_behind : L, the mean number when the second phase begins [points]
+        """
+        rounds, in_pieces = self._rounds, self._pieces_per_first_phase
+        pieces = np.arange(float(self._stationary.shape[1]))
+        by_round = self._stationary / self._stationary.sum(axis=1, keepdims=True)
+        mean_pieces = by_round @ pieces
+        first_phases_ended = np.ceil(pieces / in_pieces) - np.ceil(self._pieces_left / in_pieces)
+        weights = (by_round * first_phases_ended)[:, None, :]
+        # Expected pieces beyond their mean, by those at the beginning of a round before.
+        excess = self._transitions @ (pieces - mean_pieces[:, None])[:, :, None]
+        excess_at_begin = np.maximum((weights @ excess)[:, 0, 0], 1e-300)
+        steps = np.floor(rounds.steps[:, 0])
+        part_left, sum_of_parts = np.ones((2, len(steps)))
+        for rounds_done in range(1, int(steps.max())):
+            excess = self._transitions @ excess
+            part = np.clip((weights @ excess)[:, 0, 0] / excess_at_begin, 0.0, 1.0)
+            goes_on = (rounds_done < steps) & (part_left > LEAST_LEFT)
+            if not goes_on.any():
+                break
+            part_left = np.where(goes_on, part, part_left)
+            sum_of_parts += np.where(goes_on, part, 0.0)
+        mean_number = mean_pieces * (1 + rounds.first_variation[:, 0]) / in_pieces[:, 0]
+        return mean_number + (left_behind - mean_number) * part_left, sum_of_parts / steps
 
     def first_phase(self) -> tuple[Array, Array, Array, Array]:
         """Return times from an arrival to the end of the first phase, how probable each is, and the

@@ -11,13 +11,13 @@ rounds longer by P(n) in all: T = D(n) + X T P(n), so
     T(n) = D(n) / (1 - X P(n)).
 
 The second phase, v units, begins with L first phases, those that came behind a customer while its
-own lasted and that its last round had no room for. They are done before anything that comes later,
-so it takes
+own lasted and that its last round had no room for. W X come while it lasts, and L_v are there when
+it ends, so that L + W X - L_v are worked off in it, each in P:
 
-    W(n) = (v D(n) + L P(n)) / (1 - X P(n)),
+    W(n) = (v D(n) + (L - L_v) P(n)) / (1 - X P(n)),
 
-and no more than v full rounds: with L about exponential, what L P adds to v T(n) is in the mean
-E (1 - exp(-M / E)), where E is that addition and M what v full rounds leave for it.
+and no more than v full rounds: with L about exponential, what (L - L_v) P adds to v T(n) is in the
+mean E (1 - exp(-M / E)), where E is that addition and M what v full rounds leave for it.
 
 A closed population of n customers takes S(n) = v D(n) / n + P(n) of the server for each visit.
 
@@ -309,7 +309,7 @@ class MeanRounds:
         return np.asarray(added_time)
 
     def visit(
-        self, present: Array | float, rate: Array | float = 0.0, number_behind: Array | float = 0.0
+        self, present: Array | float, rate: Array | float = 0.0, worked_off: Array | float = 0.0
     ) -> Array:
         """Return S(n), the mean time from the admission of a customer to its end at a server that
         serves n customers [s].
@@ -319,18 +319,17 @@ class MeanRounds:
         present : customers of a closed population, or of a stream in the second phase [1]
         rate : of a stream, whose first phases make rounds longer; where they take all time, the
             second phases do not end [1/s]
-        number_behind : first phases that wait or are under way when that of a customer ends; as
-            many take time from its second phase as its rounds have room for [1]
+        worked_off : L - L_v, by how many fewer first phases wait or are under way at the end of a
+            second phase than at its beginning [1]
         """
         times = self.parts_of_visits(present, np.any(rate))
         if not np.any(rate):
             return np.asarray(times.plain / present + times.added)
-        return self.visit_of_stream(times, present, rate, number_behind)
+        return self.visit_of_stream(times, present, rate, worked_off)
 
     def parts_of_visits(self, present: Array | float, with_longest: object = True) -> PartsOfVisits:
         """Return the parts of the mean time of visits while a number of customers is present [s]:
-        their rounds alone, the time added by first phases, and the time with the longest first
-        phases.
+        their rounds alone, the time added by first phases, and the time if all rounds are full.
         """
         longest_time = np.zeros(1)
         plain_time = self.steps * self.time(present, 0.0)
@@ -346,21 +345,28 @@ class MeanRounds:
         times: PartsOfVisits,
         present: Array | float,
         rate: Array | float,
-        number_behind: Array | float,
+        worked_off: Array | float,
     ) -> Array:
         """Return S(n) of a stream from the times of which it consists, see `visit` [s]."""
         share_left = np.maximum(1 - rate * times.added, 1e-9)
         steady_time = np.minimum(times.plain / share_left, times.longest)
         # First phases have about an exponential time, and so has what comes behind them.
-        longest_delay = times.longest - steady_time
-        unlimited_delay = np.maximum(number_behind * times.added / share_left, 1e-300)
-        return np.asarray(
-            (steady_time + unlimited_delay * -np.expm1(-longest_delay / unlimited_delay)) / present
-        )
+        delay = limited(worked_off * times.added / share_left, times.longest - steady_time)
+        return np.asarray((steady_time + delay) / present)
 
-    def second(self, present: Array, number_behind: Array) -> Array:
-        """Return W(n), the mean time of a second phase while n other customers are present [s]."""
-        return self.visit(present, self.rate, number_behind) * present
+    def second(self, present: Array, worked_off: Array) -> Array:
+        """Return W(n), the mean time of a second phase while n customers are in it [s]."""
+        return self.visit(present, self.rate, worked_off) * present
+
+
+def limited(mean: Array, limit: Array) -> Array:
+    """Return the mean of an exponential variable that a limit cuts off, E (1 - exp(-M / E)).
+
+    >>> limited(np.array([0.01, 1.0, 100.0]), np.array(1.0)).round(3).tolist()
+    [0.01, 0.632, 0.995]
+    """
+    mean = np.maximum(mean, 1e-300)
+    return np.asarray(mean * -np.expm1(-limit / mean))
 
 
 def mean_that_fits(in_memory: Array, variation: Array) -> Array:

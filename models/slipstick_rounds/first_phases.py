@@ -35,6 +35,7 @@ class FirstPhases(NamedTuple):
     round_times : mean time of a round [points; s]
     by_round, by_time : parts of the rounds and of the time that have first phases [points; 1]
     number_queued : first phases that wait in such rounds behind the one under way [points; 1]
+    behind_later, part_left : see `Backlog.after_second_phase` [points; 1]
     """
 
     means: Array
@@ -45,6 +46,15 @@ class FirstPhases(NamedTuple):
     by_round: Array
     by_time: Array
     number_queued: Array
+    behind_later: Array
+    part_left: Array
+
+    @property
+    def worked_off(self) -> Array:
+        """By how many fewer first phases wait or are under way at the end of a second phase than at
+        its beginning [points; 1].
+        """
+        return self.behind - self.behind_later
 
 
 def first_phases_open(
@@ -75,7 +85,14 @@ def first_phases_open(
     squared = (1 - free) * left_squared + free * number_after_alone**2
     of_poisson = number_behind * (1 + rounds.first_variation[:, 0])
     variance_behind = squared - number_behind**2 + of_poisson
-    return FirstPhases(means, quantiles, number_behind, variance_behind, *backlog.shares())
+    return FirstPhases(
+        means,
+        quantiles,
+        number_behind,
+        variance_behind,
+        *backlog.shares(),
+        *backlog.after_second_phase(number_behind),
+    )
 
 
 def _with_idle(

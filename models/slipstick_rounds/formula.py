@@ -52,8 +52,8 @@ others wait.
 LEAST_STEPS, STREAM_STEPS = 16.0, 32.0
 """Rounds of a second phase at least, of closed populations and of streams [1]. Fitted: the first on
 a closed population of 20 customers at load 0.9, whose responses were 27, 13 and 6 % too short at 1,
-8 and 16 rounds; the second on 221 drawn streams: the 95 of 100 of a first phase was 18 % too
-short at 22 rounds.
+8 and 16 rounds; the second on streams of the seed 35301 of `benchmarks/rounds.py --brief`: where
+rounds do several first phases, units of second phases of 18 to 23 rounds were up to 14 % too short.
 """
 
 MEASURED_LOAD = 0.8

@@ -16,11 +16,18 @@ from slipstick.late import Array, np
 from slipstick_rounds.capacity import MeanRounds
 
 
-def group_size(rounds: MeanRounds, present: Array) -> Array:
+def group_size(rounds: MeanRounds, present: Array, part_left: Array | float = 0.0) -> Array:
     """Return the variance over the mean of the number of second phases that begin in many rounds, z
-    [points, 1; 1]. A customer finds as many more beside it as the variance of the number exceeds
-    its mean.
+    [points, 1; 1].
+
+    Parameters
+    ----------
+    rounds : their times
+    present : customers in the second phase [points, 1; 1]
+    part_left : of the customers of a group beyond the first those that come only after as many
+        rounds as a second phase has, so that they do not meet (`Backlog.after_second_phase`)
     """
     share = rounds.share_of_first(present)
     variation = rounds.variation_of_added(present)
-    return np.asarray((1 + variation * share**2) / (1 - share) ** 2)
+    size = (1 + variation * share**2) / (1 - share) ** 2
+    return np.asarray(1 + (size - 1) * (1 - part_left))

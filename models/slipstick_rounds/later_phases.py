@@ -9,6 +9,7 @@ units.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from slipstick.late import Array, np
 from slipstick_rounds.accounts import PhaseTimes
@@ -20,19 +21,34 @@ UNIT_PARTS = 12
 """Times of a unit of each length of a second phase, of equal probability."""
 
 
+class FirstPhasesBehind(NamedTuple):
+    """The first phases behind those of customers, see `FirstPhases`.
+
+    Attributes
+    ----------
+    worked_off : mean number that a second phase works off of them [points, 1; 1]
+    variance : of the number when the second phase begins [points, 1; 1]
+    part_left : of its change that is still to come, over the second phase [points, 1; 1]
+    """
+
+    worked_off: Array
+    variance: Array
+    part_left: Array
+
+
 def times_of_a_unit(
     rounds: MeanRounds,
     fullness: Array,
     times: PhaseTimes[Array],
-    behind: tuple[Array, Array],
+    behind: FirstPhasesBehind,
 ) -> Array:
     """Return the mean time of a unit of second phases, and the times that parts of all second
     phases do not exceed [points, 1 and quantiles; in units of a second phase of mean length; s].
 
     A second phase takes the mean of the number present while it lasts, and the first phases that
     arrive meanwhile (`means_of_windows`); the number has the birth-death distribution, wider as
-    second phases begin in groups. The first phases make of U = v D + L P a busy period of M/G/1
-    that begins with as much work, with the mean U / (1 - X P) and the variance
+    second phases begin in groups. The first phases make of U = v D + (L - L_v) P, see `capacity`, a
+    busy period of M/G/1 that begins with as much work, with the mean U / (1 - X P) and the variance
     U X E P^2 / (1 - X P)^3 + Var L P^2 / (1 - X P)^2; what is in it beyond v D is taken as a gamma
     variable. Second phases of different lengths v have the same L, so that units of short ones take
     longer.
@@ -42,27 +58,26 @@ def times_of_a_unit(
     rounds : their times
     fullness : see `PresentNumbers`
     times : means of both phases
-    behind : mean and variance of L [points, 1; 1]
+    behind : L - L_v, and what goes with it
     """
-    number_behind, variance_behind = behind
     lengths = rounds.second_lengths()
     present = fullness[:, -1:]
     plain_time = rounds.steps * rounds.time(present, 0.0)
     extra_time = rounds.added_by_first_phase(present)
     share_left = 1 - rounds.share_of_first(present)
-    work_behind = number_behind * extra_time
+    work_behind = behind.worked_off * extra_time
     mean_time = times.second_phase[:, None]
     unit_means = mean_time * (plain_time + work_behind / lengths) / (plain_time + work_behind)
     parts = np.array(QUANTILES)
     if lengths.shape[1] > 1:
         parts = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
     variance_of_mean, same_arrivals = means_of_windows(lengths)
-    by_number = _deviation_by_number(rounds, fullness, number_behind, parts)[:, None, :]
+    by_number = _deviation_by_number(rounds, fullness, behind, parts)[:, None, :]
     by_number = by_number * np.sqrt(variance_of_mean)[:, :, None]
     work = plain_time * lengths + work_behind
     excess = work / share_left - plain_time * lengths
     mean_square = 1 + rounds.variation_of_added(present)
-    variance = work * rounds.rate / share_left * mean_square + variance_behind
+    variance = work * rounds.rate / share_left * mean_square + behind.variance
     variance = variance * (extra_time / share_left) ** 2
     by_arrivals = _gamma_deviation(excess, variance, parts) / lengths[:, :, None]
     joint_variance = (
@@ -117,15 +132,15 @@ def means_of_windows(
 
 
 def _deviation_by_number(
-    rounds: MeanRounds, fullness: Array, number_behind: Array, parts: Array
+    rounds: MeanRounds, fullness: Array, behind: FirstPhasesBehind, parts: Array
 ) -> Array:
     """Return by how much second phases are longer than in the mean for the number present, in
     parts of all [points, parts; s]; between known parts as a normal variable is.
     """
     from scipy.special import ndtri
 
-    visit_times = rounds.second(fullness, number_behind)
-    size = np.sqrt(group_size(rounds, fullness[:, -1:]))
+    visit_times = rounds.second(fullness, behind.worked_off)
+    size = np.sqrt(group_size(rounds, fullness[:, -1:], behind.part_left))
     deviation = size * (visit_times[:, :-1] - visit_times[:, -1:])
     if len(parts) == len(QUANTILES):
         return deviation

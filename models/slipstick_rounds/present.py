@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.birth_death import weights_with_tail
-from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, PartsOfVisits
+from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, PartsOfVisits, limited
 from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import QUANTILES
 from slipstick_rounds.waits import waits_for_places
@@ -55,20 +55,23 @@ def numbers_of_customers(rounds: MeanRounds) -> tuple[Array, Indices]:
 
 
 def solve_present(
-    rounds: MeanRounds, number_behind: Array, times: PartsOfVisits | None = None
+    rounds: MeanRounds,
+    worked_off: Array,
+    part_left: Array,
+    times: PartsOfVisits | None = None,
 ) -> PresentNumbers:
     """Solve the number present of streams; beyond the largest on the server it is geometric.
 
     Parameters
     ----------
     rounds : their times
-    number_behind : first phases that one leaves behind when it ends [points, 1; 1]
+    worked_off, part_left : see `FirstPhases` [points, 1; 1]
     times : of visits beside `numbers_of_customers`, where they are computed already
     """
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
     customers_on_server, last_number = numbers_of_customers(rounds)
     times = times or rounds.parts_of_visits(customers_on_server)
-    visit_times = rounds.visit_of_stream(times, customers_on_server, rounds.rate, number_behind)
+    visit_times = rounds.visit_of_stream(times, customers_on_server, rounds.rate, worked_off)
     weights, weight_beyond, _ = weights_with_tail(rounds.rate * visit_times, last_number)
     total_weight = weights.sum(axis=1, keepdims=True) + weight_beyond
     weighted_sum = (weights[:, 1:] * customers_on_server).sum(
@@ -78,16 +81,15 @@ def solve_present(
         axis=1, keepdims=True
     ) + weight_beyond * most_customers**2
     beside = sum_of_squares / weighted_sum
+    mean = weighted_sum / total_weight
     # Second phases begin in groups, as first phases prolong rounds in which more customers come.
-    # But over rounds fewer are present than over time: longer rounds have more, and count once.
-    grouped = (
-        beside
-        + group_size(rounds, beside)
-        - 1
-        - weighted_sum / total_weight * share_behind(rounds, beside, number_behind)
+    more_beside = limited(
+        group_size(rounds, beside, part_left) * (beside - mean),
+        np.maximum(rounds.highest, beside) - mean,
     )
-    grouped = np.clip(grouped, 1.0, np.maximum(most_customers, beside))
-    longer = rounds.second(grouped, number_behind) / rounds.second(beside, number_behind)
+    # But over rounds fewer are present than over time: longer rounds have more, and count once.
+    grouped = np.maximum(mean + more_beside - mean * share_behind(rounds, beside, worked_off), 1.0)
+    longer = rounds.second(grouped, worked_off) / rounds.second(beside, worked_off)
     distribution = np.cumsum(weights, axis=1) / total_weight
     number_at_quantiles = np.stack(
         [(distribution < quantile).sum(axis=1) for quantile in QUANTILES], axis=1
@@ -95,14 +97,12 @@ def solve_present(
     fullness = np.hstack(
         [
             np.clip(number_at_quantiles, 1.0, np.maximum(most_customers, 1.0)),
-            weighted_sum / total_weight,
+            mean,
         ]
     )
-    waits = waits_for_places(
-        rounds, customers_on_server, visit_times, last_number, weighted_sum / total_weight
-    )
+    waits = waits_for_places(rounds, customers_on_server, visit_times, last_number, mean)
     columns = (
-        weighted_sum / total_weight * longer,
+        mean * longer,
         grouped,
         weights[:, :1] / total_weight,
         *waits,
@@ -110,9 +110,9 @@ def solve_present(
     return PresentNumbers._make([*(column.ravel() for column in columns), fullness])
 
 
-def share_behind(rounds: MeanRounds, present: Array, number_behind: Array) -> Array:
+def share_behind(rounds: MeanRounds, present: Array, worked_off: Array) -> Array:
     """Return the part of a second phase that first phases behind its own take, with those that
-    come meanwhile, L P / (v D + L P) [points, 1; 1].
+    come meanwhile: with w that are worked off, w P / (v D + w P) [points, 1; 1].
     """
-    work_behind = number_behind * rounds.added_by_first_phase(present)
+    work_behind = worked_off * rounds.added_by_first_phase(present)
     return np.asarray(work_behind / (rounds.steps * rounds.time(present, 0.0) + work_behind))
