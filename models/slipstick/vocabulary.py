@@ -500,8 +500,12 @@ goes on to the next method. A construct that is added to a model later is thereb
 method, also of other packages, until that method declares it.
 """
 
+LOWERED = frozenset({BREAKERS, REGIONS, RETRIES})
+"""Constructs of networks whose Markov chain is that of the activity of the same meaning."""
+
 KNOWN_OF_NETWORKS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys((BEST, MARKOV_CHAIN), frozenset({WEIGHTS})),
+    BEST: frozenset({WEIGHTS}),
+    MARKOV_CHAIN: LOWERED | {WEIGHTS},
     SIMULATION: KNOWN[SIMULATION],
 }
 """The constructs that methods for networks know; the others know none."""

@@ -3,7 +3,8 @@ queueing network before its steady state.
 
 slipstick finds this package by its entry points and imports none of it. `activity_chain` explores
 the states of an activity and is its method ``markov-chain``; `transient` computes the values of a
-network at a time, by `uniformization`; `breakdowns` writes failures of stations as customers, which
+network at a time, by `uniformization`; `lowered_networks` solves networks with retries or circuit
+breakers as activities; `breakdowns` writes failures of stations as customers, which
 chains and simulations solve, `schedules` servers that are off duty, `customers` takes both out of
 solutions, and `written` out of a model that is written to a file. The chains of queueing
 networks in their steady state are in `slipstick.queueing.markov`.
@@ -17,6 +18,7 @@ FUNCTIONS = {
     "activity as written": "slipstick_chains.written:model_as_written",
     "network as written": "slipstick_chains.written:network_as_written",
     "solutions of customers": "slipstick_chains.customers:Absences",
+    "chain of a lowered network": "slipstick_chains.lowered_networks:LoweredNetwork",
     "answer with transient values": "slipstick_chains.transient:with_transient",
     "transient values": "slipstick_chains.transient:transient_values",
 }

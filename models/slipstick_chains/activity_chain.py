@@ -225,6 +225,24 @@ class ActivityChain(ActivityForm):
             return {}
         return Saturation(self.model).reasons(values)
 
+    def sums(self, value_by_expr: Mapping[Expr, Array]) -> Mapping[tuple[str, Any], Array]:
+        """Return the sums over a cycle of points with the same transitions; see `sums_over_cycles`.
+
+        Raises
+        ------
+        NoAnswerError : the chain cannot represent the model, or has no answer for its numbers
+        """
+        for unfit in _unfit_parts(self.model, value_by_expr):
+            raise NoAnswerError(unfit.alone)
+        reason_by_point = _reasons_by_point(self.model, value_by_expr)
+        for reason in (reason_by_point | self._saturation_reasons(value_by_expr)).values():
+            raise NoAnswerError(reason)
+        members = value_by_expr[self.model.population.size]
+        try:
+            return sums_over_cycles(self.model, value_by_expr, members, with_account=True)
+        except RecursionError as error:
+            raise NoAnswerError(_takes_no_time(self.model)) from error
+
     def takes(self, values: Values) -> Flags:
         """Return a mask of the points at which the chain answers by default: it is small there, and
         no other method is exact at less cost.
@@ -558,19 +576,7 @@ def _solve_alike(
     population = model.population
     # Of streams the sums are over the time between two arrivals.
     members = np.ones(1) if population.open else table.population[points]
-    sums = defaultdict[tuple[str, Any], Array](
-        lambda: np.zeros(len(points), dtype=table.population.dtype)
-    )
-    for cycles, rounds in _cycles_with_rounds(model, value_by_expr):
-        states, sums_of_cycle = (
-            _sums_of_streams(model, value_by_expr, with_account)
-            if population.streams
-            else _sums_over_cycle(_States(model, value_by_expr, cycles, rounds), with_account)
-        )
-        for key, value in sums_of_cycle:
-            sums[key] += value
-            if key == ("time", "") and rounds is not None:
-                sums["label", IDLE_PROCESSORS] += (members - len(states.kinds)) * value
+    sums = sums_over_cycles(model, value_by_expr, members, with_account)
     time = sums["time", ""]
     table.time[points] = sums["members", 0] if population.open else time
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
@@ -595,6 +601,34 @@ def _solve_alike(
         elif kind == "present":
             use_columns = _use_columns(model, name, sums, time)
             table.uses.setdefault(name, table.nan_columns(4))[:, points] = use_columns
+
+
+def sums_over_cycles(
+    model: Model, value_by_expr: Mapping[Expr, Array], members: Array, with_account: bool
+) -> Mapping[tuple[str, Any], Array]:
+    """Return sums over a cycle of the first group, or over the rounds of all phases, by kind and
+    name [points]; what does not occur has the sum 0.
+
+    Parameters
+    ----------
+    model, value_by_expr : the model with its numbers, by which all points have the same transitions
+    members : processors of the first group [1] [points]
+    with_account : also sum what the account and the use of resources need
+    """
+    streams = model.population.streams
+    sums = defaultdict[tuple[str, Any], Array](lambda: np.zeros(1))
+    for cycles, rounds in _cycles_with_rounds(model, value_by_expr):
+        states, sums_of_cycle = (
+            _sums_of_streams(model, value_by_expr, with_account)
+            if streams
+            else _sums_over_cycle(_States(model, value_by_expr, cycles, rounds), with_account)
+        )
+        for key, value in sums_of_cycle:
+            sums[key] = sums[key] + value
+            if key == ("time", "") and rounds is not None:
+                idle = (members - len(states.kinds)) * value
+                sums["label", IDLE_PROCESSORS] = sums["label", IDLE_PROCESSORS] + idle
+    return sums
 
 
 def _cycles_with_rounds(model: Model, value_by_expr: Mapping[Expr, Array]) -> list[Any]:
@@ -2221,6 +2255,8 @@ class _States:
         labels = list[tuple[str, _PartOfServer | None]]()
         if action in ("away", "outside"):
             return
+        if isinstance(node, act.Step):
+            yield ("here" if action in ("delay", "serve") else "waits"), node.name, None
         if action == "pause":
             labels = [(f"{BACK_OFF_TIME}:{node.resource}", None)]
         elif action == "ended":

@@ -34,6 +34,7 @@ from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     BATCHES,
     KNOWN_OF_NETWORKS,
+    LOWERED,
     MARKOV_CHAIN,
     RENEWALS,
     STREAMS,
@@ -359,8 +360,8 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
 
 
 def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNetwork | Model:
-    """Return the model whose chain is followed; a network with a backlog or a profile becomes an
-    activity.
+    """Return the model whose chain is followed; a network with a backlog, a profile, a region,
+    retries or breakers becomes an activity.
     """
     followed_model = model
     if isinstance(model, QueueingNetwork):
@@ -368,9 +369,8 @@ def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNet
             isinstance(members, OpenClass) and members.profile
             for members in model.members_by_chain.values()
         )
-        followed_model = (
-            lower_network(model) if has_profile or backlog or backlogs_of(model) else model
-        )
+        is_lowered = has_profile or backlog or backlogs_of(model) or model.constructs & LOWERED
+        followed_model = lower_network(model) if is_lowered else model
     _refuse_patterns(followed_model)
     return followed_model
 
@@ -630,7 +630,7 @@ def with_transient(
 def _layout_and_points(
     model: QueueingNetwork, values: Mapping[str, float] | None
 ) -> tuple[NetworkLayout, NetworkPoints]:
-    known_constructs = KNOWN_OF_NETWORKS[MARKOV_CHAIN]
+    known_constructs = KNOWN_OF_NETWORKS[MARKOV_CHAIN] - LOWERED
     refuse_unknown(model.constructs, MARKOV_CHAIN, known_constructs, KNOWN_OF_NETWORKS)
     network_layout = NetworkLayout(model)
     _check_parameters(model, values or {}, network_layout)

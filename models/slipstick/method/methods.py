@@ -19,6 +19,7 @@ from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import (
     APPROXIMATE_RANK,
+    CHAIN_RANK,
     EXACT_RANK,
     SIMULATION_RANK,
     Acceptance,
@@ -43,6 +44,8 @@ from slipstick.vocabulary import (
     KNOWN_OF_NETWORKS,
     LAW,
     LINEARIZER,
+    LOWERED,
+    MARKOV_CHAIN,
     MEAN_VALUE,
     METHODS,
     METHODS_ADDED,
@@ -93,7 +96,11 @@ def _compile_network(
 ) -> CompiledModel:
     from slipstick.method.networks.form import CompiledNetwork
 
-    return CompiledNetwork(cast(QueueingNetwork, model), method_name)
+    network = cast(QueueingNetwork, model)
+    if network.constructs & LOWERED:
+        form: CompiledModel = FUNCTIONS["chain of a lowered network"](network)
+        return form
+    return CompiledNetwork(network, method_name)
 
 
 def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
@@ -110,6 +117,11 @@ def _accepts_solved_network(model: Subject, smooth: bool) -> Acceptance:
     if not solution.refused:
         return Acceptance(True, form=form)
     return Acceptance(False, solution.remarks_at(0).failed or "no solver answers")
+
+
+def _accepts_lowered(model: Subject, smooth: bool) -> Acceptance:
+    """Accept a network that a Markov chain solves as an activity."""
+    return Acceptance(not smooth and bool(cast(QueueingNetwork, model).constructs & LOWERED))
 
 
 def _accepts_large_error(model: Subject, smooth: bool) -> Acceptance:
@@ -180,6 +192,9 @@ _OWN_METHODS = (
             name,
             NETWORK,
             partial(_compile_network, name),
+            CHAIN_RANK if name == MARKOV_CHAIN else None,
+            _accepts_lowered,
+            partial=True,
             knows=KNOWN_OF_NETWORKS.get(name, frozenset()),
         )
         for name in METHODS[NETWORK]

@@ -88,7 +88,7 @@ def test_infinite_patience_is_a_desk_without_retries() -> None:
     assert patient["throughput[calls]"] == pytest.approx(truth["throughput[calls]"], rel=0.02)
 
 
-@pytest.mark.parametrize("method", ["exact", "linearizer", "markov-chain", "bounds"])
+@pytest.mark.parametrize("method", ["exact", "linearizer", "bounds"])
 def test_other_methods_refuse_by_name(method: str) -> None:
     with pytest.raises(NoAnswerError, match=f"^{method} cannot solve retries "):
         solve(MODELS["after patience"], method=method)

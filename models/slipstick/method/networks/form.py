@@ -61,6 +61,7 @@ from slipstick.vocabulary import (
     DISCIPLINES,
     KNOWN_OF_NETWORKS,
     LINEARIZER,
+    LOWERED,
     MARKOV_CHAIN,
     SAME_EXPONENTIAL,
     SCHWEITZER,
@@ -794,7 +795,7 @@ class CompiledNetwork(CompiledModel):
     """
 
     def __init__(self, model: QueueingNetwork, method: str) -> None:
-        known_traits = KNOWN_OF_NETWORKS.get(method, ())
+        known_traits = KNOWN_OF_NETWORKS.get(method, LOWERED) - LOWERED
         refuse_unknown(model.constructs, method, known_traits, KNOWN_OF_NETWORKS)
         self.model = model
         self.method = method

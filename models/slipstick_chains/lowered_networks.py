@@ -1,0 +1,276 @@
+"""Queueing networks with regions, retries or circuit breakers, solved by the Markov chain of the
+activity of the same meaning; its sums over a cycle become the values that networks have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.tape import Flags, Values, count_of_points, entries_at_rows
+from slipstick.late import Array, np
+from slipstick.limits import with_lower_limits
+from slipstick.method.activity_form import ActivityTable
+from slipstick.method.answers import CompiledModel, Remarks, Solution
+from slipstick.method.names import THINK
+from slipstick.method.networks.arrays import NetworkLayout
+from slipstick.model.lowering import lower_network
+from slipstick.model.network import QueueingNetwork
+from slipstick.queueing.network import ABANDONMENT, NetworkArrays
+from slipstick.random_times import nonzero
+from slipstick.vocabulary import BACK_OFF_TIME, DISCIPLINES, MARKOV_CHAIN
+from slipstick_chains.activity_chain import MOST_BY_DEFAULT, REFUSED, ActivityChain
+
+NamedValues = Iterator[tuple[str, Array]]
+
+AS_ACTIVITY = "solved as the activity of the same meaning"
+
+
+class LoweredNetwork(CompiledModel):
+    """A network, compiled as the Markov chain of an activity.
+
+    Parameters
+    ----------
+    network : with classes that visit the stations in the order written
+
+    Raises
+    ------
+    NoAnswerError : an activity or its chain cannot express a part of the network
+
+    >>> from slipstick.expression.nodes import TIME, Number
+    >>> from slipstick.model.network import closed_class, guard, network, station
+    >>> from slipstick.model.system import Breaker
+    >>> desk = station(service={"calls": 1.0}, patience={"calls": 2.0})
+    >>> breakers = {"guard": guard(["desk"], Breaker(1, Number(1.0, TIME), scv=1.0))}
+    >>> calls = {"calls": closed_class(1, think_time=1.0)}
+    >>> form = LoweredNetwork(network(calls, {"desk": desk}, breakers=breakers))
+    >>> round(form.points({}).answer(0)["throughput[calls]"], 9)
+    0.5
+    """
+
+    def __init__(self, network: QueueingNetwork) -> None:
+        self.network = network
+        rated = [f"the rates of {name}" for name, place in network.stations.items() if place.rates]
+        away = ["servers that are away"] if network.absences else []
+        for part in (["customers that change class"] if network.chains else []) + away + rated:
+            raise NoAnswerError(
+                f"markov-chain takes no regions, retries or breakers beside {part}; ask for"
+                " simulation"
+            )
+        self._chain = ActivityChain(lower_network(network))
+        self._layout = NetworkLayout(network)
+        self.parameters = self._chain.parameters
+        # A single class has no name in the activity; of several, closed ones come first.
+        self._classes = self._chain.model.population.group_names or list(network.classes)
+        self.quantity = f"response_time[{next(iter(network.classes))}]"
+
+    def takes(self, values: Values) -> Flags:
+        with with_lower_limits({"states": MOST_BY_DEFAULT}):
+            return np.isfinite(self.solution(values).values[self.quantity])
+
+    def solution(self, values: Values) -> Solution:
+        count = count_of_points(values)
+        columns: dict[str, Array] = {self.quantity: np.full(count, np.nan)}
+        account: dict[str, Array] = {}
+        reasons: dict[int, str] = {}
+        for point in range(count):
+            point_values = {
+                name: entries_at_rows(value, np.array([point])) for name, value in values.items()
+            }
+            network_points = self._layout.network_points(self._layout.columns(point_values))
+            try:
+                for reason in network_points.reason_by_point.values():
+                    raise NoAnswerError(reason)
+                sums = self._chain.sums(self._chain.numbers(point_values))
+            except NoAnswerError as error:
+                reasons[point] = str(error)
+                continue
+            reading = _NetworkReading(self.network, self._classes, sums, network_points.network)
+            for table, named_values in ((columns, reading.values()), (account, reading.account())):
+                for name, value in named_values:
+                    table.setdefault(name, np.full(count, np.nan))[point] = np.ravel(value)[0].real
+        loses = any(station.patience for station in self.network.stations.values())
+        notes = (AS_ACTIVITY, *([ABANDONMENT] if loses else []))
+        return Solution(
+            model=self.network.name,
+            method=MARKOV_CHAIN,
+            count=count,
+            exact=self._chain.exact(values, ActivityTable(np.ones(count), {})),
+            values=columns,
+            account={name: times for name, times in account.items() if np.nansum(times)},
+            refused=frozenset(reasons),
+            remarks=lambda index: Remarks(failed=reasons.get(index), notes=notes),
+        )
+
+
+class _NetworkReading:
+    """Values of a network from the sums over a cycle of its activity, at one point.
+
+    Parameters
+    ----------
+    network, classes : the network, and its classes in the order of the groups of the activity
+    sums : see `slipstick_chains.activity_chain.sums_over_cycles`
+    arrays : the numbers of the network
+    """
+
+    def __init__(
+        self,
+        network: QueueingNetwork,
+        classes: Sequence[str],
+        sums: Mapping[tuple[str, Any], Array],
+        arrays: NetworkArrays,
+    ) -> None:
+        self._network = network
+        self._sums = sums
+        self._arrays = arrays
+        self._cycle_rates = {name: self._mean("calls", index) for index, name in enumerate(classes)}
+        self._members = {name: self._mean("members", index) for index, name in enumerate(classes)}
+
+    def _mean(self, kind: str, name: object) -> Array:
+        """Return a sum over a cycle per second: a mean number present, or a rate."""
+        return np.asarray(self._sums[kind, name] / self._sums["time", ""])
+
+    def _numbers(self, class_name: str, station_name: str) -> tuple[float, float]:
+        """Return the visits of a class to a station in a cycle, and the time of one [1, s]."""
+        place = (0, self._arrays.classes.index(class_name))
+        index = self._arrays.stations.index(station_name)
+        visits, service = self._arrays.visits[*place, index], self._arrays.service[*place, index]
+        return float(visits.real), float(service.real)
+
+    def _stations(self, class_name: str) -> list[str]:
+        """List the stations at which a class spends time, in the order of its visits."""
+        numbers = {name: self._numbers(class_name, name) for name in self._network.stations}
+        return [name for name, (visits, service) in numbers.items() if visits * service > 0]
+
+    def _may_fail(self, class_name: str, station_name: str) -> bool:
+        return self._network.stations[station_name].loses(class_name)
+
+    def _present(self, class_name: str, station_name: str) -> Array:
+        step = f"{class_name}.{station_name}"
+        return self._mean("here", step) + self._mean("waits", step)
+
+    def _completions(self, class_name: str, station_name: str) -> Array:
+        """Return the services of a class at a station that end in a second [1/s]."""
+        visits, service = self._numbers(class_name, station_name)
+        if not self._may_fail(class_name, station_name):
+            return self._cycle_rates[class_name] * visits
+        return self._mean("here", f"{class_name}.{station_name}") / service
+
+    def _abandonments(self, class_name: str, station_name: str) -> Array:
+        """Return the customers of a class that abandon the queue of a station in a second [1/s]."""
+        if class_name not in self._network.stations[station_name].patience:
+            return np.zeros(1)
+        assert self._arrays.patience is not None
+        class_index = self._arrays.classes.index(class_name)
+        station_index = self._arrays.stations.index(station_name)
+        patience = self._arrays.patience[0, class_index, station_index]
+        return np.asarray(self._mean("waits", f"{class_name}.{station_name}") / patience)
+
+    def _visits(self, class_name: str, station_name: str) -> Array:
+        """Return the visits of a class to a station in a second: of customers that are let in, or
+        try again until they are [1/s].
+        """
+        visits, _ = self._numbers(class_name, station_name)
+        tries_again = class_name in self._network.stations[station_name].retries
+        if tries_again or not self._may_fail(class_name, station_name):
+            return self._cycle_rates[class_name] * visits
+        return self._completions(class_name, station_name) + self._abandonments(
+            class_name, station_name
+        )
+
+    def _cycles(self, class_name: str, count: Any) -> Array:
+        """Return the cycles of a class in a second, counted at its first station [1/s].
+
+        Parameters
+        ----------
+        class_name : of the class
+        count : `_visits`, or `_completions` for those that end there
+        """
+        for station_name in self._stations(class_name)[:1]:
+            if self._may_fail(class_name, station_name):
+                visits, _ = self._numbers(class_name, station_name)
+                return np.asarray(count(class_name, station_name) / visits)
+        return self._cycle_rates[class_name]
+
+    def values(self) -> NamedValues:
+        """Yield the values by name."""
+        for class_name, members in self._members.items():
+            thinking = self._mean("here", f"{class_name}.{THINK}")
+            cycles = self._cycles(class_name, self._visits)
+            yield f"throughput[{class_name}]", self._cycles(class_name, self._completions)
+            yield f"response_time[{class_name}]", (members - thinking) / nonzero(cycles)
+            for station_name in self._stations(class_name):
+                yield from self._values_of_place(class_name, station_name, cycles)
+        for station_name in self._network.stations:
+            yield from self._values_of_station(station_name)
+        for name in self._network.regions:
+            present, busy = self._mean("present", name), self._mean("busy", name)
+            yield f"queue_length[{name}]", present
+            yield f"utilization[{name}]", busy / self._network.regions[name].capacity
+            yield f"waiting_time[{name}]", (present - busy) / nonzero(self._mean("calls", name))
+        for name in self._network.breakers:
+            refused = self._mean("calls", REFUSED + name) / nonzero(self._mean("calls", name))
+            yield f"open_share[{name}]", self._mean("open", name)
+            yield f"refused_share[{name}]", refused
+
+    def _values_of_place(self, class_name: str, station_name: str, cycles: Array) -> NamedValues:
+        station = self._network.stations[station_name]
+        label = f"[{class_name},{station_name}]"
+        visits, present = (
+            self._visits(class_name, station_name),
+            self._present(class_name, station_name),
+        )
+        served = self._completions(class_name, station_name)
+        _, service = self._numbers(class_name, station_name)
+        yield f"queue_length{label}", present
+        yield f"residence_time{label}", present / nonzero(cycles)
+        yield f"time_per_visit{label}", present / nonzero(visits)
+        yield f"waiting_time{label}", (present - served * service) / nonzero(visits)
+        if not DISCIPLINES[station.discipline].delay:
+            yield f"utilization{label}", served * service / station.servers
+        tries_again = class_name in station.retries
+        turns_away = station.capacity is not None or class_name in station.balking
+        is_guarded = bool(self._network.breaker_of(station_name))
+        # Of customers that give up after several tries the chain does not count why.
+        has_one_cause = not is_guarded and not (turns_away and class_name in station.patience)
+        if class_name in station.patience and (has_one_cause or not tries_again):
+            lost = visits - served if tries_again else self._abandonments(class_name, station_name)
+            yield f"abandonment{label}", lost / nonzero(visits)
+        if turns_away and has_one_cause:
+            arriving = self._cycle_rates[class_name] * self._numbers(class_name, station_name)[0]
+            admitted = served if tries_again else visits
+            yield f"loss_probability{label}", (arriving - admitted) / nonzero(arriving)
+
+    def _values_of_station(self, station_name: str) -> NamedValues:
+        station = self._network.stations[station_name]
+        visitors = [name for name in self._members if station_name in self._stations(name)]
+        yield (
+            f"queue_length[{station_name}]",
+            sum((self._present(name, station_name) for name in visitors), np.zeros(1)),
+        )
+        if not DISCIPLINES[station.discipline].delay:
+            work = (
+                self._completions(name, station_name) * self._numbers(name, station_name)[1]
+                for name in visitors
+            )
+            yield f"utilization[{station_name}]", sum(work, np.zeros(1)) / station.servers
+
+    def account(self) -> NamedValues:
+        """Yield the time of a cycle by component, of a network with one class."""
+        if len(self._members) > 1:
+            return
+        (class_name,) = self._members
+        cycles = nonzero(self._cycles(class_name, self._visits))
+        yield THINK, self._mean("here", f"{class_name}.{THINK}") / cycles
+        for name in self._stations(class_name):
+            _, service = self._numbers(class_name, name)
+            work = self._completions(class_name, name) * service
+            yield name, work / cycles
+            yield f"wait:{name}", (self._present(class_name, name) - work) / cycles
+            if class_name in self._network.stations[name].retries:
+                pause = f"{BACK_OFF_TIME}:{name}"
+                yield pause, self._mean("label", pause) / cycles
+        for name in self._network.regions:
+            waiting = self._mean("present", name) - self._mean("busy", name)
+            yield f"wait:{name}", waiting / cycles
