@@ -28,6 +28,7 @@ from slipstick_measure.readers import (
 )
 from slipstick_measure.readers.known import known_text
 from slipstick_measure.readers.load_tests import GENERATORS, load_format, read_load
+from slipstick_measure.readers.markup import bar_lines
 from slipstick_measure.readers.reading import NUMBER, FileFormat, Reading, open_file
 from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_trace, trace_format
 
@@ -87,7 +88,13 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     name = format or _name_of_format(reading)
     if format is None and name in (None, "csv") and (known_file := known_text(reading.text)):
         reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
-    if format is None and name in (None, "csv") and (keys := _keys_of_json(reading.text)):
+    is_records = name == "csv" and bar_lines(reading.lines)
+    if (
+        format is None
+        and name in (None, "csv")
+        and not is_records
+        and (keys := _keys_of_json(reading.text))
+    ):
         message = (
             f"this is JSON that no reader knows, with {keys}; write a table of its values as CSV"
         )

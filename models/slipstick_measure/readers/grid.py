@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slipstick_measure.readers.cells import NUMBER, bare_cell, comma_of, is_missing, with_points
+from slipstick_measure.readers.markup import bar_lines, without_types
 from slipstick_measure.readers.names import (
     LOADS,
     PROCESSORS,
@@ -23,7 +24,7 @@ from slipstick_measure.readers.names import (
 from slipstick_measure.readers.reading import Reading
 from slipstick_measure.readers.sheets import table_of_sheet, with_repetitions_in_rows
 
-_BARS = str.maketrans(dict.fromkeys("│┃║▏▕", "|"))
+_BARS = str.maketrans(dict.fromkeys("│┃║▏▕┆┊╎", "|"))
 LONGEST_CELL = 10_000
 """Characters of a cell of a table; a longer one is no value, and its line no line of a table."""
 
@@ -110,9 +111,10 @@ def grid_of(reading: Reading, most_lines: int | None = None) -> CellGrid:
     ------
     SpecError : quotes that do not end, or a table that is too wide
     """
+    is_json = reading.text.lstrip()[:1] in ("{", "[")
     lines = [
         (line_number, text.translate(_BARS))
-        for line_number, text in _plain_lines(reading.lines[:most_lines])
+        for line_number, text in _plain_lines(reading.lines[: None if is_json else most_lines])
         if text.strip()
     ]
     table_lines = _drawn_table(lines)
@@ -208,7 +210,9 @@ def _plain_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
     """Return lines by number. Cells of LaTeX are put between bars, pairs of names and values become
     a table, and the line that names the separator for spreadsheets is left out.
     """
-    texts = list(lines)
+    if markup := bar_lines(lines):
+        return markup
+    texts = without_types(lines)
     if texts and _SEPARATOR.fullmatch(texts[0]):
         texts[0] = ""
     if any(LATEX_TABLE in text for text in texts):
@@ -460,7 +464,7 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
     for rows in rows_by_pattern:
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             return rows
-        if _has_row_numbers(rows):
+        if _has_row_numbers(rows, (0,) if rows is rows_by_pattern[0] else (0, 1)):
             return [rows[0], *((number, cells[1:]) for number, cells in rows[1:])]
     for rows in rows_by_pattern:
         width = len(rows[0][1])
@@ -474,14 +478,19 @@ def _split_at_blanks(content: Sequence[tuple[int, str]]) -> list[tuple[int, list
     return rows_by_pattern[-1]
 
 
-def _has_row_numbers(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
-    """Return whether a column without a heading counts the rows from 0, as pandas prints it."""
+def _has_row_numbers(
+    rows: Sequence[tuple[int, Sequence[str]]], first_numbers: Sequence[int]
+) -> bool:
+    """Return whether a column without a heading counts the rows from one of some numbers, as pandas
+    prints it from 0 and R from 1.
+    """
     width = len(rows[0][1])
     body = [cells for _, cells in rows[1:]]
     return (
         len(body) > 1
         and all(len(cells) == width + 1 for cells in body)
-        and [cells[0] for cells in body] == [str(index) for index in range(len(body))]
+        and [cells[0] for cells in body]
+        in ([str(index + first) for index in range(len(body))] for first in first_numbers)
     )
 
 

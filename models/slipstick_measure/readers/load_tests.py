@@ -40,6 +40,7 @@ from slipstick_measure.readers.jmeter import (
     read_statistics,
     read_summary,
 )
+from slipstick_measure.readers.markup import bar_lines
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
 from slipstick_measure.readers.reading import NUMBER, Reading, time_of_unit
 
@@ -964,7 +965,8 @@ def load_format(reading: Reading) -> str:
         if generator.pattern.search(reading.text):
             return name
     if reading.text.lstrip()[:1] in "{[":
-        return ""
+        is_table = bar_lines(reading.lines) and is_load_table(reading)
+        return "load-table" if is_table else ""
     if _is_table_of_totals(reading):
         return "locust"
     if _LOCUST_HISTORY.match(_first_line_with_commas(reading)):

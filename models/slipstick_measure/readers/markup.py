@@ -1,0 +1,180 @@
+"""Tables in the markup of documents, and records of names and values, as lines with bars.
+
+Documents: AsciiDoc, MediaWiki, Jira, and the tables of lists and of commas of reStructuredText.
+Records: flat objects of JSON, and blocks of lines with a name and a value, of which the first name
+comes again, as scripts and ``time`` print them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, TypeAlias
+
+BarLine: TypeAlias = tuple[int, str]
+"""A line of a table, with its number in the file."""
+
+MOST_RECORD_LINES = 100_000
+LONGEST_JSON = 10_000_000
+LONGEST_LINE = 1_000
+_NAME_AND_VALUE = re.compile(r"([A-Za-z_][\w ()/.-]{0,60}?)(?:\s*[:=]\s*|\t+)([^:=\s][^=|]{0,80})")
+_DTYPES = re.compile(r"[|│\s]*(?:[iuf](?:8|16|32|64)|str|bool)(?:\s*[|┆│]\s*\w+)*[|│\s]*")
+"""The types of columns, which libraries of data frames print below the names."""
+
+
+def bar_lines(texts: Sequence[str]) -> list[BarLine]:
+    """Return the heading and the rows of the first table in markup, or of records, with bars
+    between cells; empty if there is none.
+    """
+    for read in (_json_records, _blocks, _fenced_table, _jira_table, _directive):
+        if len(lines := read(texts)) > 1:
+            return lines
+    return []
+
+
+def without_types(texts: Sequence[str]) -> list[str]:
+    """Return lines with a rule in place of those that hold the types of columns."""
+    return ["|---|" if _DTYPES.fullmatch(text) else text for text in texts]
+
+
+def _joined(number: int, cells: Sequence[str]) -> BarLine:
+    """Return a line of cells with bars around them."""
+    return number, f"| {' | '.join(cells)} |"
+
+
+def _json_records(texts: Sequence[str]) -> list[BarLine]:
+    """Return flat objects of JSON with equal names, of a list or one on each line, or an object of
+    equally long lists.
+    """
+    text = "\n".join(texts).strip().removeprefix("\ufeff")
+    if text[:1] not in ("{", "[") or len(text) > LONGEST_JSON:
+        return []
+    try:
+        document = json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        try:
+            document = [
+                json.loads(line, parse_int=str, parse_float=str) for line in text.splitlines()
+            ]
+        except (ValueError, RecursionError):
+            return []
+    if isinstance(document, dict) and all(isinstance(value, list) for value in document.values()):
+        if len({len(column) for column in document.values()}) != 1:
+            return []
+        names = list(document)
+        rows: list[Any] = [
+            dict(zip(names, row, strict=True)) for row in zip(*document.values(), strict=True)
+        ]
+    else:
+        rows = document if isinstance(document, list) else []
+    if not rows or not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
+        return []
+    cells = [["" if value is None else value for value in row.values()] for row in rows]
+    names = list(rows[0])
+    if any(not isinstance(cell, str) or "|" in cell for row in [names, *cells] for cell in row):
+        return []
+    begins = [text.count("\n", 0, match.start()) + 1 for match in re.finditer(r"\{", text)]
+    numbers = begins if len(begins) == len(rows) else [1] * len(rows)
+    return [
+        _joined(1, names),
+        *(_joined(number, row) for number, row in zip(numbers, cells, strict=True)),
+    ]
+
+
+def _blocks(texts: Sequence[str]) -> list[BarLine]:
+    """Return blocks of lines with a name and a value each, which all have the names of the first
+    block.
+    """
+    lines = [(number, text.strip()) for number, text in enumerate(texts, 1) if text.strip()]
+    if len(lines) < 4 or len(lines) > MOST_RECORD_LINES:
+        return []
+    pairs = list[tuple[int, str, str]]()
+    for number, text in lines:
+        match = _NAME_AND_VALUE.fullmatch(text) if len(text) < LONGEST_LINE else None
+        if match is None:
+            return []
+        pairs.append((number, match[1].strip(), match[2].strip()))
+    first_name = pairs[0][1]
+    width = next((index for index, pair in enumerate(pairs) if index and pair[1] == first_name), 0)
+    names = [name for _, name, _ in pairs[:width]]
+    if width < 2 or [name for _, name, _ in pairs] != names * (len(pairs) // width):
+        return []
+    rows = [pairs[start : start + width] for start in range(0, len(pairs), width)]
+    return [
+        _joined(pairs[0][0], names),
+        *(_joined(row[0][0], [value for *_, value in row]) for row in rows),
+    ]
+
+
+def _fenced_table(texts: Sequence[str]) -> list[BarLine]:
+    """Return the table between the marks of AsciiDoc or MediaWiki."""
+    for begin, end in (("|===", "|==="), ("{|", "|}")):
+        marks = [index for index, text in enumerate(texts) if text.strip().startswith((begin, end))]
+        if len(marks) < 2 or not texts[marks[0]].strip().startswith(begin):
+            continue
+        lines = list[BarLine]()
+        for number, text in enumerate(texts[marks[0] + 1 : marks[1]], marks[0] + 2):
+            if text.strip()[:1] in ("|", "!") and not text.strip().startswith(("|-", "|+")):
+                cells = re.split(r"\|\||!!|\|", text.strip()[1:].rstrip("|"))
+                lines.append(_joined(number, [cell.strip() for cell in cells]))
+        return lines
+    return []
+
+
+def _jira_table(texts: Sequence[str]) -> list[BarLine]:
+    """Return a table whose heading has double bars."""
+    headings = [index for index, text in enumerate(texts) if text.strip().startswith("||")]
+    if not headings:
+        return []
+    return [
+        (number, text.strip().replace("||", "|"))
+        for number, text in enumerate(texts[headings[0] :], headings[0] + 1)
+        if text.strip().startswith("|")
+    ]
+
+
+def _directive(texts: Sequence[str]) -> list[BarLine]:
+    """Return the first table of lists or of commas of reStructuredText."""
+    begin = next(
+        (
+            index
+            for index, text in enumerate(texts)
+            if re.match(r"\s*\.\. (?:list|csv)-table::", text)
+        ),
+        None,
+    )
+    if begin is None:
+        return []
+    depth = len(texts[begin]) - len(texts[begin].lstrip())
+    body = [
+        (number, text.strip())
+        for number, text in _indented(texts, begin + 1, depth)
+        if not text.strip().startswith(":") or ":header:" in text
+    ]
+    if "csv-table" in texts[begin]:
+        rows = [(number, text.removeprefix(":header:").strip()) for number, text in body]
+        return [
+            _joined(number, next(csv.reader([row], skipinitialspace=True)))
+            for number, row in rows
+            if "|" not in row
+        ]
+    is_first = (text.startswith("* -") for _, text in body)
+    starts = 0
+    keys = [starts := starts + first for first in is_first]
+    blocks = groupby(zip(keys, body, strict=True), key=lambda item: item[0])
+    return [
+        _joined(items[0][1][0], [line.lstrip("*- ").strip() for _, (_, line) in items])
+        for items in (list(block) for _, block in blocks)
+    ]
+
+
+def _indented(texts: Sequence[str], start: int, depth: int) -> Iterator[BarLine]:
+    """Yield the nonempty lines from an index on that are indented by more than `depth` blanks."""
+    for number, text in enumerate(texts[start:], start + 1):
+        if text.strip() and len(text) - len(text.lstrip()) <= depth:
+            return
+        if text.strip():
+            yield number, text
