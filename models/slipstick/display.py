@@ -76,9 +76,8 @@ def _html_row(tag: str, cells: Sequence[object]) -> str:
 
 
 def _escaped_for_html(cell: object) -> str:
-    from html import (
-        escape,
-    )  # its list of entities takes time to import, and few commands write HTML
+    # Imported here: its list of entities takes time, and few commands write HTML.
+    from html import escape
 
     return escape(str(cell))
 

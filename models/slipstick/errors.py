@@ -140,10 +140,11 @@ class Problem:
         return self.file, self.line, self.column
 
     def __str__(self) -> str:
+        # These places are on the command line, without a line number.
         is_option = self.file.startswith("--") or self.file in (
             "MODEL",
             "command line",
-        )  # a place on the command line, as it was typed
+        )
         position = (
             f"{self.file}:{self.line}:{self.column}" if self.line and not is_option else self.file
         )

@@ -19,9 +19,8 @@ class Late:
 
     def __getattr__(self, name: str) -> object:
         attribute = getattr(import_module(self._module), name)
-        setattr(
-            self, name, attribute
-        )  # the next time it costs what an attribute of the module costs
+        # The next access costs no more than that of an attribute of the module.
+        setattr(self, name, attribute)
         return attribute
 
 

@@ -228,9 +228,8 @@ def _value_in_base_units(text: str, number_text: str, factor: Fraction) -> float
             if abs(decimal_number.adjusted()) < MOST_PLACES
             else (1, 0)
         )
-        value = (
-            numerator * factor.numerator / (denominator * factor.denominator)
-        )  # whole numbers: rounded once
+        # Products of whole numbers are exact, so that the quotient is rounded once.
+        value = numerator * factor.numerator / (denominator * factor.denominator)
     except ArithmeticError:
         numerator = 1
         value = 0.0
@@ -440,9 +439,8 @@ def _suitable_unit(
         )
     ):
         return binary_rung
-    largest_value = (
-        float(f"{max(absolute_values, default=0.0):.{digits - 1}e}") or 1.0
-    )  # 999.99 us are 1 ms, nothing is 0 s
+    # Rounded first: 999.99 us are shown as 1 ms.
+    largest_value = float(f"{max(absolute_values, default=0.0):.{digits - 1}e}") or 1.0
     fitting_units = [
         unit_and_factor
         for unit_and_factor in units_and_factors

@@ -333,11 +333,12 @@ CLOSED_FORM = "closed-form"
 MEAN_VALUE = "mean-value"
 SIMULATION = "simulation"
 BOUNDS = "bounds"
+# `best` is the most exact method that applies.
 BEST, EXACT, CONVOLUTION = (
     "best",
     "exact",
     "convolution",
-)  # the best that applies, as of the algorithms of a collective
+)
 SCHWEITZER = "schweitzer"
 LINEARIZER = "linearizer"
 MARKOV_CHAIN = "markov-chain"

@@ -133,9 +133,8 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
         use_of_queue /= program_time
         use_of_queue[3] /= nonzero(use_of_queue[2])
     if IDLE_PROCESSORS in program_table.booked:
-        program_table.booked[IDLE_PROCESSORS] = program_table.booked.pop(
-            IDLE_PROCESSORS
-        )  # as the last
+        # Removed and added again, so that it comes last.
+        program_table.booked[IDLE_PROCESSORS] = program_table.booked.pop(IDLE_PROCESSORS)
     return program_table
 
 

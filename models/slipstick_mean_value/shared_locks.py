@@ -362,9 +362,10 @@ def _chain_waits(
     readers_inside, writers_inside, readers_waiting, writers_waiting = states.T
     request_rate = probabilities @ (customers - states.sum(axis=1)) / time_elsewhere
     if order == "fair":
+        # In order of arrival, the first waiting customer is a writer if readers could still enter.
         first_is_writer = (
             (writers_inside == 0) & (readers_inside < most_readers) & (writers_waiting > 0)
-        )  # the first that waits is a writer
+        )
         readers_waiting = (writers_waiting - first_is_writer) * (1 - write_probability)
         writers_waiting = first_is_writer + (writers_waiting - first_is_writer) * write_probability
     return (

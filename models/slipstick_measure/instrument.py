@@ -400,10 +400,11 @@ class TimedPool:
         return len(self._tasks) > 0 or self._is_over()
 
     def __getstate__(self) -> dict[str, Any]:
+        # Only the process that made the pool needs the manager, which cannot be copied.
         return {
             **self.__dict__,
             "_manager": None,
-        }  # the process that made the pool keeps its manager
+        }
 
 
 class TimedLoop:

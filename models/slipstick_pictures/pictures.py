@@ -508,9 +508,8 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         len(label + notes_on_labels.get(label, ""))
         for label in (*labels, *methods, *title.split("\n"))
     )
-    has_one_label = (
-        len(labels) == 1 and not methods and not spec.series
-    )  # the title says what it is
+    # A single label needs no legend, because the title names it.
+    has_one_label = len(labels) == 1 and not methods and not spec.series
     legend_width = 0.0 if has_one_label else min(0.7 + 0.07 * longest, 4.0) * max(1, columns)
     figure = sheet(_PANEL_WIDTH + legend_width, 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]

@@ -339,9 +339,8 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
             )
     log_of_variable = sympy.log(processors) if term.processors != 0 else sympy.log(log_n)
     power_of_variable = term.processors if term.processors != 0 else term.processors_log
-    asymptotic_log_size = (
-        log_of_variable * power_of_variable / power
-    )  # log n for large N, but for constants
+    # This is log n for large N, up to constants.
+    asymptotic_log_size = log_of_variable * power_of_variable / power
     work_needed = (
         work.coefficient
         * (factor_of_work / asymptotic_log_size**logs) ** (work.size / power)

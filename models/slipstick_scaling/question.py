@@ -361,9 +361,8 @@ class ScaleResult(QuestionResult):
             heads.append(head.replace("must grow not at all", _STAYS))
         fastest = [_fastest_headline(scaling, words) for scaling in scalings_shown]
         lead = "fastest at a fixed size "
-        if (
-            len({scaling.fastest.among for scaling in scalings_shown}) == 1
-        ):  # stated once for all cases
+        # Equal numbers of processors are stated once for all cases.
+        if len({scaling.fastest.among for scaling in scalings_shown}) == 1:
             numbers_examined = scalings_shown[0].fastest.among
             fastest = [text.replace(numbers_examined, "") for text in fastest]
             lead = f"fastest at a fixed size{numbers_examined} "

@@ -31,7 +31,7 @@ def years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
     for path, values in track.sweep.points.items():
         axis_in_words = (
             (lambda value, *_: year(value)) if path == YEAR else (lambda value, *_: f"{value:.4g}")
-        )  # or a factor
+        )
         columns.append(ResultColumn(path, values, written=axis_in_words, place=True))
     for name in track.values:
         columns.append(

@@ -8,6 +8,6 @@ imported by the command that needs it, so that help is at once there.
 
 import gc
 
-gc.set_threshold(
-    200_000, 20, 20
-)  # before any other import: classes and trees stay, and the default searches them 100 times
+# Set before any other import: its classes and trees stay alive, and with the default the collector
+# would search them 100 times.
+gc.set_threshold(200_000, 20, 20)

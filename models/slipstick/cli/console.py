@@ -120,9 +120,8 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
             from slipstick.schema.inputs import model_names
 
             catalogue_names = [*model_names(), *(spec_names() if kind == "spec" else ())]
-        catalogue_names += (
-            [] if kind == "kind" else [path.name for path in Path().glob("*.y*ml")]
-        )  # a shell adds files where no name is
+        # A shell completes files by itself only if no name fits, so they are added here.
+        catalogue_names += [] if kind == "kind" else [path.name for path in Path().glob("*.y*ml")]
         items = [
             CompletionItem(name)
             for name in dict.fromkeys(catalogue_names)

@@ -484,9 +484,8 @@ def cli(context: click.Context) -> None:
     # Before the numerical libraries are loaded, which read this once; the user's own settings win.
     for name, count in ONE_THREAD.items():
         os.environ.setdefault(name, count)
-    ANNOUNCE.set(
-        cache(partial(echo, err=True))
-    )  # the same once, also where derivatives are computed by solving again
+    # Each note is printed once, also where derivatives are computed by solving again.
+    ANNOUNCE.set(cache(partial(echo, err=True)))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -818,9 +817,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit:
         if sys.stdout is output:
             raise
-        return _print_write_error(
-            BrokenPipeError()
-        )  # where click finds that, it replaces the stream and ends with status 1
+        # click would replace the stream and end with status 1.
+        return _print_write_error(BrokenPipeError())
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing half-written is left", err=True)
         return INTERRUPTED
@@ -829,12 +827,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _start_faster() -> None:
     """Change settings of the process that slow down the start and the end of short commands."""
-    os.environ.setdefault(
-        "PYDANTIC_DISABLE_PLUGINS", "__all__"
-    )  # they are looked for in every distribution installed
-    atexit.register(
-        gc.freeze
-    )  # else all is searched for cycles when the interpreter ends: a tenth of a short command
+    # Plugins would be looked for in every installed distribution.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Otherwise the interpreter searches all objects for cycles when it ends: a tenth of the time of
+    # a short command.
+    atexit.register(gc.freeze)
 
 
 def _print_write_error(error: OSError) -> int:

@@ -339,9 +339,8 @@ class _FormulaReader:
                     )
                 ]
                 continue
-            if (
-                next_term.expr.dimension != terms[0].expr.dimension
-            ):  # refused here, where its sign is; a zero goes with all
+            # Refused at the sign of this term; a zero has every dimension.
+            if next_term.expr.dimension != terms[0].expr.dimension:
                 self._applied_part(sign, operator.add, terms[0], next_term)
             terms.append(next_term)
         return self._sum_of_terms(self._current_token, terms)

@@ -140,9 +140,8 @@ def palm_adjoint(operands: Sequence[Array], value: Array, adjoint: Array) -> lis
 def engset(operands: Sequence[Array], out: Array) -> None:
     """Compute Engset's time congestion."""
     load, given_servers, sources = operands
-    servers = np.where(
-        sources >= given_servers, _limited_count(given_servers), np.nan
-    )  # with fewer sources the sum below has no end
+    # With fewer sources than servers the sum below has no end.
+    servers = np.where(sources >= given_servers, _limited_count(given_servers), np.nan)
     first_index = _first_index(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
     inverse_load = 1.0 / load
     _inverse_loss(

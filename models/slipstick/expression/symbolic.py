@@ -140,9 +140,8 @@ def _choice_by_range(operand: Any, limit: Any, below: Any, above: Any) -> Any:
 _CONVERSIONS: dict[str, Callable[..., Any]] = {
     "sum": lambda *args: sympy.Add(*(term for arg in args for term in _terms_of_sum(arg))),
     "difference": lambda a, b: sympy.Add(*_terms_of_sum(a), sympy.Mul(-1, b)),
-    "product": lambda *args: sympy.Mul(
-        *sorted(args, key=lambda arg: not arg.is_Number)
-    ),  # 2 a, not a 2
+    # Numbers first: 2 a, not a 2.
+    "product": lambda *args: sympy.Mul(*sorted(args, key=lambda arg: not arg.is_Number)),
     "quotient": lambda a, b: sympy.Pow(b, -1) if a == 1 else sympy.Mul(a, sympy.Pow(b, -1)),
     "power": lambda base, exponent: sympy.Pow(base, exponent),
     "max": lambda *args: sympy.Max(*args, evaluate=False),

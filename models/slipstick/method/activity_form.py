@@ -263,9 +263,8 @@ class ActivityForm(CompiledModel):
             for group in self.model.population.groups
             if group.name
         }
-        unanswered_times = np.full(
-            len(table.time), np.nan
-        )  # of every group, where mean value refuses the model
+        # The times of every group where mean value refuses the model.
+        unanswered_times = np.full(len(table.time), np.nan)
         steps = [
             step
             for step in self.model.steps
@@ -369,13 +368,12 @@ class ActivityForm(CompiledModel):
             )
             # The first row is the point without a move, which no derivative needs.
             value_by_expr = {expr: column[1:] for expr, column in columns.items()}
+            # For a large population the time may converge although its derivatives do not.
             try:
                 slope_column = self.table(value_by_expr, with_account=False).time.imag / [
                     complex_step(point_values[parameter_name]) for parameter_name in parameter_names
                 ]
-            except (
-                NoAnswerError
-            ):  # the time of a large population settles, and its derivatives do not
+            except NoAnswerError:
                 return {}
             slope_by_parameter |= {
                 parameter_name: float(slope)

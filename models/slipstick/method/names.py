@@ -72,6 +72,7 @@ TIME_QUANTILES = (0.5, 0.95, 0.99)
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """Of the response times of a network, where they are known."""
 
+# Kept here, because methods do not import the module of units.
 _SECONDS = {
     "us": 1e-6,
     "ms": 1e-3,
@@ -79,7 +80,7 @@ _SECONDS = {
     "min": 60.0,
     "h": 3600.0,
     "day": 86_400.0,
-}  # no method knows units
+}
 
 # At most nine digits, so that a name cannot ask for a number of customers beyond all limits.
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")

@@ -544,9 +544,8 @@ def _expected_of_activity(
         if time_name:
             mean_time = float(entry_at(solution.values[time_name], point_index))
             cycles_of_group = cycles_needed if group.kind == "open" else 0.0
-            known_steps = (
-                {} if time_name.startswith("response_time") else mean_by_step
-            )  # thinking is none of it
+            # A response time has no think time, of which the known steps may be.
+            known_steps = {} if time_name.startswith("response_time") else mean_by_step
             expected_by_group[group_index] = Expected(
                 mean_time,
                 TOLERANCES[tolerance_name],

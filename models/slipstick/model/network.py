@@ -1366,9 +1366,8 @@ class _Inspection:
                         self._chain_by_class.get(class_name) == chain_name
                         and (class_name, station) not in reached_places
                     )
-                    if (
-                        is_unreached and _known_value(service_time) != 0
-                    ):  # a matrix of times has a 0 where a class never goes
+                    # A time of 0 says nothing: matrices of times have it where a class never goes.
+                    if is_unreached and _known_value(service_time) != 0:
                         yield Fault(
                             ("stations", station, "service", class_name),
                             f"no route takes {class_name} to {station}",
@@ -1427,8 +1426,7 @@ def _known_value(expr: Expr) -> float | None:
         return None
     if isinstance(expr, Number | Parameter):
         return float(expr.value or 0.0)
-    from slipstick.expression.tape import (
-        Tape,
-    )  # arithmetic needs NumPy, a bare probability does not
+    # Imported here: arithmetic needs NumPy, a bare probability does not.
+    from slipstick.expression.tape import Tape
 
     return float(Tape([expr]).run({})[0][0])

@@ -618,9 +618,10 @@ class MachineOperations:
             return operations._switch_activity(algorithm, rounds, moved_bytes, placement)
         if placement == "node" and self._network_at(placement).medium == "shared":
             messages_at_once = task.ranks  # through the memory of the node, all at the same time
+        # The maximum avoids a division by 0: one rank alone has no rounds.
         message_steps = operations._message_steps(
             moved_bytes / maximum(rounds, 1), placement, messages_at_once
-        )  # one rank alone has no rounds
+        )
         operation_activity = repeat(rounds, then(*message_steps))
         time = rounds * total((step.time for step in message_steps), TIME)
         if task.combine is None or not algorithm.combines:

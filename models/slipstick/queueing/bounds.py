@@ -220,9 +220,9 @@ def _one_class_demands(
             " bounds need; asymptotic bounds take any"
         )
     for station_name, reason in zip(network.stations, network.without_product_form, strict=True):
-        if (
-            reason
-        ):  # with scv 9 the throughput of two stations lies 16 % below the balanced job bound
+        # Without product form the bounds do not hold: with scv 9 the throughput of two stations
+        # lies 16 % below the balanced job bound.
+        if reason:
             raise ModelError(
                 f"{station_name} {reason}, so there is no product form, which {bounds_name} bounds"
                 " need; asymptotic bounds take any"

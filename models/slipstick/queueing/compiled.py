@@ -60,9 +60,8 @@ def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | N
 @cache
 def _compiled_loop(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the form of a loop that Numba compiles at its first call and keeps on disk."""
-    function.__globals__["np"] = import_module(
-        "numpy"
-    )  # numba knows the module only, not what stands for it
+    # Numba compiles calls of the module itself, not of the object that imports it late.
+    function.__globals__["np"] = import_module("numpy")
     compiled: Callable[..., Any] = import_module("numba").njit(cache=True, error_model="numpy")(
         function
     )

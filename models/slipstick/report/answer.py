@@ -57,21 +57,22 @@ _USUAL_VALUES = ("time", "response_time", "throughput", "efficiency")
 """Values that the first line has where none is asked for."""
 
 _SCREEN_LINES = 40  # lines
+# The most values, components, shares and notes; the second row if an answer exceeds a screen.
 _ROWS_ON_SCREEN, _ROWS_WHERE_TIGHT = (
     (14, 8, 5, 2),
     (8, 5, 3, 2),
-)  # most values, components, shares and notes; tight where more than a screen
+)
 """Rows of an answer that fits a screen."""
 
 _FEWEST_FOLDED = 4
-_NUMBERED_NAMES = re.compile(
-    r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)"
-)  # memory-0, memory-1 ... memory-7
+# Matches successive names with numbers, such as memory-0, memory-1, ... memory-7.
+_NUMBERED_NAMES = re.compile(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")
 _MOST_POINTS = 30
 _INDENT = "  "
+# Matches a value of a class at a station.
 _LABEL_AT_STATION = re.compile(
     r"(?P<kind>[a-z_]+)(?<!_at)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]"
-)  # a class at a station
+)
 
 _LABEL_TITLES = {"phase_account": ("phase", "part")}
 """What the two labels of a kind of values name, where it is not a class and a station."""
@@ -86,9 +87,8 @@ _COLUMN_TITLES = {
     "abandonment": "abandons",
 }
 
-_PROBABILITY = re.compile(
-    r"probability\[.*\]"
-)  # of each number present: for programs, not for the terminal
+# Probabilities of each number present are for programs, not for the terminal.
+_PROBABILITY = re.compile(r"probability\[.*\]")
 _MOST_UNDECIDED = 3
 """Waits and utilizations that are named as undecided at most."""
 

@@ -89,9 +89,9 @@ def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
                 # so that a loss of power cannot leave a complete report of empty files.
                 for path in (*work_folder.iterdir(), work_folder):
                     flush_to_disk(path)
-                assert read_manifest(
-                    work_folder
-                )  # else the next run would not know the files as its own
+                # Without a manifest, the next run would not recognize the files as those of a
+                # report.
+                assert read_manifest(work_folder)
                 os.replace(work_folder / INPUTS, work_folder / READY)
                 flush_to_disk(work_folder)
             except BaseException:

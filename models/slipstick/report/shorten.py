@@ -63,10 +63,11 @@ def first_page(text: str) -> str:
     # Sections that need the least of their share come first: what they leave is shared among the
     # longer ones.
     ranked_indices = sorted(range(len(sections)), key=lines_by_share.__getitem__)
+    # In the second pass, each section may take the lines that the others left.
     for index in (
         *ranked_indices,
         *ranked_indices,
-    ):  # the second time, each may take what the others left
+    ):
         lines_left += printed_lines(shown_sections[index]) + 1 if shown_sections[index] else 0
         most_lines = (
             max(lines_left * line_shares[index] // shares_left - 1, _LEAST_ROWS)
@@ -251,9 +252,8 @@ def _decisive_rows(block: str, most_lines: int) -> str:
     # Fewer rows would mislead more than they tell.
     if most_rows < _LEAST_ROWS:
         return ""
-    if any(
-        not first_cell.strip("| ") for first_cell in first_cells
-    ):  # rows belong to the named one above them
+    # Rows without a name belong to the named row above them, and stay with it.
+    if any(not first_cell.strip("| ") for first_cell in first_cells):
         most_rows = max(index for index in range(most_rows + 1) if first_cells[index].strip("| "))
         return "\n".join([*lines[:title_line_count], *rows[:most_rows]]) if most_rows else ""
     if not title_line_count:

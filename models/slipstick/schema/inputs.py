@@ -368,9 +368,8 @@ def resolve(settings: Settings, library: Library) -> Inputs:
         settings, uncertain_values = separate_uncertain(settings, library)
     options = solver_options(settings)
     model_settings = {path: node for path, node in settings.items() if not is_solver_option(path)}
-    if (
-        not model_settings
-    ):  # only solver options are given; their place is where the model is missing
+    # Only solver options are given, so that a model is missing at their place.
+    if not model_settings:
         _program_of_workload(settings, library)
     inputs = replace(
         _inputs_of_model(model_settings, library), options=options, uncertain=uncertain_values
@@ -405,9 +404,8 @@ def _inputs_of_model(settings: Settings, library: Library) -> Inputs:
     """
     model_node = settings.get("model") or _program_of_workload(settings, library)
     value_settings = {path: node for path, node in settings.items() if path not in REFERENCES}
-    if isinstance(model_node, Table) and model_description(
-        model_kind := kind_of(model_node)
-    ):  # written in place
+    # The model is written in the study itself.
+    if isinstance(model_node, Table) and model_description(model_kind := kind_of(model_node)):
         return _file_inputs(
             model_kind,
             "model",

@@ -230,9 +230,8 @@ def _catalogue_path(spec_kind: str, reference: str) -> Path | None:
     none.
     """
     name = reference.removeprefix(f"{spec_kind}/")
-    if (
-        "/" in name or len(name) > LONGEST_NAME
-    ):  # a name is looked up, never followed out of the folder
+    # A name is looked up, and never leads out of the folder of the catalogue.
+    if "/" in name or len(name) > LONGEST_NAME:
         return None
     return next(
         (
@@ -493,9 +492,8 @@ class Library:
             # One mistake is reported once, though both ways find it.
             reported_places = {problem.place for problem in error.problems}
             for network_entry in (node_at(tree, ["network"]), node_at(tree, ["node", "network"])):
-                if isinstance(
-                    network_entry, Scalar
-                ):  # a name is no mistake; where it leads was not asked any more
+                # The name itself is no mistake; only the file that it names was not read any more.
+                if isinstance(network_entry, Scalar):
                     reported_places.add(
                         (
                             network_entry.mark.file,

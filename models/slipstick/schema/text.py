@@ -486,9 +486,8 @@ MOST_NESTED = 64
 LONGEST_SCALAR = 8192
 LONGEST_KEY = 256
 MOST_PROBLEMS = 1000  # the pass ends here: more problems in one message do not help
-LOADER = getattr(
-    yaml, "CSafeLoader", yaml.SafeLoader
-)  # the same events either way, 10 times as fast with libyaml
+# Both give the same events; libyaml is 10 times as fast.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # Not text: tabs and other control characters, lone surrogates, the line ends and marks only some
 # editors see.
@@ -681,10 +680,11 @@ class _TreeReader:
             and self.open_nodes
             and self.open_nodes[-1].has_brackets
         ):
+            # The unclosed bracket is what the user has to mend, not the end of the text.
             error_text, context_and_error_marks[0] = (
                 "',' or ']'",
                 self.open_nodes[-1].begin,
-            )  # the bracket is what to mend, not the end
+            )
         at_block_start, message = _syntax_message(error_text)
         end_text = (
             "the end of the file"
@@ -703,9 +703,8 @@ class _TreeReader:
     def read_document(self) -> Node | None:
         """Parse the only document of the text; None if the text is empty."""
         self.check_characters()
-        self.events = iter(
-            LOADER(self.text).get_event, None
-        )  # as `yaml.parse`, without a generator
+        # The same as `yaml.parse`, without the cost of a generator.
+        self.events = iter(LOADER(self.text).get_event, None)
         nodes: list[Node] = []
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent) and nodes:
@@ -885,9 +884,8 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _SPLIT_
     file_start = Mark(shown_name(path), 1, 1)
     with open_file(path, file_start, bound, advice) as file:
         file_bytes = _read_up_to(bound, file)
-    _check_size(
-        len(file_bytes), file_start, bound, advice
-    )  # a file that grows, or tells no size as those of /proc
+    # The size is checked again: a file may grow, or state no size, as files in /proc do.
+    _check_size(len(file_bytes), file_start, bound, advice)
     return _decode_text(file_bytes, file_start)
 
 

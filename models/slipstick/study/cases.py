@@ -357,9 +357,8 @@ def case_titles(study: Table) -> dict[str, str]:
 
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
-_NUMBER_WITH_UNIT = re.compile(
-    rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?"
-)  # a number, with its unit after a space
+# Matches a number, with its unit after a space.
+_NUMBER_WITH_UNIT = re.compile(rf"({_NUMBER})(?:%| [a-zA-Z%/]+)?")
 
 
 def derived_titles(study: Table) -> dict[str, str]:

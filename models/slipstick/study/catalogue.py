@@ -240,9 +240,8 @@ def _lines_of_kind(kind: str, titled: bool) -> Iterator[CatalogueLine]:
         )
 
 
-_TITLE_LINES = re.compile(
-    r"^title:.*\n(?:[ \t].*\n)*", re.MULTILINE
-)  # of shipped files, which are known to be right
+# Only for shipped files, whose titles are known to have this form.
+_TITLE_LINES = re.compile(r"^title:.*\n(?:[ \t].*\n)*", re.MULTILINE)
 
 
 def _title_of_spec(kind: str, name: str) -> str:

@@ -285,11 +285,13 @@ def stored_points(folder: Path) -> StoredPoints:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
             raise InputError(f"{database_path} cannot be read: {error}") from None
+        # A run was killed while it wrote the file, and the next run rolls this back; until then
+        # nothing is stored.
         point_count, failed_count, run_description = (
             0,
             0,
             {},
-        )  # a run was killed while it made the file; the next one rolls that back
+        )
     lock_handle = lock_folder(folder)
     if lock_handle is not None and lock_handle >= 0:
         os.close(lock_handle)

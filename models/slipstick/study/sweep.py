@@ -281,10 +281,11 @@ def _read_axis(path: str, nodes: Sequence[Node], inputs: Inputs) -> Axis:
         else numbers_of(nodes)
     )
     assert values is not None
+    # Rates were given for the time of a byte.
     if (
         len(sample_indices) < len(nodes)
         and values[sample_indices[0]] != numeric_quantities[0].value
-    ):  # rates where the time of a byte is wanted
+    ):
         values = [1.0 / value for value in values]
     return Axis(path, str(numeric_quantities[0].dimension), tuple(values))
 

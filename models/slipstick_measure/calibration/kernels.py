@@ -126,9 +126,8 @@ def _gauge(ticks: Array, at: int) -> None:
         five = five ^ (six + turn)
         six = six + (first_ticks ^ turn)
     _read_clock(_ELAPSED, ticks.ctypes.data + 8 * at + 16)
-    ticks[TICKS - 1] = (
-        first_ticks + two + three + four + five + six
-    )  # or no compiler would keep the chains
+    # The sum is stored, because a compiler would remove chains without effect.
+    ticks[TICKS - 1] = first_ticks + two + three + four + five + six
 
 
 @_compiled
@@ -262,9 +261,8 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
             )
             value = memory[element_index]
             if write:
-                memory[element_index] = (
-                    value & factor
-                )  # zero again; what was read itself would not be written
+                # The value is 0 again; a compiler would remove the write of the same value.
+                memory[element_index] = value & factor
         if compute:
             chain = value
             for _ in range(compute):

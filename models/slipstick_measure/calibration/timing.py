@@ -104,9 +104,8 @@ class Cores:
 
         self.cores = cores
         self.kernels = kernels
-        large = hasattr(
-            mmap, "MADV_HUGEPAGE"
-        )  # so that pages are found faster; only private memory gets such
+        # Large pages are found faster by the processor; only private memory can have them.
+        large = hasattr(mmap, "MADV_HUGEPAGE")
         length = size + _LARGE_PAGE
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if large else 0
         space = mmap.mmap(-1, length, flags=private) if large else mmap.mmap(-1, length)

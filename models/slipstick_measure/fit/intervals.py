@@ -214,10 +214,11 @@ def _end_of_interval(
     last_quantity = best_value
     target = best_value + t_quantile * signed_error
     theta = fitted_formula.theta
+    # Each point is a target, and by how much its fit was worse than the best fit [standard errors].
     inner_point, outer_point = (
         (best_value, 0.0),
         (np.nan, np.nan),
-    )  # a target, and how much worse than the best the fit to it was [standard errors]
+    )
     for _ in range(MOST_FITS):
         extra_residual = partial(_target_residual, quantity, stiffness, target)
         theta_at_target = minimize_squares(

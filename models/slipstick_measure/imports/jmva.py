@@ -249,9 +249,8 @@ def _elements_by_class(
 ) -> dict[str, tuple[XmlElement, str]]:
     """Return the elements of a station by class, each with its text; refuse unknown classes."""
     element_by_class: dict[str, tuple[XmlElement, str]] = {}
-    class_elements = station.every(
-        tag, f"{tag}s"
-    )  # times that depend on the load are in elements of the second name
+    # Times that depend on the load are in elements with the plural name.
+    class_elements = station.every(tag, f"{tag}s")
     for element in (
         child for child in class_elements if child.tag == tag or child.get("customerclass")
     ):

@@ -128,9 +128,8 @@ def _fitted_lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
         for product in (constant * constant, constant * size, size * size, constant, size)
     )
     ff, fg, gg, f, g = (total[None, 1:] - total[:-1, None] for total in sums)
-    with np.errstate(
-        all="ignore"
-    ):  # where the last comes before the first, and where all sizes are 0
+    # Values are undefined where the last index is below the first, and where all sizes are 0.
+    with np.errstate(all="ignore"):
         fixed = (f * gg - g * fg) / (ff * gg - fg**2)
         per_byte = (g * ff - f * fg) / (ff * gg - fg**2)
         is_falling = ~(per_byte >= 0)

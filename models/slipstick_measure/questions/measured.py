@@ -122,8 +122,7 @@ def runs_of(
         study.library.load("profile", data, mark, "data")
         return read_runs(find("profile", data))
     path = study.library.measurement_file(table_called(data) or data, mark)
-    measurements = read_runs(
-        path, hints
-    )  # refuses a file that is too large, before it is read again for its hash
+    # Read first, because a file that is too large is refused before it is read again for its hash.
+    measurements = read_runs(path, hints)
     study.library.keep_hash(path)
     return measurements

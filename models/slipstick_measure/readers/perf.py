@@ -92,9 +92,8 @@ def _read_waits(reading: Reading, line: int, run: Coordinates, text: str) -> Non
             field.strip() for field in re.split("[,;|\t]", text, maxsplit=_WITH_SEPARATOR - 1)
         ]
         if len(fields) != _WITH_SEPARATOR:
-            if not re.match(
-                r"\s+0x[0-9a-f]+\s+\S", text
-            ):  # a line of a call stack, printed with -v
+            # Lines of a call stack, which perf prints with -v, are passed over.
+            if not re.match(r"\s+0x[0-9a-f]+\s+\S", text):
                 reading.add_problem(
                     line, "", f"{short(text.strip())} is not a line of perf lock contention"
                 )

@@ -153,9 +153,9 @@ class _ArchiveReader:
         for count, (location, event) in enumerate(events):
             if count >= most_events:
                 self.columns.refuse(too_many("events", "events", ADVICE))
-            first_time = (
-                event.time if first_time is None else first_time
-            )  # subtracted before floating point, which ticks may exceed
+            # The first tick is subtracted as a whole number, because ticks may exceed the digits of
+            # a double.
+            first_time = event.time if first_time is None else first_time
             time = event.time - first_time
             thread = threads[location]
             thread.count += 1
@@ -243,12 +243,13 @@ class _ArchiveReader:
 
     def _receiver_name(self, communicator: Any, rank: int) -> str:
         """Return the name of the processor with a rank in a communicator."""
+        # The communicator may be unknown, or have no locations of its ranks.
         try:
             return self.threads[communicator.location(rank)].name
         except (
             AttributeError,
             LookupError,
-        ):  # of another communicator, or without the locations of its ranks
+        ):
             return f"rank {rank}"
 
 

@@ -114,9 +114,8 @@ def checked_trace(
     """
     name = format or trace_format(path)
     if name is None:
-        head = next(
-            text_pieces(path, BYTES, ADVICE, _HEAD), ""
-        )  # a file that cannot be read is refused for that
+        # A file that cannot be read is refused here.
+        head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "")
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
         if known_file := known_text(head):
@@ -540,9 +539,8 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     polars = need("polars", "reading Parquet", "frames")
     most_rows = int(limit("events"))
     try:
-        with open_file(
-            path, Mark(shown_name(path), 1, 1), BYTES, ADVICE
-        ):  # refused as any other file is
+        # A file that is missing or too large is refused as in other readers.
+        with open_file(path, Mark(shown_name(path), 1, 1), BYTES, ADVICE):
             pass
         table = polars.scan_parquet(path)
         names = table.collect_schema().names()

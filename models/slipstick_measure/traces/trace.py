@@ -597,9 +597,8 @@ class TraceColumns:
     ) -> TraceSpans:
         """Book each instant of a lane to one span, then each instant of a processor to one lane."""
         is_lasting = spans.end > spans.start
-        spans = _sort_spans(
-            spans if is_lasting.all() else spans.select(is_lasting)
-        )  # there may be many, so no copy without need
+        # Spans may be many, so that they are copied only if some are left out.
+        spans = _sort_spans(spans if is_lasting.all() else spans.select(is_lasting))
         spans, crossing_count = _innermost_spans(spans, resolution)
         if crossing_count:
             self.add_note(
@@ -729,9 +728,8 @@ def _top_of_stack(
         ends.append(until)
 
     columns = (spans.start.tolist(), spans.end.tolist(), spans.label.tolist())
-    for start, end, label in chain(
-        zip(*columns, strict=True), [(inf, inf, -1)]
-    ):  # the last one empties the stack
+    # The added span at infinity ends all open spans.
+    for start, end, label in chain(zip(*columns, strict=True), [(inf, inf, -1)]):
         while stack and stack[-1][0] <= start + resolution:
             until, label_on_top = stack.pop()
             if until > booked_until:

@@ -176,9 +176,8 @@ def times_by_window(
             sums += np.cumsum(
                 np.bincount(cell + 1, weights * width, sums.size).reshape(key_count, -1), axis=1
             )
-    return np.where(
-        sums[:, :count] > 1e-12 * width, sums[:, :count], 0.0
-    )  # what cancels leaves the last digits
+    # Differences of sums that cancel leave rounding errors, which count as 0.
+    return np.where(sums[:, :count] > 1e-12 * width, sums[:, :count], 0.0)
 
 
 def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:

@@ -120,15 +120,13 @@ def _first_of_each_kind(program_counts: _CountsByIdentity) -> Counts:
             }
             values_by_field[name] = type(values[0])(value_by_key) if value_by_key else values[0]
     for name in {"faults", "collected"} & values_by_field.keys():
-        values_by_field[name] = Counter(
-            dict(values_by_field[name].most_common(1))
-        )  # their sizes differ, and nothing else
+        # Records of one field differ in size only, so that the most frequent one stands for all.
+        values_by_field[name] = Counter(dict(values_by_field[name].most_common(1)))
     counts_of_one = replace(
         counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**values_by_field),)),)
     )
-    makes_diffs_ahead = counts_of_one.total("diffs_made") > counts_of_one.total(
-        "served_diffs"
-    )  # diffs made before a request are an operation of their own
+    # Diffs that are made before a request are counted as a separate operation.
+    makes_diffs_ahead = counts_of_one.total("diffs_made") > counts_of_one.total("served_diffs")
     fields_by_key = ("acquisitions", "sent", "received")
     operation_kinds = tuple(
         (name, tuple(value) if name in fields_by_key else None)

@@ -265,9 +265,8 @@ class ManyWriters(SharedPages):
             self._make_valid(writer, page)
         else:
             self.recorder.tallies[writer].write_faults += 1
-        if (
-            page in self.interval_of_twin[writer]
-        ):  # the twin of an interval that a release has ended
+        # The page has a twin of an interval that a release has ended.
+        if page in self.interval_of_twin[writer]:
             self._make_diff(writer, page)
         if self.state[writer, page] != EXCLUSIVE:
             self.twins[writer][page] = 0

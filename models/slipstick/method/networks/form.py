@@ -121,9 +121,8 @@ def _time_by_component(
                     * network_points.service[0, class_index, station_index]
                 ).real
             )
-            if (
-                network_points.network.losses and residence_time and not station.rates
-            ):  # not every customer comes here, or is served
+            # With losses not every customer of a cycle comes here or is served.
+            if network_points.network.losses and residence_time and not station.rates:
                 time_per_visit = measure_by_name[f"time_per_visit[{class_name},{station_name}]"]
                 service_time = residence_time * (
                     1

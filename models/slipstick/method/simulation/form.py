@@ -340,9 +340,8 @@ def with_single_processor_values(
     )
     least_time = time_alone.value
     if time_among_others.value < least_time <= time_among_others.value * (1 + relative_error):
-        least_time = (
-            time_among_others.value
-        )  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
+        # No competitor makes a grain faster, so that zeta is at most 1; a larger value is noise.
+        least_time = time_among_others.value
     efficiency = float(GRAIN_EFFICIENCY.equation(least_time, time_among_others.value))
     interference = float(GRAIN_INTERFERENCE.equation(least_time, time_among_others.value))
     efficiency_value = _ratio_value(efficiency, relative_error * efficiency)

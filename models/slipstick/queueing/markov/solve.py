@@ -147,9 +147,8 @@ def _solved_point(
         )
     truncation = _first_truncation(point, largest_error)
     rising_rounds = 0
-    while rising_rounds < 2 or (
-        point.network.bursts is not None and not point.network.losses
-    ):  # levels rise in a burst
+    # In a burst the probabilities of levels may rise for long before they fall.
+    while rising_rounds < 2 or (point.network.bursts is not None and not point.network.losses):
         space, chain = _explored_chain(point, truncation, state_limit)
         pi = stationary(chain, method, solved_before)
         tail_probability, missing_part, level_ratio = _tail_beyond(space, chain, pi)

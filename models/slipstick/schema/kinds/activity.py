@@ -2225,9 +2225,8 @@ class ActivityReader:
 
     def _check_resource(self, activity: Activity, loc: Loc) -> None:
         """Report, at its place, an item that names a missing resource or one of the wrong kind."""
-        activity = (
-            activity.options[0][1] if isinstance(activity, activities.Choice) else activity
-        )  # of a repeated resource
+        # A repeated resource is used by a choice of one of its copies.
+        activity = activity.options[0][1] if isinstance(activity, activities.Choice) else activity
         # The body of a hold was checked as its items were built.
         without_body = (
             hold(activity.resource, then(), activity.mode, permits=activity.permits)

@@ -1148,9 +1148,9 @@ class QuantityWriter:
         """Write an expression as a number, a quantity, or a formula over named parameters."""
         if isinstance(value, Number):
             return _quantity_text(value, value.value)
-        if (
-            isinstance(value, Parameter) and value.name.split(".")[0] in _MODEL_SECTIONS
-        ):  # not named by its author
+        # A parameter at a path of the model has no name by its author, so that its value is
+        # written.
+        if isinstance(value, Parameter) and value.name.split(".")[0] in _MODEL_SECTIONS:
             return _quantity_text(value, _value_of(value))
         new_parameters = {
             parameter.name: replace(parameter, name=self._registered_name(parameter))
@@ -1410,9 +1410,8 @@ def _described_values(
         inner_context = context.for_part(spec_part)
         for name, field_info in type(spec_part).model_fields.items():
             field_value = getattr(spec_part, name)
-            if not isinstance(
-                field_value, str | int | float | None
-            ):  # most fields are, and hold no quantity
+            # Most fields hold plain values, which are no quantities.
+            if not isinstance(field_value, str | int | float | None):
                 field_quantity = (
                     _with_source_of_part(field_value, spec_part)
                     if isinstance(field_value, Given)
