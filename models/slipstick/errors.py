@@ -349,7 +349,12 @@ def nearest_names(name: str, known_names: Collection[str]) -> list[str]:
     # The comparison takes time with the square of the length: a name of a megabyte must not stop a
     # message.
     return (
-        [word for word in _SYNONYMS.get(name.casefold(), ()) if word in known_names]
+        [
+            known_name
+            for word in _SYNONYMS.get(name.casefold(), ())
+            for known_name in known_names
+            if known_name.partition("[")[0] == word
+        ][:3]
         or _quantile_names(name[:80], known_names)[:3]
         or get_close_matches(name[:80], known_names, n=1, cutoff=0.6)
         or _names_with_letters(name, known_names)[:3]
@@ -393,6 +398,12 @@ _SYNONYMS = {
     "des": ("simulation",),
     "mutex": ("lock",),
     "semaphore": ("permits",),
+    "latency": ("response_time", "time"),
+    "steps": ("cycle",),
+    "sleep": ("delay",),
+    "program": ("activity",),
+    "service": ("queueing-network",),
+    **dict.fromkeys(("threads", "cores", "workers", "ranks"), ("processors",)),
 }
 """The words of slipstick for words of the field that are spelled otherwise."""
 

@@ -163,6 +163,17 @@ MISTAKES = [
         ),
     ),
     (["solve", "locks"], "MODEL: there is no model 'locks': it is a study: slipstick run locks"),
+    (
+        ["solve", "lock-and-bus", "--processors", "32"],
+        "there is no option --processors; write --set processors=VALUE for a value of a model",
+    ),
+    (["solve", "lock-and-bus", "--wiht", "bounds"], "--with"),
+    (
+        ["solve", "lock-and-bus", "--set", "parameters.work=9", "ms"],
+        "extra argument (ms); write --set 'PATH=VALUE' in quotes if it has a blank",
+    ),
+    (["solve", "lock-and-bus", "--value", "latency"], "'latency'; did you mean 'time'?"),
+    (["new", "service"], "'service'; did you mean 'queueing-network'?"),
 ]
 
 
@@ -304,6 +315,26 @@ def test_a_model_file_may_have_any_name(
         (
             "activity: 1\nmachine: linux-cluster\ncycle: [{message: 1 kB, times: 6}]\n",
             "times: unknown key; what happens several times is {repeat: 6, body: [...]}",
+        ),
+        (
+            "activity: 1\nparameters: {work: 4,5 ms}\n",
+            "x.yaml:2:22: parameters: a comma ends a value; write a decimal point: 4.5 ms",
+        ),
+        (
+            "activity: 1\ncycle: [{delay: 1 ms, distribution: exponential}]\n",
+            "distribution: unknown key; write scv: 1 for an exponential time",
+        ),
+        (
+            "activity: 1\nresources: {table: {mutex: fifo}}\ncycle: [{delay: 1 ms}]\n",
+            "resources.table.mutex: unknown key; write lock: fifo",
+        ),
+        (
+            "activity: 1\nprocessors: 4\ncycle: [{delay: 1 ms}]\n",
+            "processors: unknown key; write population: {processors: 16}",
+        ),
+        (
+            "activity: 1\npopulation: {threads: 4}\nsteps: [{sleep: 1 ms}]\n",
+            "population.threads: unknown key; did you mean 'processors'?",
         ),
         (
             "study: 1\nbase: {model: language-model-step, parameters: {width: 4096}}\n",

@@ -15,6 +15,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -494,6 +495,7 @@ def cli(context: click.Context) -> None:
 @click.argument("study", shell_complete=complete("study"))
 @click.option(
     "--out",
+    "-o",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder to write. [reports/<study>/]",
 )
@@ -770,11 +772,28 @@ _OPTIONS_MEANT = {
 """What to write in place of options that other tools have, and that no name here is close to."""
 
 
-def _usage_message(error: click.ClickException) -> str:
+_SET = "--set"
+
+
+def _usage_message(error: click.ClickException, arguments: Sequence[str]) -> str:
     """Return the message of a wrong command line, with the option that was meant if it is known."""
-    if isinstance(error, click.NoSuchOption) and error.option_name in _OPTIONS_MEANT:
-        return f"there is no option {error.option_name}; {_OPTIONS_MEANT[error.option_name]}"
-    return error.format_message()
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        name = error.option_name
+        if name in _OPTIONS_MEANT:
+            return f"there is no option {name}; {_OPTIONS_MEANT[name]}"
+        options = error.ctx.command.params if error.ctx else []
+        has_settings = any(_SET in option.opts for option in options)
+        near_options = get_close_matches(name, error.possibilities or (), cutoff=0.75)
+        if has_settings and name.startswith("--") and not near_options:
+            return (
+                f"there is no option {name}; write {_SET} {name[2:]}=VALUE for a value of a model"
+            )
+    if "unexpected extra argument" in message and any(
+        argument.startswith(_SET) for argument in arguments
+    ):
+        return f"{message.rstrip('.')}; write {_SET} 'PATH=VALUE' in quotes if it has a blank"
+    return message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -795,7 +814,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.ClickException as error:
         return _print_problems(
-            [Problem(COMMAND_LINE, 1, 1, "", _usage_message(error))], arguments, error
+            [Problem(COMMAND_LINE, 1, 1, "", _usage_message(error, arguments))], arguments, error
         )
     except SpecError as error:
         return _print_problems(error.problems, arguments, error)
@@ -945,7 +964,11 @@ def _print_problems(problems: Sequence[Problem], arguments: Sequence[str], error
     if "--json" in arguments:
         click.echo(json.dumps({"problems": plain_problems(problems)}))
     else:
-        message = _usage_message(error) if isinstance(error, click.ClickException) else error
+        message = (
+            _usage_message(error, arguments)
+            if isinstance(error, click.ClickException)
+            else str(error)
+        )
         echo(f"error: {message}", err=True)
     return WRONG_INPUT
 

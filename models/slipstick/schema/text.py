@@ -761,9 +761,28 @@ class _TreeReader:
             self.path.append(key)
             value = self.read_node(next(self.events), key_mark=key_node.mark)
             self.path.pop()
+            self.check_decimal_comma(key_node, value, entries)
             # Of two equal keys the first one stays; the second is reported.
             entries.setdefault(key, Entry(key_node.mark, value))
         return Table(entries, mark)
+
+    def check_decimal_comma(
+        self, key_node: Node, value: Node, entries: Mapping[str, Entry]
+    ) -> None:
+        """Report a decimal comma within braces, which makes a key of the digits behind it."""
+        last_value = [*entries.values()][-1].node if entries else None
+        if (
+            isinstance(key_node, Scalar)
+            and isinstance(value, Scalar)
+            and isinstance(last_value, Scalar)
+            and key_node.text[:1].isdigit()
+            and last_value.text.isdigit()
+            and not value.text
+        ):
+            self.report(
+                key_node.mark,
+                f"a comma ends a value; write a decimal point: {last_value.text}.{key_node.text}",
+            )
 
     def check_sharing(self, event: Any) -> None:
         """Report an alias, an anchor or a tag, none of which is allowed."""

@@ -156,6 +156,9 @@ class ItemSpec(Spec):
     example: ClassVar[str]
     alike: ClassVar[tuple[str, ...]] = ()
     names_resource: ClassVar[bool] = False
+    hints: ClassVar[Mapping[str, str]] = {
+        "distribution": "write scv: 1 for an exponential time, or a distribution in place of it"
+    }
     make: ClassVar[Callable[..., Activity]]
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
@@ -1199,6 +1202,8 @@ class ResourceSpec(Spec):
             ("tasks", "jobs", "items"),
             "a pool of tasks is {pool: fifo, iterations: 1000, time: 1 s}",
         ),
+        "mutex": "write lock: fifo",
+        "semaphore": "write permits and their number",
     }
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
@@ -1830,6 +1835,8 @@ class ActivitySpec(ModelFileSpec):
     """A model of a parallel program or a service: what each processor or request does, step by
     step.
     """
+
+    hints: ClassVar[Mapping[str, str]] = {"processors": "write population: {processors: 16}"}
 
     activity: Literal[1] = Field(description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field({}, description=PARAMETERS_IN_WORDS)
