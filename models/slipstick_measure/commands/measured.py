@@ -54,8 +54,8 @@ _DATA_OPTIONS = (
             " k6-points, sysbench, pgbench, fio, fio-text, locust, locust-text,"
             " locust-history, jtl, jmeter, jmeter-json, load-table,"
             " perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl, npb, hpcg, stream,"
-            " likwid-bench, netgauge, pop, profile, or of a trace: chrome, paraver, perf-mem, nsys,"
-            " nsys-sqlite, timehist, records, otf2. [told from the content]"
+            " likwid-bench, lammps, netgauge, pop, profile, or of a trace: chrome, paraver,"
+            " perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [told from the content]"
         ),
     ),
     click.option(

@@ -639,8 +639,28 @@ def _take_values(
         and (kind == "speedup" or column.is_efficiency)
     ]:
         roles.values[speedup_columns[0].index] = ("speedup", "")
+        _refuse_ratio(roles, speedup_columns[0], free_columns)
     else:
         _take_by_direction(roles, free_columns, columns, unit_is_rate)
+
+
+def _refuse_ratio(roles: Roles, speedup: TableColumn, free_columns: Sequence[TableColumn]) -> None:
+    """Refuse speed-ups that are the ratios of two other columns: those of one version over another,
+    and not of processors over one.
+    """
+    others = [column for column in free_columns if column.is_numeric and not column.kind]
+    for before in others:
+        for after in others:
+            rows = list(zip(before.numbers, after.numbers, speedup.numbers, strict=True))
+            if before is not after and all(
+                a and b and s and abs(a / b / s - 1) < 2 * SAME for a, b, s in rows
+            ):
+                message = (
+                    f"is {before.text} over {after.text}, and not over one processor; write"
+                    f" --column time={after.text}"
+                )
+                roles.refusals.append((speedup.text, message))
+                return
 
 
 def _is_duration(column: TableColumn) -> bool:

@@ -25,7 +25,13 @@ from typing import Any, NamedTuple
 
 from slipstick.errors import SpecError, short
 from slipstick_measure.loads import LoadRow, LoadTest
-from slipstick_measure.readers.cells import bare_cell, is_missing, split_amount, split_value
+from slipstick_measure.readers.cells import (
+    bare_cell,
+    is_missing,
+    split_amount,
+    split_value,
+    whole_number,
+)
 from slipstick_measure.readers.columns import TableColumn, heading_of_model_parameter
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
 from slipstick_measure.readers.grid import LINES_TO_RECOGNIZE, CellGrid, grid_of, with_points_noted
@@ -225,6 +231,7 @@ def _row_of_cells(
         if is_missing(text):
             continue
         number_text, unit, _ = split_value(text)
+        number_text = whole_number(text) if column.kind == "users" else number_text
         value = reading.number(line, column.name, number_text)
         if value is None:
             continue

@@ -20,7 +20,9 @@ BarLine: TypeAlias = tuple[int, str]
 MOST_RECORD_LINES = 100_000
 LONGEST_JSON = 10_000_000
 LONGEST_LINE = 1_000
-_NAME_AND_VALUE = re.compile(r"([A-Za-z_][\w ()/.-]{0,60}?)(?:\s*[:=]\s*|\t+)([^:=\s][^=|]{0,80})")
+_NAME_AND_VALUE = re.compile(
+    r"[*+-]?\s*([A-Za-z_][\w ()/.-]{0,60}?)(?:\s*[:=]\s*|\t+)([^:=\s][^=|]{0,80})"
+)
 _DTYPES = re.compile(r"[|│\s]*(?:[iuf](?:8|16|32|64)|str|bool)(?:\s*[|┆│]\s*\w+)*[|│\s]*")
 """The types of columns, which libraries of data frames print below the names."""
 

@@ -65,6 +65,7 @@ SIZES: tuple[str, ...] = (
         "batch",
         "batch size",
         "global batch size",
+        "global batch",
     ),
 )
 """What says how large a problem is."""
@@ -464,6 +465,8 @@ def words_by_capitals(text: str) -> str:
     return re.sub(r"\b[A-Z](?=[a-z]+\b)", lambda initial: initial[0].lower(), words)
 
 
+_QUANTILE = re.compile(r"\bp\(([0-9]+(?:\.[0-9]+)?)\)")
+"""A percentile as k6 names it."""
 _AVERAGED = re.compile(
     r"\s?\((?:average|mean|median|best|minimum|min) (?:of|over) [^()]{1,40}\)", re.IGNORECASE
 )
@@ -488,6 +491,7 @@ def heading(cell: str) -> tuple[str, str | None]:
     """
     emphasis = "*_`" + whitespace
     heading_text = _AVERAGED.sub("", cell).lstrip(emphasis).rstrip(emphasis + ":")
+    heading_text = _QUANTILE.sub(r"p\1", heading_text)
     if match := _UNIT.fullmatch(heading_text):
         unit = match["unit"].strip()
         words = plain_words(match["name"])

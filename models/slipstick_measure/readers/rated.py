@@ -1,5 +1,5 @@
 """Outputs of benchmarks that print their own rate and how many processes or threads made it: NAS
-Parallel Benchmarks, HPCG, STREAM, BabelStream and likwid-bench.
+Parallel Benchmarks, HPCG, STREAM, BabelStream, likwid-bench and LAMMPS.
 
 Of NPB the time is read, and each benchmark and class is a region; runs of a class are of one size.
 The others are throughputs. HPCG's problem grows with the processes, so its
@@ -9,7 +9,8 @@ of bytes, or of operations where all of its tests measure that.
 Formats: NAS Parallel Benchmarks 2.3 to 3.4 (common/print_results: the lines after "Benchmark
 Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file, and the
 output of NVIDIA's HPCG of 2024 and 2025; STREAM 5.9 and 5.10;
-BabelStream 3.3 to 5.0, its table and its CSV; LIKWID 3 to 5.3, likwid-bench.
+BabelStream 3.3 to 5.0, its table and its CSV; LIKWID 3 to 5.3, likwid-bench; LAMMPS 2013 to 2025,
+its log.
 """
 
 from __future__ import annotations
@@ -300,7 +301,38 @@ def _finished_with_note(reading: Reading, tool: str) -> Measurements:
     return replace(reading.finished(), title=tool, source=source)
 
 
+_LAMMPS_RUN = re.compile(
+    r"Loop time of (?P<time>\S+) on (?P<procs>[0-9]+) procs?"
+    r"(?: \([^)]*\))? for (?P<steps>[0-9]+) steps with (?P<atoms>[0-9]+) atoms\s*"
+)
+
+
+def _is_lammps(reading: Reading) -> bool:
+    return any(map(_LAMMPS_RUN.fullmatch, reading.lines))
+
+
+def _read_lammps(reading: Reading) -> Measurements:
+    """Read the time of each run of LAMMPS, whose size is its atoms; it counts the threads of all
+    processes. Runs of other numbers of steps are other regions.
+    """
+    runs = [
+        (line, run)
+        for line, text in enumerate(reading.lines, 1)
+        if (run := _LAMMPS_RUN.fullmatch(text))
+    ]
+    are_steps_alike = len({run["steps"] for _, run in runs}) == 1
+    for line, run in runs:
+        p = reading.processors(line, "procs", run["procs"])
+        if p is not None:
+            n = reading.size(line, "atoms", run["atoms"])
+            region = "" if are_steps_alike else f"{run['steps']} steps"
+            reading.add(line, Coordinates(p, n, region), "time", run["time"], "s")
+    source = f"output of LAMMPS {reading.name}"
+    return replace(reading.finished(), title="LAMMPS", source=source)
+
+
 FORMATS = (
+    FileFormat("lammps", _is_lammps, _read_lammps),
     FileFormat("npb", _is_npb, _read_npb),
     FileFormat("hpcg", _is_hpcg, _read_hpcg),
     FileFormat("stream", _is_stream, _read_stream),
