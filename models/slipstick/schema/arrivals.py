@@ -295,7 +295,8 @@ class StreamSpec(Spec):
         None, description="mean time between two bursts, exponential"
     )
     batch: Servers | None = Field(
-        None, description=("number of customers that arrive together; 1 by default")
+        None,
+        description="number of customers that arrive together; arrivals counts batches; 1 by default",
     )
     trace: ArrivalTraceSpec | None = Field(
         None,
