@@ -232,6 +232,11 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
         )
     if answer.has_only_bounds:
         return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
+    if value_kind == "throughput" and answer.method == SIMULATION:
+        return _state_of_undefined(
+            "customers come again to a place where others give up or choose by the state, so that"
+            " those counted cannot be told apart"
+        )
     return _state_of_undefined("it has no value here")
 
 

@@ -296,7 +296,7 @@ class StreamSpec(Spec):
     )
     batch: Servers | None = Field(
         None,
-        description="number of customers that arrive together; arrivals counts batches; 1 by default",
+        description="customers that arrive together; arrivals counts batches; 1 by default",
     )
     trace: ArrivalTraceSpec | None = Field(
         None,

@@ -24,6 +24,7 @@ from slipstick import (
     station,
 )
 from slipstick.errors import NoAnswerError
+from slipstick.method.asked import value_states
 
 SETTINGS = Simulation(seed=5, events=60_000)
 
@@ -112,6 +113,11 @@ def test_visits_again_at_a_queue_that_is_abandoned_begin_no_cycle() -> None:
     inside(answer, {"response_time[k]": present, "queue_length[front]": present})
     # Some of those that abandon the queue were served before.
     assert "throughput[k]" not in answer.values
+    asked = value_states(model, answer, ["throughput[k]"])["throughput[k]"]
+    assert asked.why == (
+        "customers come again to a place where others give up or choose by the state, so that those"
+        " counted cannot be told apart"
+    )
 
 
 @pytest.mark.parametrize("method", ["exact", "markov-chain", "simulation"])

@@ -255,11 +255,12 @@ class _NetworkEstimates:
             time_weights = self._weights_of_response_time(
                 [place for place in places if place[0] == class_name], [class_name]
             )
-            if served_weights is not None and begun_weights is not None:
+            if served_weights is not None:
                 yield (
                     f"throughput[{class_name}]",
                     self._ratio_estimate(chain_name, served_weights, self.elapsed_weights, NOTHING),
                 )
+            if begun_weights is not None:
                 yield (
                     f"response_time[{class_name}]",
                     self._ratio_estimate(chain_name, time_weights, begun_weights),
