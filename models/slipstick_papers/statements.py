@@ -157,7 +157,12 @@ def _counting_sentence(rows: Sequence[StatementRow]) -> str:
     quote = ""
     if missed_rows:
         quoted_statement = textwrap.shorten(missed_rows[0].says, _LONGEST_QUOTE, placeholder=" ...")
-        quote = f'; one that they do not: "{quoted_statement}"'
+        if total == 1:
+            return (
+                "the computed values contradict the one statement of the source:"
+                f' "{quoted_statement}"'
+            )
+        quote = f'; one that they contradict: "{quoted_statement}"'
     return f"the computed values confirm {confirmed_clause}{undecided_text}{quote}"
 
 
