@@ -143,21 +143,38 @@ def _live_model_of(
         live = replace(live, quantity=next(iter(possible_values), quantity))
         return _with_grid(live, built_model, wanted_inputs, settings, library)
     if isinstance(model, Law):
-        if model.conditions:
-            return replace(
-                live, fixed="the law holds under conditions, which are not checked in a page"
-            )
-        tape = CompiledLaw(model, built_model.parameters).tape
-        tape_listing = tape.listing()
-        outputs = 2 * tape_listing["outputs"]
-        return _with_sliders(
-            replace(live, tape={**tape_listing, "outputs": outputs}, shown={quantity: outputs[0]}),
-            tape,
-            built_model,
-            None,
-            wanted_inputs,
-        )
+        return _page_of_law(live, model, built_model, wanted_inputs)
     assert isinstance(model, Model)
+    return _page_of_closed_form(live, model, built_model, wanted_inputs)
+
+
+def _page_of_law(
+    live: LiveModel, law: Law, built_model: BuiltModel, wanted_inputs: Sequence[str]
+) -> LiveModel:
+    """Return a page that evaluates a law; without sliders if the law holds under conditions."""
+    if law.conditions:
+        return replace(
+            live, fixed="the law holds under conditions, which are not checked in a page"
+        )
+    tape = CompiledLaw(law, built_model.parameters).tape
+    tape_listing = tape.listing()
+    # The page wants a time and an account; a law has one value, which stands for both.
+    outputs = 2 * tape_listing["outputs"]
+    return _with_sliders(
+        replace(live, tape={**tape_listing, "outputs": outputs}, shown={live.quantity: outputs[0]}),
+        tape,
+        built_model,
+        None,
+        wanted_inputs,
+    )
+
+
+def _page_of_closed_form(
+    live: LiveModel, model: Model, built_model: BuiltModel, wanted_inputs: Sequence[str]
+) -> LiveModel:
+    """Return a page that evaluates the closed form of an activity; without sliders for a stream of
+    arrivals.
+    """
     if model.population.open:
         return replace(live, fixed="a stream of arrivals saturates, which is not checked in a page")
     form = ClosedForm(model)
@@ -168,8 +185,8 @@ def _live_model_of(
     labels = Labels.from_model(model, "memory")
     components = {label: labels.component(label) for _, label in tape_listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
-    outputs_shown = {quantity: tape_listing["outputs"][0]}
-    if "throughput" in answer.values:
+    outputs_shown = {live.quantity: tape_listing["outputs"][0]}
+    if "throughput" in live.answer.values:
         outputs_shown["throughput"] = tape_listing["outputs"].pop()
     return _with_sliders(
         replace(

@@ -477,68 +477,70 @@ def find_arrivals(
     own_years : cases in their own years
     band_ends : of the band
     """
-    arrivals_found: list[Arrival] = []
-    own_year_by_name = {answers_before.name: answers_before for answers_before in own_years}
-    for earlier_case in cases:
-        earlier_machine = own_year_by_name[earlier_case.name]
-        for later_machine in own_years:
-            earlier_year = earlier_case.track.base_year
-            later_year = later_machine.year
-            name = later_machine.name
-            are_comparable = (
-                earlier_machine.kind == later_machine.kind
-                and earlier_case.time == later_machine.time
-            )
-            are_comparable = are_comparable and earlier_machine.work == later_machine.work
-            if (
-                not later_year > earlier_year
-                or not are_comparable
-                or later_machine.along == earlier_case.track.trend.name
-            ):
-                continue
-            year_of_arrival = np.array([later_year])
-            track = earlier_case.track
-            expected_columns = track.case.columns(track.values(year_of_arrival), None)
-            drawn_times = (
-                track.case.columns(track.values(year_of_arrival, earlier_case.draws), None)
-                if earlier_case.draws
-                else expected_columns
-            )
-            answers_before = earlier_machine.answers
-            classes = [
-                column
-                for column in later_machine.answers
-                if column.startswith(CLASS) and column in expected_columns
-            ]
-            for column in (earlier_case.time, *classes):
-                low, high = np.quantile(drawn_times[column], band_ends)
-                label = column.removeprefix(CLASS).removesuffix("]")
-                values = (
-                    answers_before[column][0],
-                    expected_columns[column][0],
-                    low,
-                    high,
-                    later_machine.answers[column][0],
-                )
-                time_before, expected_time, low, high, time_on_arrival = (
-                    float(value) for value in values
-                )
-                arrivals_found.append(
-                    Arrival(
-                        earlier_case.name,
-                        name,
-                        track.trend.name,
-                        earlier_year,
-                        later_year,
-                        label,
-                        time_before,
-                        expected_time,
-                        low,
-                        high,
-                        time_on_arrival,
-                    )
-                )
-    return arrivals_found
+    machine_by_name = {machine.name: machine for machine in own_years}
+    return [
+        arrival
+        for earlier_case in cases
+        for later_machine in own_years
+        if _is_later_machine(earlier_case, machine_by_name[earlier_case.name], later_machine)
+        for arrival in _arrivals_of_machine(
+            earlier_case, machine_by_name[earlier_case.name].answers, later_machine, band_ends
+        )
+    ]
+
+
+def _is_later_machine(
+    earlier_case: DrawnCase, earlier_machine: OwnYear, later_machine: OwnYear
+) -> bool:
+    """Return whether a machine is later than another one of its kind, does the same work, and was
+    not made by the trend of the earlier one.
+    """
+    return (
+        later_machine.year > earlier_case.track.base_year
+        and later_machine.along != earlier_case.track.trend.name
+        and later_machine.kind == earlier_machine.kind
+        and later_machine.time == earlier_case.time
+        and later_machine.work == earlier_machine.work
+    )
+
+
+def _arrivals_of_machine(
+    earlier_case: DrawnCase,
+    answers_before: Mapping[str, Array],
+    later_machine: OwnYear,
+    band_ends: tuple[float, float],
+) -> Iterator[Arrival]:
+    """Yield the comparison of a later machine with the prediction from an earlier one: of the time,
+    and of the time of each class of cost that both have.
+    """
+    track = earlier_case.track
+    year_of_arrival = np.array([later_machine.year])
+    expected_columns = track.case.columns(track.values(year_of_arrival), None)
+    drawn_columns = (
+        track.case.columns(track.values(year_of_arrival, earlier_case.draws), None)
+        if earlier_case.draws
+        else expected_columns
+    )
+    classes = [
+        column
+        for column in later_machine.answers
+        if column.startswith(CLASS) and column in expected_columns
+    ]
+    for column in (earlier_case.time, *classes):
+        low, high = np.quantile(drawn_columns[column], band_ends)
+        yield Arrival(
+            before=earlier_case.name,
+            case=later_machine.name,
+            trend=track.trend.name,
+            start=track.base_year,
+            year=later_machine.year,
+            name=column.removeprefix(CLASS).removesuffix("]"),
+            was=float(answers_before[column][0]),
+            expected=float(expected_columns[column][0]),
+            low=float(low),
+            high=float(high),
+            came=float(later_machine.answers[column][0]),
+        )
 
 
 def share_words(

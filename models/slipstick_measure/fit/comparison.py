@@ -880,17 +880,7 @@ def _answer_of_fit(
             notes.append(intervals.text)
         except NoAnswerError as error:
             notes.append(str(error))
-    parameter_intervals = fit_intervals.parameters(intervals.level) if fit_intervals else {}
-    values = {}
-    for parameter in fitted_formula.formula.parameters:
-        low, high = (
-            (parameter_intervals[parameter.name].low, parameter_intervals[parameter.name].high)
-            if fit_intervals
-            else (None, None)
-        )
-        values[parameter.name] = Value(
-            fitted_formula.parameters[parameter.name], parameter.unit, low, high
-        )
+    values = _parameter_values(fitted_formula, fit_intervals, intervals.level)
     for p, (low, high) in predictions.items():
         (time,) = fitted_formula.predict([p]).tolist()
         values[f"time[{p:g}]"] = Value(
@@ -928,6 +918,20 @@ def _answer_of_fit(
         seed=intervals.seed,
         point={"p": farthest},
     )
+
+
+def _parameter_values(
+    fitted_formula: FittedFormula, fit_intervals: FitIntervals | None, level: float
+) -> dict[str, Value]:
+    """Return the parameters of a fit by name, with intervals if the fit has any."""
+    interval_by_name = fit_intervals.parameters(level) if fit_intervals else {}
+    values = {}
+    for parameter in fitted_formula.formula.parameters:
+        interval = interval_by_name.get(parameter.name)
+        ends = () if interval is None else (interval.low, interval.high)
+        fitted_value = fitted_formula.parameters[parameter.name]
+        values[parameter.name] = Value(fitted_value, parameter.unit, *ends)
+    return values
 
 
 def _efficiency_estimates(
