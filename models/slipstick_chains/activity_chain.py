@@ -2385,7 +2385,9 @@ def _accepts_model(model: Subject, smooth: bool) -> Acceptance:
 
     activity = cast(Model, model)
     is_exact_elsewhere = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)
-    if smooth or not fits_by_kind(activity) or is_exact_elsewhere:
+    # Of a stream with a target, a simulation has the share within it.
+    has_target = bool(activity.population.streams and activity.population.targets)
+    if smooth or has_target or not fits_by_kind(activity) or is_exact_elsewhere:
         return Acceptance(False, "the Markov chain is not asked")
     return Acceptance(True)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import TIME, zero
 from slipstick.expression.tape import Flags, Values, count_of_points, entries_at_rows
 from slipstick.late import Array, np
 from slipstick.limits import with_lower_limits
@@ -66,6 +67,8 @@ class LoweredNetwork(CompiledModel):
         self.quantity = f"response_time[{next(iter(network.classes))}]"
 
     def takes(self, values: Values) -> Flags:
+        if any(members.target_time != zero(TIME) for members in self.network.classes.values()):
+            return np.zeros(1, dtype=bool)  # a simulation has the share within the target
         with with_lower_limits({"states": MOST_BY_DEFAULT}):
             return np.isfinite(self.solution(values).values[self.quantity])
 

@@ -20,6 +20,7 @@ from slipstick.model.system import (
     POISSON,
     ArrivalPattern,
     Group,
+    OpenPopulation,
     Permits,
     Resource,
     open_model,
@@ -193,6 +194,13 @@ def test_a_small_chain_of_a_stream_answers_by_default() -> None:
     assert "time_quantile[0.95]" not in answer.values
     (asked,) = compute_answers(MODELS["patience"], {}, values=["time_quantile[0.95]"])
     assert asked.method == SIMULATION
+
+
+def test_a_share_within_a_target_is_simulated() -> None:
+    cycle, target = attempt(DESK, patience=0.7), Parameter("target", TIME, 1.0)
+    population = OpenPopulation(rate(1.2), cycle, target_time=target)
+    answer = solve(Model("calls", population, {"desk": Station(1)}), simulation=RUN)
+    assert (answer.method, "within_target" in answer.values) == (SIMULATION, True)
 
 
 @pytest.mark.parametrize("load", [1.0, 1.5])

@@ -107,8 +107,8 @@ def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS
 
     >>> value_amount("efficiency", 0.8, "1"), value_amount("time", 0.002, "s")
     ('80 %', '2 ms')
-    >>> value_amount("throughput", 126391.0, "1/s")
-    '126400 /s'
+    >>> value_amount("throughput", 126391.0, "1/s"), value_amount("throughput", 4 / 270, "1/s")
+    ('126400 /s', '53.33 /h')
     """
     # A loss or a utilization is a share of one; a speed-up of 0.5 is none.
     if name.partition("[")[0] in SHARES and unit == "1":
@@ -124,7 +124,8 @@ _PERCENT_WORDS = ("share", "part", "utilization", "efficiency")
 
 
 def _to_four_digits(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")
+    # A small one is rounded in its own unit, such as by the hour.
+    return value if value is None or value < 1 else float(f"{value:.4g}")
 
 
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:

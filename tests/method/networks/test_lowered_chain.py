@@ -165,6 +165,12 @@ def test_points_of_a_sweep_are_solved_one_by_one() -> None:
         assert time == pytest.approx(alone["response_time[calls]"], rel=1e-12)
 
 
+def test_a_share_within_a_target_is_simulated() -> None:
+    calls = open_class(0.5, target_time=2.0)
+    answer = solve(made(calls, regions={"hall": region(["desk"], 2)}, desk=DESK), simulation=RUN)
+    assert (answer.method, "within_target[calls]" in answer.values) == (SIMULATION, True)
+
+
 PLACE = ("calls", "desk")
 
 
