@@ -205,7 +205,7 @@ def network_pairs() -> Iterator[NetworkPair]:
         if first_name != "visits":  # those of customers that change class follow from routes
             yield _with_switching(first_name, first)
         for second_name, second in USES.items():
-            if first_name != second_name and not _may_not_meet(first, second):
+            if first_name != second_name:
                 title = f"{first_name} beside {second_name}"
                 yield NetworkPair(title, _built(first, second, "store"), first.limited)
                 if _fit_together(first, second):
@@ -221,9 +221,9 @@ def _retries_what_fails(first: NetworkUse, second: NetworkUse) -> bool:
     return "retries" in traits and not causes.isdisjoint(others)
 
 
-def _may_not_meet(first: NetworkUse, second: NetworkUse) -> bool:
-    """Return whether a network may not have both constructs: no method has retries, balking or
-    breakers beside stations that block.
+def _may_not_stand_together(first: NetworkUse, second: NetworkUse) -> bool:
+    """Return whether a station may not have both constructs: no method has retries, balking or
+    breakers at stations that block.
     """
     parts = [use.parts("desk", WITH) for use in (first, second)]
     fails = [
@@ -236,7 +236,7 @@ def _may_not_meet(first: NetworkUse, second: NetworkUse) -> bool:
 def _fit_together(first: NetworkUse, second: NetworkUse) -> bool:
     """Return whether a station may have both constructs."""
     parts = [use.parts("desk", WITH) for use in (first, second)]
-    if parts[0].regions and parts[1].regions:
+    if (parts[0].regions and parts[1].regions) or _may_not_stand_together(first, second):
         return False
     if any("blocking" in part.traits for part in parts) and any(part.regions for part in parts):
         return False

@@ -978,8 +978,8 @@ class _Inspection:
             path = ("stations", station_name, key, class_name)
             if key == "back_off":
                 message = f"{class_name} has no retries at {station_name}; give it some"
-            elif self._network.blocks:
-                message = "no method has retries beside stations that block; leave one of them out"
+            elif station.blocking != LOSS:
+                message = "no method has retries at a station that blocks; leave one of them out"
             elif class_name in station.balking:
                 message = (
                     f"no method has retries of {class_name} beside balking; write an activity,"
@@ -1003,8 +1003,8 @@ class _Inspection:
             known = [p for p in map(_known_value, leaving) if p is not None]
             if discipline.at_once or discipline.preemptive:
                 message = f"a station that is {station.discipline} has no queue at which to balk"
-            elif self._network.blocks:
-                message = "no method has balking beside stations that block; leave one of them out"
+            elif station.blocking != LOSS:
+                message = "no method has balking at a station that blocks; leave one of them out"
             elif class_name in self._class_names and class_name not in station.visitors():
                 message = f"{class_name} has no service at {station_name}; leave its balking out"
             elif not leaving or known != sorted(known) or known[-1:] > [1]:
@@ -1205,7 +1205,7 @@ class _Inspection:
 
     def _breaker_faults(self, breaker_name: str, guarded: GuardedStations) -> Iterator[Fault]:
         """Check that the stations of a circuit breaker exist, that no other breaker guards them,
-        that visits there may fail, and that no station of the network blocks.
+        and that visits there may fail and do not block.
         """
         network = self._network
         path = ("breakers", breaker_name, "stations")
@@ -1217,14 +1217,15 @@ class _Inspection:
                 message = f"{name} has a breaker already: {network.breaker_of(name)}"
             elif not any(map(station.loses, station.visitors())):
                 message = f"no visit to {name} fails; give it a timeout, patience or a capacity"
+            elif station.blocking != LOSS:
+                message = (
+                    f"no method has breakers before {name}, which blocks; leave one of them out"
+                )
             else:
                 continue
             yield Fault((*path, index), message)
         if not guarded.stations:
             yield Fault(path, f"breaker {breaker_name} guards no station; list some")
-        if network.blocks:
-            message = "no method has breakers beside stations that block; leave one of them out"
-            yield Fault(path, message)
 
     def _route_faults(self, route: Route, index: int) -> Iterator[Fault]:
         route_path = ("routing", index)

@@ -206,7 +206,7 @@ def test_a_load_that_too_few_leave_is_refused() -> None:
         ({"discipline": "ps"}, "a station that is ps has no queue at which to balk"),
         (
             {"capacity": 3, "blocking": "repeat"},
-            "no method has balking beside stations that block; leave one of them out",
+            "no method has balking at a station that blocks; leave one of them out",
         ),
         (
             {"capacity": 3, "retries": {"calls": 2}},

@@ -155,11 +155,11 @@ def test_other_methods_refuse_a_breaker_by_name() -> None:
         ),
         (
             {
-                "desk": IMPATIENT,
-                "next": station(service={"calls": 1.0}, capacity=2, blocking="after-service"),
+                "first": station(service={"calls": 1.0}),
+                "desk": station(service={"calls": 1.0}, capacity=2, blocking="after-service"),
             },
             {"guard": ["desk"]},
-            "no method has breakers beside stations that block; leave one of them out",
+            "no method has breakers before desk, which blocks; leave one of them out",
         ),
     ],
 )

@@ -111,8 +111,8 @@ def test_other_methods_refuse_by_name(method: str) -> None:
         (
             {"capacity": 3, "blocking": "repeat"},
             (
-                "stations.desk.retries.calls: no method has retries beside stations that block;"
-                " leave one of them out"
+                "stations.desk.retries.calls: no method has retries at a station that blocks; leave"
+                " one of them out"
             ),
         ),
     ],

@@ -211,6 +211,11 @@ class BlockedNetwork(FlatNetwork):
             if place[1] not in self.held_stations:
                 continue
             station = self.model.stations[place[1]]
+            if self._retry_count(place) or self._breaker_and_open_time(place) or station.balking:
+                raise ModelError(
+                    f"a simulation has no rule for retries, breakers and balking at {place[1]},"
+                    " where customers are blocked by a station behind; leave one of them out"
+                )
             discipline = DISCIPLINES[station.discipline]
             is_in_order = discipline.order in (ARRIVAL, RANK) and not discipline.preemptive
             if not discipline.delay and (not is_in_order or station.rates):
