@@ -53,15 +53,27 @@ from slipstick_measure.readers.reading import NUMBER, Reading, time_of_unit
 _RESPONSES = (
     *("response time", "response", "latency", "mean latency", "avg latency", "average latency"),
     *("mean response time", "average response time", "avg response time", "average", "mean", "avg"),
-    *("rt", "resp time", "mean time", "latency avg", "latency mean", "average time", "r"),
+    *(
+        "lat",
+        "lat avg",
+        "avg lat",
+        "mean lat",
+        "rt",
+        "resp time",
+        "mean time",
+        "latency avg",
+        "latency mean",
+        "average time",
+        "r",
+    ),
 )
 _OFFERED = (
     *("rate", "arrival rate", "offered rate", "offered load", "offered", "arrivals", "lambda"),
     *("target rate", "target rps", "target", "requested rate", "load"),
 )
 _QUANTILE = re.compile(
-    r"(?:(?:latency|response time) )?(?:p ?(?P<p>\d{1,2}(?:[ .]\d+)?)|(?P<th>\d{1,2})(?:th|%ile|%)"
-    r"(?: ?(?:percentile|%ile|line|pct))?|(?P<median>median))(?: (?:latency|response time))?"
+    r"(?:(?:latency|lat|response time) )?(?:p ?(?P<p>\d{1,2}(?:[ .]\d+)?)|(?P<th>\d{1,2})(?:th|%ile|%)"
+    r"(?: ?(?:percentile|%ile|line|pct))?|(?P<median>median))(?: (?:latency|lat|response time))?"
 )
 _BUSY = re.compile(
     r"(?:(?P<before>.+?) )?(?:cpu|util|utilization|utilisation|busy)"
@@ -140,7 +152,27 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
     )
     if has_processors or heading_of_model_parameter(columns):
         return {}
-    return load_columns
+    return _without_others_of_a_kind(load_columns)
+
+
+def _without_others_of_a_kind(load_columns: dict[int, _LoadColumn]) -> dict[int, _LoadColumn]:
+    """Return the columns of a load test without a further column of users, rates or response times;
+    of throughputs, that of requests goes before that of bytes.
+    """
+    chosen = dict[str, int]()
+    for index, column in load_columns.items():
+        if column.kind in ("users", "rate", "throughput", "response"):
+            unit = rate_unit(column.unit or "") if column.kind == "throughput" else None
+            is_of_bytes = unit is not None and unit.unit == "B/s"
+            key = f"{column.kind} of bytes" if is_of_bytes else column.kind
+            chosen.setdefault(key, index)
+    if "throughput" in chosen:
+        chosen.pop("throughput of bytes", None)
+    return {
+        index: column
+        for index, column in load_columns.items()
+        if column.kind in ("quantile", "busy") or index in chosen.values()
+    }
 
 
 def _has_percent(grid: CellGrid, column: TableColumn) -> bool:
@@ -232,6 +264,8 @@ def _row_of_cells(
             continue
         number_text, unit, _ = split_value(text)
         number_text = whole_number(text) if column.kind == "users" else number_text
+        if column.kind in ("rate", "throughput"):
+            number_text, unit = split_amount(text)
         value = reading.number(line, column.name, number_text)
         if value is None:
             continue

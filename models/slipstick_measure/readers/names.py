@@ -40,6 +40,7 @@ MEMBERS: tuple[str, ...] = (
 LOADS: tuple[str, ...] = (
     *("users", "clients", "connections", "concurrency", "vus", "virtual users", "sessions"),
     *("load", "concurrent users", "concurrent clients", "in flight", "requesters", "terminals"),
+    *("iodepth", "io depth", "queue depth", "qd", "outstanding", "outstanding requests"),
 )
 """What offers work at once; where nothing else is counted, it takes the place of processors."""
 
