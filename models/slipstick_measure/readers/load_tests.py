@@ -72,7 +72,8 @@ _OFFERED = (
     *("target rate", "target rps", "target", "requested rate", "load"),
 )
 _QUANTILE = re.compile(
-    r"(?:(?:latency|lat|response time) )?(?:p ?(?P<p>\d{1,2}(?:[ .]\d+)?)|(?P<th>\d{1,2})(?:th|%ile|%)"
+    r"(?:(?:latency|lat|response time) )?(?:p ?(?P<p>\d{1,2}(?:[ .]\d+)?)"
+    r"|(?P<th>\d{1,2})(?:th|%ile|%)"
     r"(?: ?(?:percentile|%ile|line|pct))?|(?P<median>median))(?: (?:latency|lat|response time))?"
 )
 _BUSY = re.compile(
