@@ -528,9 +528,8 @@ def _solve_object(
         if answer.failed:
             raise NoAnswerError(answer.failed, answer.other_method)
         notes = answer.notes
-        names_of_groups = group_names(model)
-        if len(names_of_groups) > 1:
-            notes += (note_on_groups(names_of_groups, "time, throughput, "),)
+        if isinstance(model, Model) and len(group_names(model)) > 1:
+            notes += (note_on_groups(model, "time, throughput, "),)
         return replace(answer, subject=model, notes=notes)
     _check_lengths(numbers_by_axis, isinstance(values_given, Axes))
     from slipstick.sim.settings import Simulation

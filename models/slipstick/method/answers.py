@@ -925,7 +925,7 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
         parallel_workers = value_by_name["speedup"] / value_by_name["efficiency"]
         # Both are quotients of rounded numbers.
         if parallel_workers > processors * (1 + 1e-9):
-            yield (
+            yield Definition(
                 f"the efficiency is the speed-up divided by {parallel_workers:.4g}, the number of"
                 " processors and servers that can do useful work at once"
             )
@@ -938,7 +938,9 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
             overlap_sentence = (
                 f"{', '.join(overlapping_components)} goes on beside them, as overlap says"
             )
-            yield f"processors lost are those of the branches that end last; {overlap_sentence}"
+            yield Definition(
+                f"processors lost are those of the branches that end last; {overlap_sentence}"
+            )
     if "speedup" in value_by_name:
         yield AGAINST_ONE
 

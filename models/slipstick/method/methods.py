@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -436,24 +436,27 @@ THROUGHPUT_OF_PROGRAM = Definition(
 )
 
 
-def note_on_groups(groups: Sequence[str], further_values: str = "") -> str:
+def note_on_groups(model: Model, further_values: str = "") -> str:
     """Return the note on which values belong to the first of several groups.
 
     Parameters
     ----------
-    groups : their names
+    model : with the groups; streams may stand before its processors in a file, but come last in it
     further_values : further values of the first group, as the beginning of a list
     """
-    return (
+    names_of_groups = group_names(model)
+    has_both = 0 < len(model.population.streams) < len(names_of_groups)
+    first_group = "first group of processors" if has_both else "first group"
+    return Definition(
         f"{further_values}account, quantiles, shares, speed-up and processors lost are those of the"
-        f" first group, {groups[0]}"
+        f" {first_group}, {names_of_groups[0]}"
     )
 
 
-def _with_groups(answer: Answer, group_names: Sequence[str]) -> Answer:
+def _with_groups(answer: Answer, model: Model) -> Answer:
     """Add the names of the groups to an answer, and a note on which values belong to the first."""
-    notes = answer.notes if answer.failed else (*answer.notes, note_on_groups(group_names))
-    return replace(answer, groups=tuple(group_names), notes=notes)
+    notes = answer.notes if answer.failed else (*answer.notes, note_on_groups(model))
+    return replace(answer, groups=tuple(group_names(model)), notes=notes)
 
 
 def _with_transient_values(
@@ -499,9 +502,8 @@ def _steady_state_answers(
             else answer
             for answer in answers
         )
-    names_of_groups = group_names(model)
-    if len(names_of_groups) > 1:
-        return tuple(_with_groups(answer, names_of_groups) for answer in answers)
+    if isinstance(model, Model) and len(group_names(model)) > 1:
+        return tuple(_with_groups(answer, model) for answer in answers)
     return answers
 
 

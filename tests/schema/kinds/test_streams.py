@@ -9,6 +9,7 @@ import pytest
 from slipstick import dump, load, service, solve
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.expression.nodes import RATE, Parameter
+from slipstick.method.methods import note_on_groups
 from slipstick.model.system import (
     ClosedPopulation,
     Model,
@@ -150,6 +151,7 @@ def test_streams_and_processors_stand_in_any_order(tmp_path: Path) -> None:
     assert first == last
     assert isinstance(first.population, ClosedPopulation)
     assert first.population.first.arrivals is None
+    assert note_on_groups(first).endswith("are those of the first group of processors, users")
 
 
 @pytest.mark.parametrize(
