@@ -173,9 +173,11 @@ def observations_of(
             ", ".join(sorted(records_by_metric, key=["time", "cycle", "throughput"].index))
             or "none of them"
         )
+        has_speedups = any(run.metric == "speedup" for run in runs.records)
+        way_out = "; take speed-ups for rates: --column throughput=NAME" if has_speedups else ""
         raise ModelError(
             "a fit needs times, cycles or throughputs, one of the three; there are"
-            f" {metrics_in_words}"
+            f" {metrics_in_words}{way_out}"
         )
     ((metric, records_of_metric),) = records_by_metric.items()
     chosen_records = [run for run in records_of_metric if size is None or run.n == size]
