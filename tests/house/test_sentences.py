@@ -34,6 +34,8 @@ reads the text of libraries.
 EXCEPTIONS = {
     # A method says in words which others take its place, packages outside among them.
     ("slipstick.method.ladder", "reason_and_answering_method"),
+    # The library of the command line states an extra argument in words alone.
+    ("slipstick.cli.main", "_usage_message"),
 }
 """Functions that read the words of a sentence, and why they must."""
 

@@ -730,7 +730,7 @@ def test_a_simulated_model_has_its_answer_in_words_and_names_the_method_that_mov
         "activity: 1\n"
         "population: {arrivals: 50 /s}\n"
         "resources: {pool: {permits: 2}, db: {servers: 2}}\n"
-        "cycle: [{hold: pool, body: [{service: db, time: 15 ms, scv: 1}]}]\n"
+        "cycle: [{hold: pool, body: [{service: db, time: 15 ms, scv: 0}]}]\n"
     )
     assert main(["page", str(tmp_path / "pool.yaml"), "-o", str(tmp_path / "pool.html")]) == 0
     page = (tmp_path / "pool.html").read_text()
