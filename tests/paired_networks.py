@@ -353,7 +353,8 @@ def _of_method(
         if unknown and not any(construct in str(error) for construct in unknown):
             yield f"{method} refuses by no name: {error}"
         return
-    if unknown and answer.method != SIMULATION:
+    unknown = model.constructs - KNOWN_OF_NETWORKS.get(answer.method, frozenset())
+    if unknown:  # `best` goes on to a method that knows them
         yield f"{method} answers, and does not know {', '.join(sorted(unknown))}"
     if method == BOUNDS:
         yield from _outside_bounds(answer, simulated)
