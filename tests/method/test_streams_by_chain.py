@@ -211,10 +211,19 @@ def test_more_customers_than_can_be_served_are_refused(load: float) -> None:
     assert isinstance(refusal.value.args[0], Saturated)
 
 
+def test_many_customers_at_a_load_below_one_are_no_saturation() -> None:
+    """Of M/M/infinity before M/M/1 the probabilities rise up to 15 customers: the answer has a
+    formula by Burke's theorem.
+    """
+    think = delay(30.0, name="think", scv=1.0)
+    answer = chain(arriving(think >> DESK, 0.5))
+    assert answer["time"] == pytest.approx(30 + 1 / (1 - 0.5), rel=1e-8)
+
+
 def test_chains_of_too_many_customers_name_another_method() -> None:
     formula = arriving(DESK, 1.0)
     rising = open_model(DESK, rate(0.7) + rate(0.6, "more"), resources=formula.resources)
-    with pytest.raises(NoAnswerError, match="the number of customers still rises at "):
+    with pytest.raises(NoAnswerError, match="the probabilities still rise at "):
         chain(rising)
     with pytest.raises(NoAnswerError, match="more than 2,000 customers: ask for simulation"):
         chain(arriving(DESK, 0.999))
