@@ -5,6 +5,7 @@ page.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -48,6 +49,7 @@ class RangedRow(NamedTuple):
     turns: str = ""
     apart: str = ""
     repeats: str = ""
+    complete: str = ""
 
 
 class StatementRow(NamedTuple):
@@ -154,7 +156,8 @@ def statements_page(
 _READING = (
     "Each sentence of a paper that a number can check stands in a study with what must hold for it."
     " A paper does not print every input; where a study gives ranges for those that it lacks, the"
-    " program draws within them, keeps the draws that agree with the numbers that are printed, and"
+    " program draws within them, or takes every combination of a few values once (kept: of all),"
+    " keeps the draws that agree with the numbers that are printed, and"
     " says whether a statement holds in all of them (always), in some (depends) or in none (never)."
     " Without ranges there is one draw, the study itself. A statement in several parts holds if all"
     " of them do; one that can be read in several ways is undecided where its readings differ; both"
@@ -207,7 +210,11 @@ def _counts_table(reports: Sequence[_Report]) -> str:
     rows = []
     for report in reports:
         own_statements = [row for row in report.statements if not (row.apart or row.repeats)]
-        kept_draws = {row.kept for row in report.statements if row.kept}
+        kept_draws = {
+            f"{row.kept} of all" if row.complete else row.kept
+            for row in report.statements
+            if row.kept
+        }
         rows.append(
             [
                 f"[{report.folder.name}]({report.folder.name}/report.md)",
@@ -248,9 +255,15 @@ def _few_draws_sentence(reports: Sequence[_Report]) -> str:
     """Return a sentence on what the fewest and the most kept draws exclude; empty without draws.
 
     If a share x of the draws that agree contradicts a statement, none of n does with probability
-    (1 - x)^n, so with 95 % confidence x is at most 1 - 0.05^(1 / n) (Clopper and Pearson, 1934).
+    (1 - x)^n, so with 95 % confidence x is at most 1 - 0.05^(1 / n) (Clopper and Pearson, 1934). A
+    share has a standard deviation of at most 0.5 / sqrt(n).
     """
-    kept_counts = {int(row.kept) for report in reports for row in report.statements if row.kept}
+    kept_counts = {
+        int(row.kept)
+        for report in reports
+        for row in report.statements
+        if row.kept and not row.complete
+    }
     kept_counts = {count for count in kept_counts if count}
     if not kept_counts:
         return ""
@@ -258,9 +271,11 @@ def _few_draws_sentence(reports: Sequence[_Report]) -> str:
         f"{percent(1 - _LEAST_PROBABILITY ** (1 / count))} where {count} are kept"
         for count in sorted({min(kept_counts), max(kept_counts)})
     ]
+    widest = percent(0.98 / math.sqrt(min(kept_counts)))
     return (
         "What holds in all draws that are kept, or in none, may be otherwise in further draws: with"
-        f" 95 % confidence in at most {join_phrases(shares, 'and')}."
+        f" 95 % confidence in at most {join_phrases(shares, 'and')}. A share of draws is known to"
+        f" within {widest} of them, or better. Of all combinations a share is exact."
     )
 
 

@@ -478,7 +478,12 @@ class UnpublishedSpec(QuestionSpec):
     contradict the source are dropped, and each statement is checked in the remaining draws.
     """
 
-    draws: int = Field(256, description="number of draws", ge=2, le=100_000)
+    draws: int = Field(
+        256,
+        description="number of draws; combinations of values that are no more are taken once each",
+        ge=2,
+        le=100_000,
+    )
     seed: Seed = Field(0, description="key of the random streams; each input has its own stream")
     inputs: dict[Name, UnpublishedInputSpec] = Field(description="inputs by name", min_length=1)
     agree: DistinctNames = Field(

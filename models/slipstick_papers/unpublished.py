@@ -5,11 +5,13 @@ Why draws: a study has to choose a value for each input that its source does not
 statement that holds only at the chosen values says little. The draws that agree with the printed
 numbers are kept. A statement that holds in all of them holds for any choice, one that holds in none
 contradicts the model, and any other depends on an input: the one whose best single split separates
-most of the draws.
+most of the draws. Where all inputs have values that are few, each combination is taken once in
+place of draws.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -76,6 +78,7 @@ class UnpublishedResult(QuestionResult):
     ----------
     inputs : in words: what each is, its range, and why
     drawn, kept : draws, and those that agree with what is printed
+    is_complete : they are all combinations of the values of the inputs, each once
     agree : the statements that say what is printed
     rows : a verdict for each statement
     ranges : the values that the statements compare, over the kept draws
@@ -88,6 +91,7 @@ class UnpublishedResult(QuestionResult):
     agree: tuple[str, ...]
     rows: tuple[RangedRow, ...]
     ranges: tuple[RangedValue, ...] = field(repr=False)
+    is_complete: bool = False
 
     def sentences(self) -> list[str]:
         """Return a sentence that counts the statements that always hold, that depend on the
@@ -131,7 +135,8 @@ class UnpublishedResult(QuestionResult):
 
     @property
     def _draws_text(self) -> str:
-        return f"{self.kept} of {with_noun(self.drawn, 'draw')}" + (
+        noun = "combination" if self.is_complete else "draw"
+        return f"{self.kept} of {with_noun(self.drawn, noun)}" + (
             " that agree with what is printed" if self.agree else ""
         )
 
@@ -147,8 +152,9 @@ class UnpublishedResult(QuestionResult):
             for title, words, reason in self.inputs
         )
         kept_text = f" Kept are those in which these hold: {', '.join(self.agree)}."
+        drawn_text = "All combinations, each once" if self.is_complete else "Drawn"
         yield (
-            f"Drawn: {self.drawn}; kept: {self.kept}.{kept_text if self.agree else ''}"
+            f"{drawn_text}: {self.drawn}; kept: {self.kept}.{kept_text if self.agree else ''}"
             f"{_LEFT_OUT_SENTENCE}"
         )
         columns = [
@@ -371,6 +377,14 @@ class _DrawnInput:
         place = ("unpublished", "inputs", self.name, "instead", text, int(level))
         return self.study.node_of(place)
 
+    def default_of(self, case: str) -> Node | None:
+        """Return the value that a case has although nothing is written at the path; None if there
+        is something, or no such quantity.
+        """
+        inputs = resolve_once(self.study.cases[case], self.study.library)
+        keys = split_path(canonical(inputs.tree, self.spec.path))
+        return self._default(case) if node_at(inputs.tree, keys) is None else None
+
     def _default(self, case: str) -> Node | None:
         inputs = resolve_once(self.study.cases[case], self.study.library)
         given_quantity = inputs.given_quantity(self.spec.path)
@@ -531,6 +545,18 @@ class _AtDraws:
             self._solve_effects(case, technology, changes, draws, answers_by_draw)
         return answers_by_draw
 
+    @cached_property
+    def cases(self) -> dict[str, Settings]:
+        """Return the settings of each case, in which inputs that are drawn are written: one that is
+        left out is no parameter, so that each of its values would need a model.
+        """
+        defaults: dict[str, dict[str, Node]] = {case: {} for case in self.study.cases}
+        for drawn_input in self.inputs:
+            for case in drawn_input.cases:
+                if (node := drawn_input.default_of(case)) is not None:
+                    defaults[case][drawn_input.spec.path] = node
+        return {case: {**own, **defaults[case]} for case, own in self.study.cases.items()}
+
     def has_all_files(self, draw: InputLevels) -> bool:
         """Return whether the study names all files of a draw: if two inputs replace one file of a
         case, the second has to name the file that replaces that of the first.
@@ -563,7 +589,7 @@ class _AtDraws:
         return files
 
     def _point(self, case: str, draw: InputLevels) -> _Point:
-        own_case = evaluator(case, self.study.cases[case], self.study.library)
+        own_case = evaluator(case, self.cases[case], self.study.library)
         values: dict[str, float] = {}
         nodes = self._files_of_draw(case, draw)
         assert nodes is not None
@@ -586,7 +612,7 @@ class _AtDraws:
     def _number(self, drawn_input: _DrawnInput, case: str, level: float) -> float:
         if not drawn_input.spec.values:
             return level
-        own_case = evaluator(case, self.study.cases[case], self.study.library)
+        own_case = evaluator(case, self.cases[case], self.study.library)
         given_quantity = own_case.inputs.with_value(
             drawn_input.spec.path, drawn_input.node(case, level)
         ).given_quantity(drawn_input.spec.path)
@@ -609,7 +635,7 @@ class _AtDraws:
                 path: np.array([points[row].values[path] for row in rows])
                 for path in first_point.values
             }
-            yield {**self.study.cases[case], **first_point.nodes}, columns, rows
+            yield {**self.cases[case], **first_point.nodes}, columns, rows
 
     def _solve_case(
         self,
@@ -799,14 +825,7 @@ class _Verdicts:
         statement at each of these draws.
         """
         inputs = self.at_draws.inputs
-        columns = {
-            drawn_input.name: drawn_input.draw_levels(self.spec.draws, self.spec.seed)
-            for drawn_input in inputs
-        }
-        draws: list[InputLevels] = [
-            {name: levels[row] for name, levels in columns.items()}
-            for row in range(self.spec.draws)
-        ]
+        draws, is_complete = self._draws()
         draws = [draw for draw in draws if self.at_draws.has_all_files(draw)]
         agree = self.spec.agree
         kept_draws = [
@@ -826,7 +845,7 @@ class _Verdicts:
                 name,
                 [drawn_input[name] for drawn_input in verdicts if name in drawn_input],
                 kept_draws,
-            )
+            )._replace(complete="yes" if is_complete else "")
             for name in dict.fromkeys(map(self._statement_of, self.statements))
         )
         return UnpublishedResult(
@@ -839,7 +858,32 @@ class _Verdicts:
             tuple(agree),
             rows,
             tuple(self._ranges_of_values(answers, statements_counted)),
+            is_complete,
         )
+
+    def _draws(self) -> tuple[list[InputLevels], bool]:
+        """Return the levels of the inputs at each draw, and whether they are all combinations of
+        their values, each once: so where these are no more than the draws, since draws would repeat
+        some and leave out others.
+        """
+        inputs = self.at_draws.inputs
+        names = [drawn_input.name for drawn_input in inputs]
+        is_complete = (
+            all(drawn_input.spec.values for drawn_input in inputs)
+            and math.prod(len(drawn_input.levels) for drawn_input in inputs) <= self.spec.draws
+        )
+        levels_of_draws = (
+            product(*(drawn_input.levels for drawn_input in inputs))
+            if is_complete
+            else zip(
+                *(
+                    drawn_input.draw_levels(self.spec.draws, self.spec.seed)
+                    for drawn_input in inputs
+                ),
+                strict=True,
+            )
+        )
+        return [dict(zip(names, levels, strict=True)) for levels in levels_of_draws], is_complete
 
     def _statement_of(self, name: str) -> str:
         """Return the statement that a part or a reading belongs to."""

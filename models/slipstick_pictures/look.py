@@ -279,14 +279,20 @@ def common_parts_text(common_parts: Sequence[str], title: str) -> str:
     return f"all {', '.join(unsaid)}" if unsaid else ""
 
 
+_TITLES_OF_PARTS = {"sigio": "requests of others (sigio)", "not-running": "not running"}
+"""Components of recorded runs and of page-sharing programs whose names are no words."""
+
+
 def part_label(label: str) -> str:
-    """Return the label of an area in a legend: a wait such as ``lock:door`` and a step such as
-    ``request.wire`` in words.
+    """Return the label of an area in a legend: a wait such as ``lock:door``, a step such as
+    ``request.wire`` and a component of this package such as ``not-running`` in words.
 
     >>> part_label("lock:door"), part_label("sigio"), part_label("request.wire")
-    ('waiting for the lock door', 'sigio', 'request wire')
+    ('waiting for the lock door', 'requests of others (sigio)', 'request wire')
     """
-    return NO_WORDS.component_phrase(label) if ":" in label else label.replace(".", " ")
+    if ":" in label:
+        return NO_WORDS.component_phrase(label)
+    return _TITLES_OF_PARTS.get(label, label.replace(".", " "))
 
 
 def _cause_index(label: str) -> int | None:

@@ -205,6 +205,13 @@ BARNES = _counted_program(
         0.57,
     ),
     _whole_number_input("steps", "time steps", 4.0),
+    _whole_number_input(
+        "sorted_again",
+        "1: bodies are moved into the order of each tree, not of the first alone; taken as both",
+        0.0,
+        0.0,
+        1.0,
+    ),
     _whole_number_input("seed", "seed of the bodies", 1.0, 0.0, 2.0**31),
 )
 SPHERE = _counted_program(

@@ -17,6 +17,9 @@ SMALL: dict[str, Callable[[int], SharedProgram]] = {
     "IS": lambda processors: integer_sort(processors, keys=2**12, buckets=2**8, iterations=3),
     "Barnes scattered": lambda processors: barnes(processors, bodies=512, steps=2, scattered=True),
     "Barnes": lambda processors: barnes(processors, bodies=512, steps=2),
+    "Barnes sorted again": lambda processors: barnes(
+        processors, bodies=512, steps=2, sorted_again=True
+    ),
     "Sphere": lambda processors: sphere(processors, pitch=12, steps=2, sweeps=2),
     "Water": lambda processors: water(processors, molecules=64, steps=2),
     "Raytrace": lambda processors: raytrace(processors, image=48, generations=2),

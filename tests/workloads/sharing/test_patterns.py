@@ -132,6 +132,24 @@ def test_barnes_asks_fewer_if_bodies_lie_in_the_tree_s_order() -> None:
     assert means[0] > 1.5 * means[1]
 
 
+@pytest.mark.turns(3)
+def test_diffs_of_barnes_shrink_with_the_steps_unless_bodies_are_sorted_again() -> None:
+    def mean_size(steps: int, sorted_again: bool) -> float:
+        """Return the mean size of a message that carries diffs [B]."""
+        counts = run(barnes(4, bodies=1024, steps=steps, sorted_again=sorted_again))
+        received = [
+            (tally.received.get("diffs", (0, 0)), phase.repeat)
+            for phase in counts.without("start-up").phases
+            for tally in phase.tallies
+        ]
+        return sum(size * repeat for (_, size), repeat in received) / sum(
+            number * repeat for (number, _), repeat in received
+        )
+
+    assert mean_size(8, sorted_again=False) < 0.75 * mean_size(2, sorted_again=False)
+    assert mean_size(8, sorted_again=True) == pytest.approx(mean_size(2, True), rel=0.1)
+
+
 def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> None:
     molecules, processors = 40, 4
     place = _places_by_step(molecules, 1, seed=1)[0]
