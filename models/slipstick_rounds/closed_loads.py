@@ -18,11 +18,18 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from slipstick.errors import NoAnswerError
 from slipstick.late import np
 from slipstick_rounds.accounts import ComputedPoint, PhaseTimes, RoundTimes, points_from_times
 from slipstick_rounds.birth_death import birth_death
 from slipstick_rounds.capacity import LEAST_ROOM, MeanRounds
 from slipstick_rounds.points import PointNumbers
+
+MOST_WAIT_OF_A_RUN = 0.05
+"""Customers of a run that ends that wait for the server in the mean, as a part of all of them and
+of twice their visits, up to which the formula answers. In a population without end each visit waits
+for all others; in a run the first visits wait for half of those in front of them. Times of
+responses were 74 % too long at 0.5, 4 to 9 % at 0.05 (bursts of up to 400 on `llm-serving`)."""
 
 
 class _PresentMeans(NamedTuple):
@@ -47,6 +54,7 @@ def point_of_population(point: PointNumbers) -> ComputedPoint:
     """Compute the values of a closed population at one point."""
     rounds = MeanRounds([point])
     present_means = _present_means_of_population(point, rounds)
+    _check_run(point, present_means.waiting)
     customers_served = max(present_means.present, 1.0)
     waiting = present_means.waiting / present_means.throughput
     in_first = _first_phase_closed(point, rounds, customers_served, present_means)
@@ -70,6 +78,21 @@ def point_of_population(point: PointNumbers) -> ComputedPoint:
         rounds, phase_times, np.array([present_means.throughput]), round_times
     )
     return computed_point
+
+
+def _check_run(point: PointNumbers, waiting: float) -> None:
+    """Raise NoAnswerError for a run that ends in which many customers wait for the server.
+
+    Raises
+    ------
+    NoAnswerError : they do
+    """
+    if point.visits and waiting > 2 * point.visits * MOST_WAIT_OF_A_RUN * point.population:
+        raise NoAnswerError(
+            f"{waiting:,.0f} of {point.population:,} customers that begin at once do not fit into"
+            " places, memory and rounds, and the formula knows their wait only in runs of many"
+            " visits; let fewer customers begin, or ask for simulation"
+        )
 
 
 def _present_means_of_population(point: PointNumbers, rounds: MeanRounds) -> _PresentMeans:
@@ -172,25 +195,32 @@ def _first_phase_closed(
     steady_time = remaining_time + own_time + waiting_time
     if not point.visits:
         return steady_time
-    first_time = _first_phase_of_a_burst(customers, rounds_needed, plain_time, extra_time)
+    first_time = _first_phase_of_a_burst(rounds, customers)
     return first_time / point.visits + (1 - 1 / point.visits) * steady_time
 
 
-def _first_phase_of_a_burst(
-    customers: int, rounds_needed: float, plain_time: float, extra_time: float
-) -> float:
+def _first_phase_of_a_burst(rounds: MeanRounds, customers: int) -> float:
     """Return the mean time from the start to the end of a first phase if the first phases of all
     customers begin at once and are served one after the other [s].
 
+    While a first phase is served, those before it are in the second phase. It ends with its last
+    round, which it may share.
+
     Parameters
     ----------
+    rounds : their times, of one point
     customers : that begin [1]
-    rounds_needed : by each first phase; several share a round below 1 [1]
-    plain_time : of a round without first phases [s]
-    extra_time : by which a first phase makes rounds longer [s]
     """
-    mean_position = (customers + 1) / 2
-    return extra_time * mean_position + plain_time * max(rounds_needed * mean_position, 1.0)
+    before = np.arange(float(customers))[None, :]
+    room = rounds.room(before)
+    rounds_at_end = np.cumsum(rounds.units / room, axis=1)[0]
+    last_rounds = np.ceil(rounds_at_end - 1e-9).astype(int)
+    count = int(last_rounds[-1])
+    served_before = np.searchsorted(rounds_at_end, np.arange(1.0, count))
+    present = np.append(0, served_before)[None, :].astype(np.float64)
+    units = rounds.room(present)
+    units[:, -1] *= rounds_at_end[-1] - (count - 1)
+    return float(np.cumsum(rounds.time(present, units))[last_rounds - 1].mean())
 
 
 def _rounds_of_cycle(

@@ -420,6 +420,34 @@ def test_the_formula_says_what_was_not_measured() -> None:
     assert above in " ".join(solve("llm-serving", light, method="formula").notes)
 
 
+def run_at_once(customers: int, tokens: float) -> BatchServer:
+    """Return a server of a language model to which some customers come once, all together."""
+    model = load("llm-serving", set={**lengths(2000, 200, tokens), "parameters.shortest": 0.8})
+    assert isinstance(model, BatchServer)
+    once = ClosedCustomers(Number(float(customers)), visits=Number(1.0))
+    return replace(model, customers=once)
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize(("customers", "tokens"), [(8, 8192), (24, 8192), (24, 1024)])
+def test_first_phases_that_begin_at_once_end_with_their_rounds(
+    customers: int, tokens: float
+) -> None:
+    """Of 8 that share two rounds the mean was 35 % too short, as if each ended where its own units
+    were done.
+    """
+    model, name = run_at_once(customers, tokens), "phase_time[prompt]"
+    simulated = solve(model, method="simulation", simulation=Simulation(seed=4, cycles=1000))
+    computed = solve(model, method="formula")
+    assert number(computed, name) == pytest.approx(number(simulated, name), rel=0.03)
+
+
+def test_a_burst_that_does_not_fit_is_simulated() -> None:
+    """As in a population without end each waited for all others: responses were 74 % too long."""
+    with pytest.raises(NoAnswerError, match="of 400 customers that begin at once do not fit"):
+        solve(run_at_once(400, 1024), method="formula")
+
+
 @pytest.mark.turns(2)
 def test_a_brief_second_phase_does_not_work_off_all_that_wait() -> None:
     """Units of answers were 31 % too long, as if second phases lasted until all first phases behind
