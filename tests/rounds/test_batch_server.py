@@ -444,7 +444,12 @@ def test_first_phases_that_begin_at_once_end_with_their_rounds(
 
 def test_a_burst_that_does_not_fit_is_simulated() -> None:
     """As in a population without end each waited for all others: responses were 74 % too long."""
-    with pytest.raises(NoAnswerError, match="of 400 customers that begin at once do not fit"):
+    words = (
+        "of 400 customers that begin at once do not fit into places, memory and rounds, and the"
+        " formula knows their wait only in runs of many visits; let fewer customers begin, or ask"
+        " for simulation"
+    )
+    with pytest.raises(NoAnswerError, match=words):
         solve(run_at_once(400, 1024), method="formula")
 
 
