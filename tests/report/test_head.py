@@ -359,6 +359,25 @@ def _heads(folder: Path, text: str) -> list[str]:
     return head_lines(run(prepared), prepared.spec.answer)
 
 
+@pytest.mark.parametrize(
+    ("title", "beginning"),
+    [
+        ("How much faster are eight servers?", "Response time of requests compared with base: "),
+        ("How much time does a request take?", "Base: response time of requests "),
+    ],
+)
+def test_a_comparison_answers_how_much_faster_a_case_is(
+    title: str, beginning: str, tmp_path: Path
+) -> None:
+    (tmp_path / "service.yaml").write_text(SERVICE)
+    (tmp_path / "study.yaml").write_text(
+        f"study: 1\ntitle: {title}\nbase: {{model: service.yaml}}\n"
+        "cases: {eight-servers: {stations.app.servers: 8}}\n"
+    )
+    prepared = prepare(str(tmp_path / "study.yaml"))
+    assert head_lines(run(prepared), prepared.spec.answer)[0].startswith(beginning)
+
+
 def test_laws_side_by_side_are_told_at_the_end_of_their_axis(tmp_path: Path) -> None:
     head = _heads(
         tmp_path,

@@ -274,8 +274,12 @@ _WHICH = re.compile(r"which\b", re.IGNORECASE)
 _WHAT_IF = re.compile(r"what (?:happens )?(?:if|when)\b", re.IGNORECASE)
 """How a title begins that asks what the first case becomes in the others."""
 
-_HOW_MUCH = re.compile(r"how (?:long|fast|much|well)\b", re.IGNORECASE)
-"""How a title begins that asks for the value of the first case."""
+_HOW_MUCH = re.compile(
+    r"how (?:long|fast|much(?! (?:more|less|better|\w+er)\b)|well)\b", re.IGNORECASE
+)
+"""How a title begins that asks for the value of the first case. "How much faster" asks for a
+comparison.
+"""
 
 _HOW_IT_CHANGES = re.compile(
     r"how (?:does|do|did|will) .*\b(?:scale|depend|change|vary|grow|fall|rise)\b",
