@@ -80,14 +80,7 @@ def times_of_a_unit(
     variance = work * rounds.rate / share_left * mean_square + behind.variance
     variance = variance * (extra_time / share_left) ** 2
     by_arrivals = _gamma_deviation(excess, variance, parts) / lengths[:, :, None]
-    joint_variance = (
-        by_number**2 + by_arrivals**2 + 2 * same_arrivals[:, :, None] * abs(by_number * by_arrivals)
-    )
-    deviation = np.where(
-        by_number * by_arrivals > 0,
-        np.copysign(np.sqrt(joint_variance), by_number),
-        by_number + by_arrivals,
-    )
+    deviation = _sum_of_deviations(by_number, by_arrivals, same_arrivals[:, :, None])
     # Where the server is full, as many first phases begin as customers leave.
     most_present = rounds.highest
     longest_time = rounds.steps * rounds.time(
@@ -101,6 +94,15 @@ def times_of_a_unit(
         ordered = np.sort(unit_times.reshape(len(unit_times), -1), axis=1)
         quantiles = ordered[:, [int(part * ordered.shape[1]) for part in QUANTILES]]
     return np.hstack([unit_means.mean(axis=1, keepdims=True), quantiles])
+
+
+def _sum_of_deviations(first: Array, second: Array, correlation: Array) -> Array:
+    """Return the deviation from the mean of a sum of two variables, as that of normal ones where
+    both deviate to the same side.
+    """
+    product = first * second
+    root = np.sqrt(first**2 + second**2 + 2 * correlation * abs(product))
+    return np.asarray(np.where(product > 0, np.copysign(root, first), first + second))
 
 
 def means_of_windows(
