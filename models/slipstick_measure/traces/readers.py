@@ -123,7 +123,8 @@ def checked_trace(
         formats = ", ".join(TRACE_FORMATS)
         _refuse(
             path,
-            f"this is no trace, or an unknown one; name its format with --format, one of {formats}",
+            f"this is no trace, or an unknown one; name its format with --format, one of {formats};"
+            f" {_RECORD_COLUMNS}",
         )
     return look_up("format of traces", name, TRACE_FORMATS).read(path, unit)
 
@@ -383,6 +384,9 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
 # accesses go to nodes.
 
 _RECORD = ("time", "processor", "event", "source", "destination", "count")
+_RECORD_COLUMNS = (
+    f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are needed"
+)
 _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
@@ -477,10 +481,7 @@ def _cell_indices(columns: TraceColumns, names: Sequence[str]) -> list[int]:
     """
     index_by_name = {name: index for index, name in enumerate(names) if name in _RECORD}
     if len(index_by_name) < len(names) or not set(_RECORD[:3]) <= index_by_name.keys():
-        columns.refuse(
-            f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are"
-            " needed"
-        )
+        columns.refuse(_RECORD_COLUMNS)
     return [index_by_name.get(name, len(names)) for name in _RECORD]
 
 

@@ -683,9 +683,9 @@ def test_other_files_are_no_traces(tmp_path: Path) -> None:
     assert "the file is empty" in refusal(tmp_path / "x.json")
     (tmp_path / "x.txt").write_text("time 1 and no more\n")
     assert trace_format(tmp_path / "x.txt") is None
-    assert "this is no trace, or an unknown one; name its format with --format" in refusal(
-        tmp_path / "x.txt"
-    )
+    refusal_of_text = refusal(tmp_path / "x.txt")
+    assert "this is no trace, or an unknown one; name its format with --format" in refusal_of_text
+    assert "a table of records has the columns time, processor, event" in refusal_of_text
     (tmp_path / "y.txt").write_bytes(b"time \xff\xfe")
     assert trace_format(tmp_path / "y.txt") is None
     assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(tmp_path / "y.txt")
