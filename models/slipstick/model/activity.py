@@ -110,7 +110,7 @@ class Step(Activity):
     time : mean time [s]
     resource : the resource at which the step may wait; None for a delay
     component : component of the account to which the time belongs
-    technology : technology class of the time, by which changes of technology scale it
+    technology : class of the technology that sets the time; changes of that class scale it
     scv : squared coefficient of variation of the time; 0 (constant) by default
     distribution : distribution of the time, which sets the scv; by default the one of
         `slipstick.random_times` with the given scv

@@ -615,7 +615,8 @@ class Monitor(HeldResource):
     ----------
     conditions : names and initial values of the counters
 
-    Source: Hoare, CACM 17(10), 1974; Lucier, SIGMETRICS 1988, for the two places of waits.
+    Source: Hoare, CACM 17(10), 1974; Lucier, SIGMETRICS 1988, for counting waits at the entrance
+    and waits for conditions separately.
     """
 
     conditions: Mapping[str, int] = field(default_factory=dict, hash=False)

@@ -223,7 +223,7 @@ class StepSpec(ItemSpec):
     component: Label = Field("busy", description="component of the account for this time")
     technology: Technology = Field(
         "application",
-        description=("technology class of the time, by which changes of technology scale it"),
+        description="class of the technology that sets the time; changes of that class scale it",
     )
 
     node = activities.Step
