@@ -319,6 +319,10 @@ _LAWS = {
         "R[r,k] = D[r,k] * (1 + Q[k] of closed classes) / (1 - U[k] of open ones), for arrivals",
         r"R_{rk} &= D_{rk} (1 + Q_k) / (1 - U_k)",
     ),
+    "losses": (
+        "X[r] = A[r] * (1 - L[r]), arrivals without the share that is not served",
+        r"X_r &= A_r (1 - L_r)",
+    ),
     "regions": (
         "R[r] = sum over k of R[r,k] + sum over g of W[r,g], the wait of a cycle before region g",
         r"R_r &= \sum_k R_{rk} + \sum_g W_{rg}",
@@ -368,6 +372,7 @@ def _network_laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
         "delay": any(DISCIPLINES[station.discipline].delay for station in stations),
         "little": True,
         "open": not all(isinstance(member, ClosedClass) for member in members),
+        "losses": _loses_arrivals(model),
         "regions": bool(model.regions),
     }
     if model.regions:  # of queues inside a region no equation is known
@@ -382,17 +387,37 @@ def _laws_that_hold(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     if not reasons_without_formula(model):
         yield from _network_laws(model)
         return
-    loses_customers = any(
-        (station.capacity is not None and station.blocking == LOSS)
-        or station.patience
-        or station.timeout
-        or station.balking
-        for station in model.stations.values()
-    )
     laws = list(_network_laws(model))
-    for key in ("little", "regions") if loses_customers else ("closed", "little", "regions"):
+    may_wait_for_places = all(
+        station.capacity is None or station.blocking != LOSS for station in model.stations.values()
+    )
+    has_cycles_of_all = not _fails_visits(model) and may_wait_for_places
+    keys = ("little", "losses", "regions")
+    for key in ("closed", *keys) if has_cycles_of_all else keys:
         if _LAWS[key] in laws:
             yield _LAWS[key]
+
+
+def _fails_visits(model: QueueingNetwork) -> bool:
+    """Return whether customers may leave a queue or a region, or may be refused by a breaker."""
+    return (
+        any(
+            station.patience or station.timeout or station.balking
+            for station in model.stations.values()
+        )
+        or any(region.loses_customers for region in model.regions.values())
+        or bool(model.breakers)
+    )
+
+
+def _loses_arrivals(model: QueueingNetwork) -> bool:
+    """Return whether some customers that arrive at a network may not be served: all that a full
+    station holds up may be lost at the entrance.
+    """
+    members = (*model.classes.values(), *(chain.members for chain in model.chains.values()))
+    is_open = not all(isinstance(member, ClosedClass) for member in members)
+    has_capacity = any(station.capacity is not None for station in model.stations.values())
+    return is_open and (has_capacity or _fails_visits(model))
 
 
 def _lack_of_formula(model: QueueingNetwork) -> str:
@@ -453,7 +478,8 @@ def _definition_lines(model: QueueingNetwork) -> Iterator[Equation]:
             if customer_class.think_time != zero(TIME):
                 yield _definition("Z", name, customer_class.think_time)
         else:
-            yield _definition("X", name, customer_class.arrivals)
+            letter = "A" if _loses_arrivals(model) else "X"
+            yield _definition(letter, name, customer_class.arrivals)
     routed_classes = {name for chain in model.chains.values() for name in chain.classes}
     for station_name, station in model.stations.items():
         for name in station.visitors():

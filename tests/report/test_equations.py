@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
+from slipstick import network, open_class, station
 from slipstick.expression.nodes import (
     BYTES,
     COUNT,
@@ -228,3 +231,24 @@ def test_what_the_time_of_a_model_leaves_out_is_told() -> None:
         left_out=("leaves out waiting for bus",),
     )
     assert "This time leaves out waiting for bus; solve computes it by" in explain_text(told)
+
+
+@pytest.mark.parametrize(
+    ("traits", "loses"),
+    [
+        ({}, False),
+        ({"capacity": 3}, True),
+        ({"patience": {"calls": 2.0}}, True),
+        ({"balking": {"calls": [0.0, 0.5]}}, True),
+    ],
+)
+def test_arrivals_are_no_throughput_where_customers_are_lost(
+    traits: Mapping[str, Any], loses: bool
+) -> None:
+    desk = network(
+        {"calls": open_class(0.5)},
+        {"desk": station(service={"calls": 1.0}, discipline="fcfs", **traits)},
+    )
+    text = explain_text(Explanation("desk", "", "", desk))
+    assert ("X[calls] = " not in text) == loses
+    assert ("A[calls] = " in text) == ("X[r] = A[r] * (1 - L[r])" in text) == loses
