@@ -180,7 +180,7 @@ class ChooseResult(QuestionResult):
         if first_case:
             lead = f"{first_case}: {lead}"
         if self.choices_are_alternatives and first_case:
-            lead = f"{first_case} is the {adjective} of {count}, with"
+            lead = f"{first_case}{self._equals_clause(words, adjective)} of {count}, with"
         first_head = _first_headline(first_choice, words, lead, first_case)
         shown_choices = further_choices[:_MOST_FURTHER]
         heads = [
@@ -191,6 +191,28 @@ class ChooseResult(QuestionResult):
                 : len(self.choices)
             ]
         return [". ".join(map(capital, [first_head, *heads]))]
+
+    def _equals_clause(self, words: Words, adjective: str) -> str:
+        """Return that the first case is the best one, and which other cases reach the same least
+        value, or perhaps a lesser one.
+        """
+        first_choice, *further_choices = self.choices
+        if not first_choice.found:
+            return f" is the {adjective}"
+        best = _objective_of_best(first_choice)
+        interval = first_choice.found[0].values[OBJECTIVE].ends
+        equals, rivals = list[str](), list[str]()
+        for choice in further_choices:
+            points = [*choice.found[:1], *choice.undecided]
+            has_overlap = any(do_overlap(interval, point.ends(OBJECTIVE)) for point in points)
+            least = min((point.find(OBJECTIVE) or 0.0 for point in points), default=math.inf)
+            if has_overlap or least < best:
+                rivals.append(words.case(choice.case))
+            elif math.isclose(least, best):
+                equals.append(words.case(choice.case))
+        doubt = f" (undecided against {join_phrases(rivals)})" if rivals else ""
+        equals_in_words = f", like {join_phrases(equals)}," if equals else ""
+        return f"{doubt}{equals_in_words} is the {adjective}"
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
         """Return whether a point meets the conditions."""

@@ -91,21 +91,35 @@ def _worded_heads(projection: Projection, words: Words) -> Iterator[str]:
     """Yield a sentence for each condition with words of its own: in which years it is true for the
     first few cases.
     """
-    years_by_condition: dict[str, list[str]] = {}
-    for track in projection.tracks:
+    tracks = [
+        track for track in projection.tracks if any(history.worded for history in track.conditions)
+    ]
+    names_by_condition: dict[str, dict[str, list[str]]] = {}
+    for track in tracks[:_MOST_HEADS]:
         for history in track.conditions:
             if history.worded:
-                years = _years_clause(history, track)
-                lead = _lead_of_sentence(track, projection, words).removesuffix(": ")
-                years_by_condition.setdefault(history.condition, []).append(
-                    f"{years} for {lead}" if lead else years
-                )
-    for condition, clauses in years_by_condition.items():
+                names_by_years = names_by_condition.setdefault(history.condition, {})
+                names = names_by_years.setdefault(_years_clause(history, track), [])
+                names.append(_name_in_list(track, projection, words))
+    hidden_count = len(tracks[_MOST_HEADS:])
+    for condition, names_by_years in names_by_condition.items():
         # Years come first in the sentence on a single case.
-        if len(clauses) == 1:
-            yield f"{clauses[0]}, {condition}"
+        if len(tracks) == 1:
+            yield f"{next(iter(names_by_years))}, {condition}"
         else:
-            yield f"{condition}: {'; '.join(clauses[:_MOST_HEADS])}"
+            clauses = [
+                f"{years} for {join_phrases(names)}" for years, names in names_by_years.items()
+            ]
+            clauses += [f"not shown: {with_noun(hidden_count, 'further case')}"] * bool(
+                hidden_count
+            )
+            yield f"{condition}: {'; '.join(clauses)}"
+
+
+def _name_in_list(track: ProjectedCase, projection: Projection, words: Words) -> str:
+    """Return the name of a case along a trend, in quotes where commas of a list would split it."""
+    name = track_name(track, projection, words)
+    return f'"{name}"' if "," in name else name
 
 
 def _share_heads(projection: Projection, words: Words) -> list[str]:
@@ -116,11 +130,7 @@ def _share_heads(projection: Projection, words: Words) -> list[str]:
     tracks = [track for track in projection.tracks if track.shares][:_MOST_HEADS]
     if len(texts) < 2:
         return texts
-    names = [
-        f'"{name}"' if "," in name else name
-        for track in tracks
-        for name in [_lead_of_sentence(track, projection, words).removesuffix(": ")]
-    ]
+    names = [_name_in_list(track, projection, words) for track in tracks]
     largest_parts = [
         f"{class_words(track.shares[0].name)} for {name} ({track.shares[0].last_amount()})"
         for name, track in zip(names, tracks, strict=True)

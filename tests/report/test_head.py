@@ -241,6 +241,16 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
     assert [row[0] for row in table.rows] == ["today", "without rest", "more work"]
 
 
+def test_cases_with_the_same_ratio_are_listed_together(tmp_path: Path) -> None:
+    head, _ = study_of(
+        tmp_path,
+        "base: {title: today, model: program.yaml}\n"
+        "cases:\n  a: {title: A, parameters.wait: 0 ms}\n  b: {title: B, parameters.wait: 0 ms}\n"
+        "  c: {title: C, parameters.wait: 14 ms}\n",
+    )
+    assert head[0] == "Compared with today: 1.2 times as fast for A and B; 2 times as long for C."
+
+
 def test_an_answer_from_assumed_inputs_is_not_said_to_be_without_a_doubt(tmp_path: Path) -> None:
     """The work takes most of the time; what is assumed and does not change it is not counted."""
     assumed = ACTIVITY.replace("meaning: work of a step}", "meaning: work, assumed: true}").replace(
@@ -587,14 +597,52 @@ def test_a_prediction_that_the_title_names_is_answered_yes_or_no(tmp_path: Path)
     assert " and efficiency 8" in first
 
 
-def test_of_a_choice_among_cases_the_best_and_its_currency_are_named() -> None:
-    priced = replace(CHOICE, currency="dollars")
-    first, second = ChooseResult((priced, replace(priced, case="ndr")), True).headline(WORDS)
-    assert first == (
-        f"HDR is the cheapest of 2, with 2 web servers and 5 app servers, cost 27 dollars; then"
-        f" {KEPT}"
+def _costing(case: str, cost: Value) -> ChosenPoints:
+    point = replace(POINT, values={**POINT.values, "objective": cost})
+    return replace(CHOICE, case=case, currency="dollars", found=(point,))
+
+
+@pytest.mark.parametrize(
+    ("costs", "first_clause", "second"),
+    [
+        ((27.0, 30.0), "HDR is the cheapest of 2, with", "next comes NDR (2 and 5, 30 dollars)"),
+        (
+            (27.0, 27.0),
+            "HDR, like NDR, is the cheapest of 2, with",
+            "next comes NDR (2 and 5, 27 dollars)",
+        ),
+        (
+            (27.0, 28.0, 40.0),
+            "HDR (undecided against NDR) is the cheapest of 3, with",
+            (
+                "next come NDR (2 and 5, 28 (26 to 30) dollars)"
+                " and xdr (2 and 5, 40 (38 to 42) dollars)"
+            ),
+        ),
+    ],
+    ids=["apart", "equal", "intervals overlap"],
+)
+def test_of_a_choice_among_cases_the_best_its_equals_and_its_currency_are_named(
+    costs: tuple[float, ...], first_clause: str, second: str
+) -> None:
+    values = [
+        Value(cost, "1", cost - 2, cost + 2) if len(costs) > 2 else Value(cost, "1")
+        for cost in costs
+    ]
+    choices = tuple(map(_costing, ("base", "ndr", "xdr"), values))
+    first_head, second_head = ChooseResult(choices, True).headline(WORDS)
+    cost = "27 (25 to 29)" if len(costs) > 2 else "27"
+    assert first_head == (
+        f"{first_clause} 2 web servers and 5 app servers, cost {cost} dollars; then {KEPT}"
     )
-    assert second == "next comes NDR (2 and 5, 27 dollars)"
+    assert second_head == second
+
+
+def test_a_case_whose_lesser_value_is_undecided_may_be_cheaper() -> None:
+    cheaper = replace(CHEAPER, values={**CHEAPER.values, "objective": Value(25.0, "1")})
+    undecided_case = replace(CHOICE, case="ndr", found=(), nearest=POINT, undecided=(cheaper,))
+    (head,) = ChooseResult((CHOICE, undecided_case), True).headline(WORDS)
+    assert head.startswith("HDR (undecided against NDR) is the cheapest of 2, with")
 
 
 def test_what_is_minimized_is_not_told_again_beside_an_equal_total() -> None:

@@ -403,6 +403,22 @@ def test_a_watched_condition_may_have_words_and_parameters(folder: Path) -> None
         projection(text.replace("parameters.cost ", "parameters.costs "))
 
 
+def test_cases_in_which_a_condition_is_true_in_the_same_years_are_listed_together(
+    folder: Path,
+) -> None:
+    cases = "".join(f"  other-{letter}: {{title: '{letter}, new'}}\n" for letter in "ABCD")
+    text = (
+        f"answer: [time]\ncases:\n{cases}"
+        "project: {trends: [measured], years: [2024, 2034],"
+        " watch: [{says: it pays, that: time > 0}]}\n"
+    )
+    result = ProjectResult(projection(text))
+    assert result.headline(result.projection.words)[0] == (
+        'it pays: throughout from 2024 to 2034 for base, "A, new", "B, new" and "C, new";'
+        " not shown: 1 further case"
+    )
+
+
 def test_points_of_a_user_drive_a_class_from_yaml_or_from_a_table(folder: Path) -> None:
     rows = [(year, 100 * 1.5 ** (year - 2015)) for year in range(2010, 2021)]
     table = "year,value,unit\n" + "".join(f"{year},{value},GB/s\n" for year, value in rows)

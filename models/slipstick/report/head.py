@@ -454,13 +454,20 @@ def _comparison_lines(results: Results, value_names: Sequence[str]) -> Iterator[
         return
     words = results.words
     base, base_answer = next(iter(results.cases.items()))
+    cases_by_ratio: dict[tuple[str, str], list[str]] = {}
+    for case, case_answer in ranked_cases:
+        if case != base:
+            ratio_and_doubt = _ratio_and_doubt(base_answer, case_answer, value_name)
+            cases_by_ratio.setdefault(ratio_and_doubt, []).append(words.case(case))
     ratio_clauses = [
-        _ratio_clause(words.case(case), base_answer, case_answer, value_name)
-        for case, case_answer in ranked_cases
-        if case != base
+        f"{ratio} for {join_phrases(cases)}{doubt}"
+        for (ratio, doubt), cases in cases_by_ratio.items()
     ]
+    # A list of several cases has an "and" of its own.
+    has_lists = len(ratio_clauses) < sum(map(len, cases_by_ratio.values()))
+    comparison = "; ".join(ratio_clauses) if has_lists else join_phrases(ratio_clauses)
     subject = "" if value_name == "time" else f"{words.value(value_name)} "
-    yield f"{subject}compared with {words.case(base)}: {join_phrases(ratio_clauses)}"
+    yield f"{subject}compared with {words.case(base)}: {comparison}"
 
 
 def _unlike_case_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
@@ -576,23 +583,22 @@ DRAWS_AGAINST = 0.05
 """Part of the draws in which an order may be the other one, and is decided nonetheless."""
 
 
-def _ratio_clause(case: str, base_answer: Answer, case_answer: Answer, value_name: str) -> str:
-    """Write the ratio of a case to the first case: how many times as fast, or as much."""
+def _ratio_and_doubt(base_answer: Answer, case_answer: Answer, value_name: str) -> tuple[str, str]:
+    """Return the ratio of a case to the first case in words, how many times as fast or as much,
+    and a remark where the order of both is undecided.
+    """
     ratio = (case_answer.find(value_name) or 0.0) / (base_answer.find(value_name) or 1.0)
-    doubt = _order_doubt(base_answer, case_answer, value_name)
     # To three digits there is no difference.
     if "1" in (plain_decimal(ratio, 3), plain_decimal(1 / ratio, 3)):
         nearness = "exactly" if ratio == 1 else "about"
-        return f"{nearness} {'as fast' if value_name == 'time' else 'the same'} for {case}"
+        return f"{nearness} {'as fast' if value_name == 'time' else 'the same'}", ""
+    doubt = _order_doubt(base_answer, case_answer, value_name)
     if value_name == "time":
-        comparison = (
-            f"{plain_decimal(1 / ratio, 3)} times as fast"
-            if ratio < 1
-            else f"{plain_decimal(ratio, 3)} times as long"
-        )
-        return f"{comparison} for {case}{doubt}"
+        is_faster = ratio < 1
+        times = plain_decimal(1 / ratio if is_faster else ratio, 3)
+        return f"{times} times as {'fast' if is_faster else 'long'}", doubt
     degree = "long" if "time" in value_name else "much"
-    return f"{plain_decimal(ratio, 3)} times as {degree} for {case}{doubt}"
+    return f"{plain_decimal(ratio, 3)} times as {degree}", doubt
 
 
 def _sweep_lines(sweep: Sweep, value_names: Sequence[str], results: Results) -> Iterator[str]:
