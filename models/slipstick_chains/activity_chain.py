@@ -197,7 +197,8 @@ class ActivityChain(ActivityForm):
             points_by_transitions[
                 tuple(value if counted else bool(value) for value, counted in key)
             ].append(point)
-        for points in points_by_transitions.values():
+        together = list(points_by_transitions.values())
+        for points in together:
             try:
                 _solve_alike(
                     self.model,
@@ -207,6 +208,10 @@ class ActivityChain(ActivityForm):
                     with_account,
                 )
             except NoAnswerError as error:
+                if self.model.population.streams and len(points) > 1:
+                    # As many customers are followed as the busiest point has.
+                    together += [[point] for point in points]
+                    continue
                 table.refuse(dict.fromkeys(points, str(error)))
             except RecursionError:
                 table.refuse(dict.fromkeys(points, _takes_no_time(self.model)))
@@ -330,6 +335,14 @@ def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict
         reason_by_point |= reasons_not_whole(
             value_by_expr[size_expr], "the processors", least_count, method=MARKOV_CHAIN
         )
+    if model.population.open:
+        names, (rate, _) = model.population.group_names, model.population.streams[0]
+        for point in np.flatnonzero(value_by_expr[rate].real == 0).tolist():
+            reason_by_point.setdefault(
+                point,
+                f"no customers of {names[0] if names else model.name} arrive; markov-chain needs a"
+                " rate above 0" + (", or a group of which some arrive first" if names else ""),
+            )
     return reason_by_point
 
 
@@ -580,7 +593,8 @@ def _solve_alike(
     time = sums["time", ""]
     table.time[points] = sums["members", 0] if population.open else time
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
-        group_time = sums["members", index] / nonzero(sums["calls", index])
+        cycles = sums["calls", index]
+        group_time = np.where(cycles == 0, np.nan, sums["members", index] / nonzero(cycles))
         table.groups.setdefault(group.name, table.nan_columns())[points] = group_time
     for kind, name in [*sums] if with_account else ():
         if kind == "open":

@@ -9,7 +9,13 @@ from typing import Any
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, zero
-from slipstick.expression.tape import Flags, Values, count_of_points, entries_at_rows
+from slipstick.expression.tape import (
+    Flags,
+    Values,
+    count_of_points,
+    entries_at_rows,
+    selected_values,
+)
 from slipstick.late import Array, np
 from slipstick.limits import with_lower_limits
 from slipstick.method.activity_form import ActivityTable
@@ -61,7 +67,9 @@ class LoweredNetwork(CompiledModel):
             )
         self._chain = ActivityChain(lower_network(network))
         self._layout = NetworkLayout(network)
-        self.parameters = self._chain.parameters
+        own_values = self._layout.tape.parameters | self._chain.tape.parameters
+        self._own_values = {name: parameter.value for name, parameter in own_values.items()}
+        self.parameters = tuple(self._own_values)
         # A single class has no name in the activity; of several, closed ones come first.
         self._classes = self._chain.model.population.group_names or list(network.classes)
         self.quantity = f"response_time[{next(iter(network.classes))}]"
@@ -85,7 +93,7 @@ class LoweredNetwork(CompiledModel):
             try:
                 for reason in network_points.reason_by_point.values():
                     raise NoAnswerError(reason)
-                sums = self._chain.sums(self._chain.numbers(point_values))
+                sums = self._chain.sums(self._chain.numbers(self._values_of_chain(point_values)))
             except NoAnswerError as error:
                 reasons[point] = str(error)
                 continue
@@ -105,6 +113,22 @@ class LoweredNetwork(CompiledModel):
             refused=frozenset(reasons),
             remarks=lambda index: Remarks(failed=reasons.get(index), notes=notes),
         )
+
+    def _values_of_chain(self, values: Values) -> Values:
+        """Return the values of the parameters of the activity at a point.
+
+        Raises
+        ------
+        NoAnswerError : the activity is written at the own value of another parameter
+        """
+        for name, value in values.items():
+            if name not in self._chain.parameters and np.any(value != self._own_values[name]):
+                raise NoAnswerError(
+                    f"markov-chain solves {self.network.name} at its own value of {name},"
+                    f" {self._own_values[name]:g}; ask for simulation, or write the value in the"
+                    " model"
+                )
+        return selected_values(values, self._chain.parameters)
 
 
 class _NetworkReading:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import factorial
 
+import numpy as np
 import pytest
 
 from slipstick import Answer, Breaker, Model, Simulation, Station, delay, network, solve, station
@@ -23,10 +24,12 @@ from slipstick.model.system import (
     OpenPopulation,
     Permits,
     Resource,
+    closed_model,
     open_model,
     population_of_groups,
 )
 from slipstick.vocabulary import MARKOV_CHAIN, SIMULATION
+from slipstick_chains.activity_chain import ActivityChain
 
 RUN = Simulation(seed=83, events=60_000, precision=1e-9)
 DESK = service("desk", 1.0, name="desk", scv=1.0)
@@ -218,6 +221,39 @@ def test_many_customers_at_a_load_below_one_are_no_saturation() -> None:
     think = delay(30.0, name="think", scv=1.0)
     answer = chain(arriving(think >> DESK, 0.5))
     assert answer["time"] == pytest.approx(30 + 1 / (1 - 0.5), rel=1e-8)
+
+
+@pytest.mark.parametrize("others", [0.0, 0.2])
+def test_a_first_stream_without_customers_is_refused(others: float) -> None:
+    model = arriving(DESK, 0.0)
+    if others:
+        model = groups(
+            Group("calls", Number(0.0), DESK, rate(0.0)),
+            Group("jobs", Number(0.0), DESK, rate(others, "other")),
+        )
+    with pytest.raises(NoAnswerError, match=r"^no customers of (model|calls) arrive; markov-chain"):
+        chain(model)
+
+
+def test_a_stream_without_customers_beside_processors_has_no_time() -> None:
+    model = groups(
+        Group("users", Number(2.0), THINK >> DESK), Group("calls", Number(0.0), DESK, rate(0.0))
+    )
+    answer = chain(model)
+    alone = solve(closed_model(THINK >> DESK, processors=2, resources=model.resources))
+    assert answer["time"] == pytest.approx(alone["time"])
+    assert answer["throughput[calls]"] == 0
+    assert not {"time[calls]", "response_time[calls]"} & answer.values.keys()
+
+
+def test_a_point_without_an_answer_leaves_the_others_theirs() -> None:
+    """Which tries fail is known only from the chain, so that no load refuses the last point."""
+    visit = attempt(DESK, patience=0.5, retries=3, back_off=1.0)
+    model = arriving(hold("pool", visit), 0.1, further={"pool": Permits(2)})
+    form = ActivityChain(model)
+    times = form.times({"rate": np.array([0.1, 0.2, 1.2])})
+    assert times[:2] == pytest.approx([form.times({"rate": r})[0] for r in (0.1, 0.2)], rel=1e-8)
+    assert np.isnan(times[2])
 
 
 def test_chains_of_too_many_customers_name_another_method() -> None:

@@ -299,7 +299,8 @@ def _visits_under_permit(region: str, visits: Sequence[list[Activity]]) -> list[
     if not visits:
         return []
     (first_visit, *repeated_visits), later_visits = visits[0], list(visits[1:])
-    if not isinstance(first_visit, Choice):
+    # Customers that balk choose between attempts; those that may pass by, between a visit and none.
+    if not isinstance(first_visit, Choice) or first_visit.options[-1][1] != Then(()):
         return [
             Hold(
                 region, Then((first_visit, *repeated_visits, *chained.from_iterable(later_visits)))

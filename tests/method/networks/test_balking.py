@@ -97,6 +97,10 @@ MODELS: Mapping[str, QueueingNetwork] = {
             )
         },
     ),
+    "a stream that balks beside one that does not": network(
+        {"calls": open_class(1.5), "jobs": open_class(0.4)},
+        {"desk": station(service={"calls": 0.9, "jobs": 0.9}, balking={"calls": LEAVING})},
+    ),
     "a station behind": network(
         {"calls": open_class(0.8)},
         {

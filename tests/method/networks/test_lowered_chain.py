@@ -85,6 +85,12 @@ MODELS: Mapping[str, QueueingNetwork] = {
         desk={**DESK, "servers": 2},
         store={"service": {"calls": 0.5}, "visits": {"calls": 1.5}},
     ),
+    "balking in a region": made(
+        FOUR,
+        regions={"hall": region(["desk"], 2)},
+        entry=ENTRY,
+        desk={**DESK, "balking": {"calls": [0.5]}},
+    ),
     "retries in a region": made(
         FOUR, regions={"hall": region(["desk"], 3)}, desk={**DESK, **AGAIN, "capacity": 2}
     ),
@@ -107,6 +113,18 @@ def test_a_simulation_has_the_values_of_the_chain(name: str) -> None:
         assert abs(truth.value - estimate.value) <= slack, f"{value}: {truth} and {estimate}"
     for label, seconds in exact.account.items():
         assert simulated.account[label] == pytest.approx(seconds, rel=0.06, abs=0.01), label
+
+
+def test_values_at_which_the_activity_has_another_shape_are_simulated() -> None:
+    """One visit in a cycle is a step of the activity, and half a visit a choice."""
+    desk = {**DESK, **AGAIN, "capacity": 2}
+    one, half = (made(FOUR, entry={**ENTRY, "visits": {"calls": v}}, desk=desk) for v in (1.0, 0.5))
+    values = {"stations.entry.visits.calls": 0.5}
+    with pytest.raises(NoAnswerError, match=r"at its own value of .*visits.calls, 1; ask for sim"):
+        solve(one, values, method=MARKOV_CHAIN)
+    answer = solve(one, values, simulation=RUN)
+    assert answer.method == SIMULATION
+    assert answer["throughput[calls]"] == pytest.approx(solve(half)["throughput[calls]"], rel=0.02)
 
 
 def test_a_region_around_infinite_servers_is_a_queue_with_as_many() -> None:

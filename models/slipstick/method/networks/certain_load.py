@@ -41,7 +41,8 @@ def before_losses(network_points: NetworkPoints) -> NetworkArrays:
             certain_visits.shape[1:],
         )
         certain_visits[:, class_indices] = visits_of_chain[:, class_indices]
-    demand = network_points.service * certain_visits
+    leaves_queue = _places_of_losses(network_points) & ~network.has_capacity
+    demand = network_points.service * np.where(leaves_queue, 0.0, certain_visits)
     is_in_chain = chain_of_class == np.arange(len(network.classes))[:, None]
     demand_of_chains = np.einsum("cr,prk->pck", is_in_chain, demand)
     return replace(network, service=demand_of_chains, visits=np.ones_like(demand_of_chains))
