@@ -30,7 +30,7 @@ from slipstick.model.lowering import lower_network
 from slipstick.model.network import CustomerClass, chain, guard, open_class, route
 from tests.sim.test_same import check_same
 
-RUN = Simulation(seed=47, events=60_000, precision=1e-9)
+RUN = Simulation(seed=48, events=60_000, precision=1e-9)
 LEAVING = [0.0, 0.3, 0.6, 1.0]
 LONG = [0.2, 0.5]
 
