@@ -41,7 +41,7 @@ _NAMED = re.compile(r"[A-Za-z_]++ ?[=:] ?([0-9]++)")
 _FAILED = re.compile(
     r"(?:oom|out of memory|time ?out|timed out|failed|crash(?:ed)?|dnf)\b", re.IGNORECASE
 )
-_SCALED = re.compile(rf"({_NUMBER})\s*+([kKMGT])(?:\s++([^\W\d_]++(?:\s*+/\s*+[^\W\d_]++)++))?")
+_SCALED = re.compile(rf"({_NUMBER})\s*+([kKMGT])(?:\s++([^\W\d_]++(?:\s*+/\s*+[^\W\d_]++)*+))?")
 _EXPONENTS = {"²": 2, "³": 3}
 _RAISED = re.compile(r"([0-9]{1,12})([²³])")
 _WORDS = re.compile(rf"({_NUMBER})\s*+(thousand|million|billion|mio|mln|bn)s?", re.IGNORECASE)
@@ -135,8 +135,8 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
 def split_amount(text: str) -> tuple[str, str | None]:
     """Split an amount of work into its number, written with a prefix or not, and its unit.
 
-    >>> split_amount("2.5M tok/s"), split_amount("220k"), split_amount("40 GB/s")
-    (('2500000.0', 'tok/s'), ('220000.0', None), ('40', 'GB/s'))
+    >>> split_amount("2.5M tok/s"), split_amount("220k"), split_amount("82 k TPS")
+    (('2500000.0', 'tok/s'), ('220000.0', None), ('82000.0', 'TPS'))
     """
     if scaled_match := _SCALED.fullmatch(bare_cell(text)):
         factor = 1000.0 ** ("kMGT".index(scaled_match[2].replace("K", "k")) + 1)
@@ -167,7 +167,7 @@ def whole_number(text: str) -> str:
     if devices := _DEVICES.fullmatch(bare_cell(text)) or _NAMED.fullmatch(bare_cell(text)):
         return devices[1]
     number, noun, _ = split_value(text)
-    return number if noun is None or (noun.isalpha() and noun not in "kK") else text
+    return number if noun is None or (noun.isalpha() and noun not in "kKMG") else text
 
 
 def product(text: str) -> str:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import TypeAlias
 
 from slipstick_measure.measurements import METRICS
@@ -639,28 +639,47 @@ def _take_values(
         and (kind == "speedup" or column.is_efficiency)
     ]:
         roles.values[speedup_columns[0].index] = ("speedup", "")
-        _refuse_ratio(roles, speedup_columns[0], free_columns)
+        _refuse_ratio(roles, speedup_columns[0], free_columns, columns)
     else:
         _take_by_direction(roles, free_columns, columns, unit_is_rate)
 
 
-def _refuse_ratio(roles: Roles, speedup: TableColumn, free_columns: Sequence[TableColumn]) -> None:
+def _refuse_ratio(
+    roles: Roles,
+    speedup: TableColumn,
+    free_columns: Sequence[TableColumn],
+    columns: Sequence[TableColumn],
+) -> None:
     """Refuse speed-ups that are the ratios of two other columns: those of one version over another,
     and not of processors over one.
     """
     others = [column for column in free_columns if column.is_numeric and not column.kind]
-    for before in others:
-        for after in others:
-            rows = list(zip(before.numbers, after.numbers, speedup.numbers, strict=True))
-            if before is not after and all(
-                a and b and s and abs(a / b / s - 1) < 2 * SAME for a, b, s in rows
-            ):
-                message = (
-                    f"is {before.text} over {after.text}, and not over one processor; write"
-                    f" --column time={after.text}"
-                )
-                roles.refusals.append((speedup.text, message))
-                return
+    if "p" not in roles.index_by_role:
+        return
+    p = columns[roles.index_by_role["p"]].numbers
+    has_sizes = "n" in roles.index_by_role
+    sizes = columns[roles.index_by_role["n"]].numbers if has_sizes else [None] * len(p)
+    for before, after in permutations(others, 2):
+        rows = [
+            (size, b, a, s)
+            for size, b, a, s in zip(
+                sizes, before.numbers, after.numbers, speedup.numbers, strict=True
+            )
+            if b and a and s
+        ]
+        # A time that is the same for all numbers of processors is that of one.
+        times_before = {(size, b) for size, b, *_ in rows}
+        is_of_one = len(times_before) == len({size for size, *_ in rows}) < len(rows)
+        is_ratio = all(abs(b / a / s - 1) < 5 * SAME for _, b, a, s in rows)
+        if len(rows) > 1 and is_ratio and not is_of_one:
+            are_rates = _trend_with_processors(p, before.numbers, sizes) > 0
+            role = f"throughput={before.text}" if are_rates else f"time={after.text}"
+            message = (
+                f"is {before.text} over {after.text}, and not over one processor; write"
+                f" --column {role}"
+            )
+            roles.refusals.append((speedup.text, message))
+            return
 
 
 def _is_duration(column: TableColumn) -> bool:

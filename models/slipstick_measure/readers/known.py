@@ -152,8 +152,8 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         (
-            r"(?m)^CPU op-mode\(s\):|^ *Thread\(s\) per core:|^available: [0-9]+ nodes \([0-9-]+\)$"
-            r"|^\tGPU0\t"
+            r"(?sm)\A(?!.*\|)(?=.*(?:^CPU op-mode\(s\):|^ *Thread\(s\) per core:"
+            r"|^available: [0-9]+ nodes \([0-9,-]+\)$|^\tGPU0\t))"
         ),
         "what lscpu, numactl or nvidia-smi tells of a computer",
         "slipstick import makes a machine of what lstopo prints: lstopo --of xml FILE.xml",

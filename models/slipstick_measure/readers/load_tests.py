@@ -28,11 +28,12 @@ from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.readers.cells import (
     bare_cell,
     is_missing,
+    number_in,
     split_amount,
     split_value,
     whole_number,
 )
-from slipstick_measure.readers.columns import TableColumn, heading_of_model_parameter
+from slipstick_measure.readers.columns import SAME, TableColumn, heading_of_model_parameter
 from slipstick_measure.readers.fio import FIO_TEXT, read_fio, read_fio_text
 from slipstick_measure.readers.grid import LINES_TO_RECOGNIZE, CellGrid, grid_of, with_points_noted
 from slipstick_measure.readers.jmeter import (
@@ -76,6 +77,10 @@ _QUANTILE = re.compile(
     r"|(?P<th>\d{1,2})(?:th|%ile|%)"
     r"(?: ?(?:percentile|%ile|line|pct))?|(?P<median>median))(?: (?:latency|lat|response time))?"
 )
+_NOT_COMPLETED = re.compile(r"(?:^| )(?:err|error|fail|reject|drop|timeout|max|peak|std)|^min\b")
+"""Words of rates that are not those of completed requests."""
+_PREFIXES_ALONE = ("k", "K", "M")
+"""Units of a throughput that is written without requests, as in RPS (k)."""
 _BUSY = re.compile(
     r"(?:(?P<before>.+?) )?(?:cpu|util|utilization|utilisation|busy)"
     r"(?: (?:util|utilization|usage|%|pct|percent))*(?: (?P<after>[a-z]\w*))?"
@@ -125,9 +130,11 @@ def _classify_column(column: TableColumn) -> _LoadColumn | None:
         return _LoadColumn("response", name, column.unit)
     if name in _OFFERED:
         return _LoadColumn("rate", name, column.unit)
-    if column.kind == "rate" or name in RATES:
-        return _LoadColumn("throughput", name, column.unit or column.text)
-    return None
+    is_throughput = column.kind == "rate" or name in RATES
+    if not is_throughput or column.is_per_processor or _NOT_COMPLETED.search(name):
+        return None
+    unit = f"{column.unit}/s" if column.unit in _PREFIXES_ALONE else column.unit
+    return _LoadColumn("throughput", name, unit or column.text)
 
 
 def _tier_in_brackets(column: TableColumn) -> str:
@@ -153,27 +160,61 @@ def _classified_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
     )
     if has_processors or heading_of_model_parameter(columns):
         return {}
-    return _without_others_of_a_kind(load_columns)
+    return load_columns
 
 
-def _without_others_of_a_kind(load_columns: dict[int, _LoadColumn]) -> dict[int, _LoadColumn]:
-    """Return the columns of a load test without a further column of users, rates or response times;
-    of throughputs, that of requests goes before that of bytes.
+def _without_others_of_a_kind(
+    reading: Reading, grid: CellGrid, load_columns: Mapping[int, _LoadColumn]
+) -> dict[int, _LoadColumn]:
+    """Return the columns of a load test without a further column of users, rates, response times or
+    throughputs. A response time with a unit goes before others, and requests before bytes; bytes
+    are left out beside users and response times, which are of requests.
+
+    Raises
+    ------
+    SpecError : several throughputs of requests, none of which is the total
     """
     chosen = dict[str, int]()
-    for index, column in load_columns.items():
-        if column.kind in ("users", "rate", "throughput", "response"):
-            unit = rate_unit(column.unit or "") if column.kind == "throughput" else None
+    throughputs = dict[str, list[int]](bytes=[], requests=[])
+    for index, column in sorted(load_columns.items(), key=lambda item: item[1].unit is None):
+        if column.kind == "throughput":
+            unit = rate_unit(column.unit or "")
             is_of_bytes = unit is not None and unit.unit == "B/s"
-            key = f"{column.kind} of bytes" if is_of_bytes else column.kind
-            chosen.setdefault(key, index)
-    if "throughput" in chosen:
-        chosen.pop("throughput of bytes", None)
+            throughputs["bytes" if is_of_bytes else "requests"].append(index)
+        elif column.kind in ("users", "rate", "response"):
+            chosen.setdefault(column.kind, index)
+    if requests := sorted(throughputs["requests"]):
+        chosen["throughput"] = _total_throughput(reading, grid, requests)
+    elif throughputs["bytes"] and not {"users", "response"} <= chosen.keys():
+        chosen["throughput"] = min(throughputs["bytes"])
     return {
         index: column
         for index, column in load_columns.items()
         if column.kind in ("quantile", "busy") or index in chosen.values()
     }
+
+
+def _total_throughput(reading: Reading, grid: CellGrid, indices: Sequence[int]) -> int:
+    """Return the column of several throughputs that is the sum of the others, or one of equal
+    columns; refuse others, such as those of reads beside those of writes.
+    """
+    totals = {
+        index: sum(
+            number_in(split_amount(row[index])[0]) or 0.0
+            for _, row in grid.rows
+            if index < len(row)
+        )
+        for index in indices
+    }
+    largest = max(indices, key=lambda index: totals[index])
+    others = [total for index, total in totals.items() if index != largest]
+    if others and all(
+        abs(other - totals[largest]) > SAME * totals[largest] for other in (*others, sum(others))
+    ):
+        headings = " or ".join(grid.heading[index] for index in indices)
+        why = f"which column is the throughput, {headings}? take the others out of the file"
+        reading.refuse(grid.line, grid.heading[indices[1]], why)
+    return largest
 
 
 def _has_percent(grid: CellGrid, column: TableColumn) -> bool:
@@ -205,7 +246,7 @@ def read_load_table(reading: Reading) -> LoadTest:
     SpecError : everything that is wrong, by line
     """
     grid = with_points_noted(reading, grid_of(reading))
-    load_columns = _classified_columns(grid)
+    load_columns = _without_others_of_a_kind(reading, grid, _classified_columns(grid))
     _check_one_test(reading, grid, load_columns)
     rows = []
     for line, cells in grid.rows:

@@ -11,8 +11,10 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, TypeAlias
+
+from slipstick_measure.readers.names import LOADS, PROCESSORS, plain_words
 
 BarLine: TypeAlias = tuple[int, str]
 """A line of a table, with its number in the file."""
@@ -23,7 +25,9 @@ LONGEST_LINE = 1_000
 _NAME_AND_VALUE = re.compile(
     r"[*+-]?\s*([A-Za-z_][\w ()/.-]{0,60}?)(?:\s*[:=]\s*|\t+)([^:=\s][^=|]{0,80})"
 )
-_DTYPES = re.compile(r"[|│\s]*(?:[iuf](?:8|16|32|64)|str|bool)(?:\s*[|┆│]\s*\w+)*[|│\s]*")
+_DTYPES = re.compile(
+    r"[|│\s]*(?:[iuf](?:8|16|32|64)|str|bool)(?:\s*[|┆│]\s*\w+)*[|│\s]*|\s*(?:<[a-z]{3,4}>\s*)+"
+)
 """The types of columns, which libraries of data frames print below the names."""
 
 
@@ -55,12 +59,10 @@ def _json_records(texts: Sequence[str]) -> list[BarLine]:
     if text[:1] not in ("{", "[") or len(text) > LONGEST_JSON:
         return []
     try:
-        document = json.loads(text, parse_int=str, parse_float=str)
+        document = _parse_json(text)
     except (ValueError, RecursionError):
         try:
-            document = [
-                json.loads(line, parse_int=str, parse_float=str) for line in text.splitlines()
-            ]
+            document = [_parse_json(line) for line in text.splitlines() if line.strip()]
         except (ValueError, RecursionError):
             return []
     if isinstance(document, dict) and all(isinstance(value, list) for value in document.values()):
@@ -74,8 +76,8 @@ def _json_records(texts: Sequence[str]) -> list[BarLine]:
         rows = document if isinstance(document, list) else []
     if not rows or not all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows):
         return []
-    cells = [["" if value is None else value for value in row.values()] for row in rows]
     names = list(rows[0])
+    cells = [[_plain_cell(row[name]) for name in names] for row in rows]
     if any(not isinstance(cell, str) or "|" in cell for row in [names, *cells] for cell in row):
         return []
     begins = [text.count("\n", 0, match.start()) + 1 for match in re.finditer(r"\{", text)]
@@ -84,6 +86,27 @@ def _json_records(texts: Sequence[str]) -> list[BarLine]:
         _joined(1, names),
         *(_joined(number, row) for number, row in zip(numbers, cells, strict=True)),
     ]
+
+
+def _parse_json(text: str) -> Any:
+    """Parse JSON with its numbers as text. Raise ValueError if an object has a name twice."""
+    return json.loads(
+        text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_without_repeats
+    )
+
+
+def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON. Raise ValueError if a name stands twice in it."""
+    if len(document := dict(pairs)) < len(pairs):
+        raise ValueError(pairs[0][0])
+    return document
+
+
+def _plain_cell(value: Any) -> Any:
+    """Return null, true, false and texts of several lines as one line; other values unchanged."""
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def _blocks(texts: Sequence[str]) -> list[BarLine]:
@@ -112,29 +135,67 @@ def _blocks(texts: Sequence[str]) -> list[BarLine]:
 
 
 def _fenced_table(texts: Sequence[str]) -> list[BarLine]:
-    """Return the table between the marks of AsciiDoc or MediaWiki."""
-    for begin, end in (("|===", "|==="), ("{|", "|}")):
+    """Return the table between the marks of AsciiDoc or MediaWiki; of several, the first whose
+    heading names processors or users.
+    """
+    for begin, end, rows_of in (("|===", "|===", _asciidoc_rows), ("{|", "|}", _wiki_rows)):
         marks = [index for index, text in enumerate(texts) if text.strip().startswith((begin, end))]
         if len(marks) < 2 or not texts[marks[0]].strip().startswith(begin):
             continue
-        lines = list[BarLine]()
-        for number, text in enumerate(texts[marks[0] + 1 : marks[1]], marks[0] + 2):
-            if text.strip()[:1] in ("|", "!") and not text.strip().startswith(("|-", "|+")):
-                cells = re.split(r"\|\||!!|\|", text.strip()[1:].rstrip("|"))
-                lines.append(_joined(number, [cell.strip() for cell in cells]))
-        return lines
+        tables = [
+            rows_of(
+                [
+                    (number, text.strip())
+                    for number, text in enumerate(texts[first + 1 : last], first + 2)
+                    if text.strip()[:1] in ("|", "!") and not text.strip().startswith("|+")
+                ]
+            )
+            for first, last in zip(marks[::2], marks[1::2], strict=False)
+        ]
+        rows = next((rows for rows in tables if rows and _names_processors(rows[0])), tables[0])
+        return [_joined(row[0][0], [cell for _, cell in row]) for row in rows]
     return []
 
 
+def _names_processors(row: Sequence[BarLine]) -> bool:
+    """Return whether a cell of a row is a word for processors or users."""
+    return any(plain_words(cell) in (*PROCESSORS, *LOADS) for _, cell in row)
+
+
+def _asciidoc_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
+    """Return the cells of each row, with their lines. The first line is the heading; a row may have
+    a line for each cell.
+    """
+    cells = [(number, cell.strip()) for number, text in lines for cell in text[1:].split("|")]
+    width = lines[0][1].count("|") if lines else 1
+    return [cells[start : start + width] for start in range(0, len(cells), max(width, 1))]
+
+
+def _wiki_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
+    """Return the cells of each row, with their lines. A cell may follow its attributes and a bar;
+    a row may have a line for each cell.
+    """
+    rows: list[list[BarLine]] = [[]]
+    for number, text in lines:
+        if text.startswith("|-"):
+            rows.append([])
+        else:
+            cells = re.split(r"\|\||!!", text[1:])
+            rows[-1] += [(number, cell.rpartition("|")[2].strip()) for cell in cells]
+    return [row for row in rows if row]
+
+
 def _jira_table(texts: Sequence[str]) -> list[BarLine]:
-    """Return a table whose heading has double bars."""
-    headings = [index for index, text in enumerate(texts) if text.strip().startswith("||")]
+    """Return the first table whose heading begins and ends with double bars."""
+    headings = [
+        index for index, text in enumerate(texts) if re.fullmatch(r"\s*\|\|.+\|\|\s*", text)
+    ]
     if not headings:
         return []
+    lines = enumerate(texts[headings[0] :], headings[0] + 1)
     return [
         (number, text.strip().replace("||", "|"))
-        for number, text in enumerate(texts[headings[0] :], headings[0] + 1)
-        if text.strip().startswith("|")
+        for number, text in takewhile(lambda line: line[1].strip().startswith("|"), lines)
     ]
 
 
@@ -168,7 +229,7 @@ def _directive(texts: Sequence[str]) -> list[BarLine]:
     keys = [starts := starts + first for first in is_first]
     blocks = groupby(zip(keys, body, strict=True), key=lambda item: item[0])
     return [
-        _joined(items[0][1][0], [line.lstrip("*- ").strip() for _, (_, line) in items])
+        _joined(items[0][1][0], [re.sub(r"^(?:\* )?-", "", line).strip() for _, (_, line) in items])
         for items in (list(block) for _, block in blocks)
     ]
 

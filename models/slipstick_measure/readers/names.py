@@ -265,6 +265,7 @@ _IN_ONE_WORD: Mapping[str, str] = {
     "kbps": "kbit/s",
     "ns/d": "ns/day",
 }
+_REQUESTS = ("tps", "qps", "rps", "iops", "ops")
 _BYTES = {"b": Fraction(1), "byte": Fraction(1), "bytes": Fraction(1)}
 _BITS = {"bit": Fraction(1, 8), "bits": Fraction(1, 8)}
 
@@ -312,6 +313,8 @@ def rate_unit(text: str) -> RateUnit | None:
     (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
     """
     unit_text = _IN_ONE_WORD.get(text.strip().casefold(), text.strip())
+    if unit_text[1:].casefold() in _REQUESTS and unit_text[0] in _PREFIX:  # kIOPS
+        unit_text = f"{unit_text[0]} {_IN_ONE_WORD[unit_text[1:].casefold()]}"
     flop_index = unit_text.casefold().find("flop/s")
     if flop_index >= 0:  # as flops, whose prefix may be a small letter
         unit_text = f"{unit_text[:flop_index]}flops{unit_text[flop_index + len('flop/s') :]}"
@@ -327,7 +330,8 @@ def rate_unit(text: str) -> RateUnit | None:
         return None
     seconds = _SECONDS.get(time_unit(match["time"] or match["word"]))
     work = (match["work"] or "1").strip()
-    if seconds is None or (time_unit(work) in _SECONDS and time_unit(work) != "ns"):
+    is_time_alone = time_unit(work) in _SECONDS and time_unit(work) != "ns" and work != "M"
+    if seconds is None or is_time_alone:
         return None
     if match["one"] and not _is_processor(match["one"]):
         return None
@@ -348,6 +352,10 @@ def _factor_of_prefix(letters: str) -> int:
 
 def _factor_of_work(work: str) -> tuple[Fraction, str]:
     """Return the factor of a unit of work to its base unit, and that unit."""
+    prefix_alone, *words = work.split()
+    if prefix_alone in _PREFIX:  # k req, M
+        factor, unit = _factor_of_work(" ".join(words)) if words else (Fraction(1), "1/s")
+        return _PREFIX[prefix_alone] * factor, unit
     if time_unit(work) in _SECONDS:  # simulated nanoseconds, years
         return Fraction(1), "1/s"
     for prefix in sorted(_PREFIX, key=len, reverse=True):
@@ -466,7 +474,7 @@ def words_by_capitals(text: str) -> str:
     return re.sub(r"\b[A-Z](?=[a-z]+\b)", lambda initial: initial[0].lower(), words)
 
 
-_QUANTILE = re.compile(r"\bp\(([0-9]+(?:\.[0-9]+)?)\)")
+_QUANTILE = re.compile(r"\bp\(([0-9]+(?:\.[0-9]+)?)\)", re.IGNORECASE)
 """A percentile as k6 names it."""
 _AVERAGED = re.compile(
     r"\s?\((?:average|mean|median|best|minimum|min) (?:of|over) [^()]{1,40}\)", re.IGNORECASE
@@ -502,11 +510,17 @@ def heading(cell: str) -> tuple[str, str | None]:
             return _FUNCTIONS.get(words, words), None
         return words, None if _CLOCK.fullmatch(unit.casefold()) else unit
     quotient = _QUOTIENT.fullmatch(heading_text)
+    name = plain_words(heading_text)
     if quotient and time_unit(quotient["unit"]) in _SECONDS:
         words = plain_words(quotient["name"])
-        if words in TIMES or {"t", "time", "zeit"} & {*words.split()}:
+        first_word, *_, last_word = words.split() * 2
+        is_symbol = first_word == "t" and " " not in quotient["name"]  # t_wall
+        if words in TIMES or last_word in ("t", "time", "zeit", "latency") or is_symbol:
             return words, quotient["unit"]
-    name = plain_words(heading_text)
+        factor, unit = _factor_of_work(quotient["name"])
+        is_work = last_word.endswith("s") or last_word in _COUNTED_WORK
+        if is_work or factor != 1 or unit != "1/s":
+            return name, None  # steps / s, GB / s
     if name == "elapsedraw":  # of sacct
         return name, "s"
     if _CLOCK.fullmatch(heading_text.casefold()) and ":" in heading_text:

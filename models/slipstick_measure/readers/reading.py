@@ -357,7 +357,10 @@ def _without_log_marks(text: str) -> str:
     """Return a text without what a log writes before each of its lines."""
     lines = len(re.findall(r"^.*\S", text, re.MULTILINE))
     for pattern, least_part in _LOG_MARKS:
-        if lines > 1 and len(pattern.findall(text)) >= least_part * lines:
+        marks = pattern.findall(text)
+        # A container writes several lines; names that are all different are those of a table.
+        repeats = least_part == 1.0 or 2 * len({*marks}) <= len(marks)
+        if lines > 1 and len(marks) >= least_part * lines and repeats:
             text = pattern.sub("", text)
     return text
 
