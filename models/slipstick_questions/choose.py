@@ -140,6 +140,15 @@ class ChosenPoints:
     is_objective_told: bool = False
     solved_choices: SolvedChoices | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def are_limits_kept(self) -> bool | None:
+        """Return whether a point meets the conditions; None where that is undecided. A saturated
+        point meets none.
+        """
+        if self.found:
+            return True
+        return None if self.undecided or (self.unanswered and self.nearest is None) else False
+
 
 @dataclass(frozen=True, slots=True)
 class ChooseResult(QuestionResult):
@@ -216,10 +225,7 @@ class ChooseResult(QuestionResult):
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer:
         """Return whether a point meets the conditions."""
-        truths = [
-            True if choice.found else None if choice.undecided or choice.nearest is None else False
-            for choice in self.choices
-        ]
+        truths = [choice.are_limits_kept for choice in self.choices]
         is_any_enough = self.choices_are_alternatives and True in truths
         word = YES if is_any_enough else verdict_word(truths)
         headline = self.headline(words)[0]
@@ -1050,11 +1056,11 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
     if not choice.points[1]:
         return "no combination keeps the limits on what may be chosen"
     if choice.nearest is None:
-        return (
-            "no combination surely keeps all limits"
-            if choice.undecided
-            else "no combination has all the values that are limited"
-        )
+        if choice.undecided:
+            return "no combination surely keeps all limits"
+        if choice.unanswered:
+            return "no combination has all the values that are limited"
+        return "no combination keeps all limits: all are saturated"
     match = LIMIT.match(choice.conditions[choice.worst])
     value = choice.nearest.values[f"value[{choice.worst + 1}]"]
     amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)

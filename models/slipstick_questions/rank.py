@@ -75,6 +75,7 @@ class Ranking:
     under : the technology that the case is ranked under; none is the case as it is
     ranges : settings have ranges, and each row has the same draws of them
     group : the group whose time is meant, where there are several
+    failed : the case has no answer, so that nothing is ranked
     """
 
     case: str
@@ -84,6 +85,7 @@ class Ranking:
     under: str = ""
     ranges: bool = False
     group: str = ""
+    failed: bool = False
 
     @property
     def time_in_words(self) -> str:
@@ -388,7 +390,7 @@ class _CaseRanking:
         change = self.spec.change.value
         answer = answers.cases[name] if self.uses_own_answer else self.case.answer(ALL_SHARES)
         if answer.failed:
-            return Ranking(name, change, (), (), self.technology)
+            return Ranking(name, change, (), (), self.technology, failed=True)
         paths_wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(
             self.case.built.parameters
         )
@@ -924,7 +926,7 @@ def _best_quantity_sentence(ranking: Ranking) -> str:
     change_text = percent(ranking.change)
     best_row, *further_rows = ranking.rows or (None,)
     if best_row is None:
-        return "no quantity changes the time"
+        return _NOTHING_RANKED if ranking.failed else "no quantity changes the time"
     time_saved = best_row.values["time_saved"]
     if time_saved.value is None:
         return (
@@ -1001,6 +1003,9 @@ def _is_load(path: str) -> bool:
     )
 
 
+_NOTHING_RANKED = "no answer, so that no change can be ranked"
+
+
 def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str:
     """Return the change of one quantity that saves most, in a reader's words."""
     size = percent(ranking.change)
@@ -1010,8 +1015,12 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
         for row in ranking.rows
         if row["time_saved"] is not None and not _is_load(str(row.point["parameter"]))
     ]
+    if ranking.failed:
+        return f"{lead}{_NOTHING_RANKED}"
     if not solved_rows:
-        return f"{lead}no quantity shortens the time when it is changed by {size}"
+        is_unanswered = any(row["time_saved"] is None for row in ranking.rows)
+        outcome = "has an answer" if is_unanswered else "shortens the time"
+        return f"{lead}no quantity {outcome} when it is changed by {size}"
     best_row, *further_rows = solved_rows
     time_saved = best_row.values["time_saved"]
     if (time_saved.value or 0.0) <= 0.0 or (time_saved.low is not None and time_saved.low <= 0.0):

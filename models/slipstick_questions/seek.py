@@ -1101,8 +1101,8 @@ def _where_text(search: ConditionSearch, words: Words, with_title: bool) -> str:
         (
             place,
             (
-                f"{bound_text(place, begins)}; {'smaller' if begins else 'larger'} values have no"
-                " answer"
+                f"{bound_text(place, begins)} ({'smaller' if begins else 'larger'} values have no"
+                " answer)"
             ),
         )
         for place, begins in search.ends_of_answers

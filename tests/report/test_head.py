@@ -91,8 +91,19 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
         (
             (replace(NEVER, unanswered=(Unanswered(60, 1024, 50, None, True, False),)),),
             (
-                "Efficiency is at least 80 % with at most 50 cells along an edge; larger "
-                "values have no answer"
+                "Efficiency is at least 80 % with at most 50 cells along an edge (larger "
+                "values have no answer)"
+            ),
+        ),
+        (
+            (
+                replace(NEVER, unanswered=(Unanswered(8, 60, None, 61, False, True),)),
+                SEARCH,
+                replace(NEVER, case="ndr", nearest=None, holds_first=None),
+            ),
+            (
+                "Efficiency is at least 80 % with at least 61 cells along an edge (smaller values"
+                " have no answer) for HDR and at least 386 for HDR; NDR no answer"
             ),
         ),
     ],
@@ -105,6 +116,7 @@ SEARCHED = "(cells along an edge from 8 to 1024)"
         "no answer",
         "undecided",
         "saturated",
+        "saturated in one of several cases",
     ],
 )
 def test_a_search_has_a_sentence_in_every_state(
@@ -172,9 +184,13 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; then {KEPT}"
                 "better"
             ),
         ),
-        ((replace(CHOICE, found=()),), "No combination has all the values that are limited"),
+        (
+            (replace(CHOICE, found=(), unanswered=4),),
+            "No combination has all the values that are limited",
+        ),
+        ((replace(CHOICE, found=()),), "No combination keeps all limits: all are saturated"),
     ],
-    ids=["one", "several", "none", "undecided", "no answer"],
+    ids=["one", "several", "none", "undecided", "no answer", "saturated"],
 )
 def test_a_choice_has_a_sentence_in_every_state(
     choices: tuple[ChosenPoints, ...], expected: str
@@ -636,6 +652,15 @@ def test_of_a_choice_among_cases_the_best_its_equals_and_its_currency_are_named(
         f"{first_clause} 2 web servers and 5 app servers, cost {cost} dollars; then {KEPT}"
     )
     assert second_head == second
+
+
+def test_saturated_points_keep_no_limit_and_points_without_an_answer_decide_nothing() -> None:
+    saturated, unanswered = (replace(CHOICE, found=(), unanswered=count) for count in (0, 4))
+    words = [
+        ChooseResult(choices).verdict(WORDS, {}).word
+        for choices in ((saturated,), (unanswered,), (CHOICE, saturated), (CHOICE,))
+    ]
+    assert words == ["No", "Undecided", "In part", "Yes"]
 
 
 def test_a_case_whose_lesser_value_is_undecided_may_be_cheaper() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.results.words import Words
+from slipstick.results.words import NO_WORDS, Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.run import prepare, run
@@ -153,7 +153,11 @@ def test_a_case_without_an_answer_has_nothing_to_rank(tmp_path: Path) -> None:
         )
     )
     found = ranking(tmp_path, "rank: {}", base=f"{{model: {tmp_path}/model.yaml}}")
-    assert (found.rows, found.idle) == ((), ())
+    assert (found.rows, found.idle, found.failed) == ((), (), True)
+    sentence = "no answer, so that no change can be ranked"
+    result = RankResult((found,))
+    assert result.headline(NO_WORDS) == [sentence]
+    assert result.sentences() == [f"base: {sentence}"]
 
 
 def test_a_law_can_be_ranked(tmp_path: Path) -> None:
