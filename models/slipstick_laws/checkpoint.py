@@ -28,9 +28,9 @@ YOUNG = Law(
     holds="checkpoint > 0 and failures > 0",
     source="Young, Communications of the ACM 17(9), 1974",
     note=(
-        "the interval is 7% too long if a checkpoint takes 1/50 of the time between failures, and"
-        " the run then takes 0.04% longer; at 1/5 the interval is 25% too long, and the run takes"
-        " 1.3% longer"
+        "Young's interval is 7 % too long if a checkpoint takes 1/50 of the time between failures,"
+        " and the run then takes 0.04 % longer; at 1/5 the interval is 25 % too long, and the run"
+        " takes 1.3 % longer"
     ),
     exact=False,
     words=_WORDS,
@@ -55,8 +55,8 @@ DALY = Law(
     holds="checkpoint > 0 and failures > 0",
     source=f"{_DALY}, equation 37",
     note=(
-        "the interval is 0.6% shorter than the best one if a checkpoint takes half the time"
-        " between failures; it is 6% shorter if a checkpoint takes just less than twice this time"
+        "Daly's interval is 0.6 % shorter than the best one if a checkpoint takes half the time"
+        " between failures; it is 6 % shorter if a checkpoint takes just less than twice this time"
     ),
     exact=False,
     words=_WORDS,

@@ -171,7 +171,7 @@ class CompareResult(QuestionResult):
         lines += [
             f"{with_noun(len(errors_of_kind), f'{kind} value')}"
             f" {'is' if len(errors_of_kind) == 1 else 'are'} predicted with a mean error of"
-            f" {percent(fmean(map(abs, errors_of_kind)))}"
+            f" {percent(fmean(map(abs, errors_of_kind)))}{_extreme_tables(self.compared, kind)}"
             for kind, errors_of_kind in errors.items()
         ]
         return ["; ".join(lines)] if lines else []
@@ -487,6 +487,23 @@ def _verdict_counts_and_errors(
         if errors_of_kind := _relative_errors([cell for row in counted_rows for cell in row.cells]):
             errors[kind] = errors_of_kind
     return verdicts, errors
+
+
+def _extreme_tables(comparisons: Sequence[PublishedTable], kind: str) -> str:
+    """Return the tables with the least and the largest mean error, where there are several."""
+    error_and_title = sorted(
+        (fmean(map(abs, errors[kind])), comparison.title)
+        for comparison in comparisons
+        for _, errors in [_verdict_counts_and_errors([comparison])]
+        if kind in errors
+    )
+    if len(error_and_title) < 3:
+        return ""
+    (least, least_title), *_, (largest, largest_title) = error_and_title
+    return (
+        f", from {percent(least)} ({least_title}) to {percent(largest)} ({largest_title})"
+        " from table to table"
+    )
 
 
 def summary(comparisons: Sequence[PublishedTable]) -> str:

@@ -1040,15 +1040,23 @@ def _point_text(choice: ChosenPoints, answer: Answer, words: Words, with_titles:
 
 
 def _limited_value_texts(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
-    """Return the values of an answer that conditions limit, for conditions on a single value."""
+    """Return the values of an answer that conditions limit, each with its limit, for conditions on
+    a single value.
+    """
     values = []
     for position, text in enumerate(choice.conditions, start=1):
         match = LIMIT.match(text)
         if match and match[1] not in choice.units:
             value = answer.values[f"value[{position}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
-            values.append(words.value_clause(match[1], amount))
+            values.append(f"{words.value_clause(match[1], amount)}{_limit_text(text, words)}")
     return values
+
+
+def _limit_text(condition: str, words: Words) -> str:
+    """Return the limit of a condition in brackets, in the unit in which it is written."""
+    limit = re.search(r"[\d.]+(?: \S+)?$", words.condition(condition))
+    return f" (limit {limit[0]})" if limit else ""
 
 
 def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
@@ -1065,7 +1073,10 @@ def _reason_without_choice(choice: ChosenPoints, words: Words) -> str:
     value = choice.nearest.values[f"value[{choice.worst + 1}]"]
     amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)
     reached_in_words = (
-        f"then {words.value_clause(match[1], amount)}" if match else "it misses a limit"
+        f"then {words.value_clause(match[1], amount)}"
+        f"{_limit_text(choice.conditions[choice.worst], words)}"
+        if match
+        else "it misses a limit"
     )
     surely = "surely " if choice.undecided else ""
     return (

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isclose, isfinite
 
+from slipstick.expression.nodes import Dimension
 from slipstick.report.formatting import (
     capital,
     join_phrases,
     percent,
+    plain_decimal,
     quantity,
     value_amount,
     with_noun,
@@ -19,6 +21,7 @@ from slipstick.report.formatting import (
 from slipstick.results.sweep import Sweep
 from slipstick.results.words import SHARES, Words, as_words
 from slipstick.schema.kinds.study import YEAR
+from slipstick.units import to_base
 from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import PARAMETERS, ended_data_text, year
 from slipstick_trends.ahead import (
@@ -313,7 +316,8 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
         amounts = [
             value_amount(name, *value_at(track.sweep, name, row)) for row in first_and_last_row
         ]
-        changes.append(f"{words.value(name)} {verb} from {amounts[0]} to {amounts[1]}")
+        first_amount = _amount_in_unit_of(amounts[1], first_value, unit, amounts[0])
+        changes.append(f"{words.value(name)} {verb} from {first_amount} to {amounts[1]}")
     if not changes:
         return f"{lead}{track.span} there is no answer"
     span = (
@@ -327,6 +331,23 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words) -> s
         f"; values as given are those of {year(track.base_year)}" if starts_later else ""
     )
     return f"{lead}{span} {join_phrases(changes)}{unanswered_in_words}{base_year_note}"
+
+
+def _amount_in_unit_of(last_amount: str, first_value: float, unit: str, first_amount: str) -> str:
+    """Write the first value of a range in the unit of its last amount, if it then has few digits;
+    else return its own amount.
+
+    >>> _amount_in_unit_of("20.65 (5.518 to 188.9) us", 2.637e-3, "s", "2.637 ms")
+    '2637 us'
+    >>> _amount_in_unit_of("20.65 us", 2.637, "s", "2.637 s")
+    '2.637 s'
+    """
+    unit_of_last = last_amount.rpartition(" ")[2]
+    if "(" in first_amount or first_amount.endswith(f" {unit_of_last}") or unit == "1":
+        return first_amount
+    in_unit = first_value / to_base(f"1 {unit_of_last}", Dimension.of(unit))
+    few_digits = 0.01 <= abs(in_unit) < 100_000
+    return f"{plain_decimal(in_unit)} {unit_of_last}" if few_digits else first_amount
 
 
 def _value_clauses(track: ProjectedCase, words: Words) -> Iterator[str]:

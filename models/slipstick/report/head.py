@@ -42,6 +42,8 @@ from slipstick.vocabulary import VERDICTS
 
 _MOST_LINES = 4
 _FEW_INPUTS = 2
+_LONGEST_SENTENCE = 250
+"""Letters up to which the clauses on how answers were computed are one sentence."""
 _FEW_CASES = 8
 """Cases up to which a head compares them; more are a campaign, whose tables say it."""
 
@@ -213,19 +215,29 @@ def _numeric_columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> It
 
 def _not_examined_lines(results: Results) -> Iterator[str]:
     """Yield a sentence on the cases that no search examined, if searches examined the first case
-    only.
+    only. A case that differs in the searched quantity alone is a point of the search.
     """
     case_names = list(results.cases)
     searches = [question.examined() for question in results.questions.values()]
     if [case_names[:1]] != [list(examined) for examined in searches if examined]:
         return
     model = results.cases[case_names[0]].model
-    left_out = [case for case in case_names[1:] if results.cases[case].model == model]
+    searched = dict.fromkeys(
+        path for question in results.questions.values() for path in question.searched()
+    )
+    left_out = [
+        case
+        for case in case_names[1:]
+        if results.cases[case].model == model
+        and results.settings.get(case, {"": ""}).keys() - {*searched, "method"}
+    ]
     if left_out and len(case_names) <= 1 + _FEW_CASES:
         words = results.words
+        quantities = join_phrases([f"the {words.quantity(path)}" for path in searched])
+        cases_left_out = join_phrases([*map(words.case, left_out)])
         yield (
-            f"the search covers one case only, {words.case(case_names[0])}; it leaves out"
-            f" {join_phrases(list(map(words.case, left_out)))}"
+            f"the search varies {quantities or 'the year'} in one case only,"
+            f" {words.case(case_names[0])}; it leaves out {cases_left_out}"
         )
 
 
@@ -730,8 +742,7 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
         subject = "the model is solved " if doubts else ""
         if has_intervals and not questions_with_estimates:
             doubts.append("some values have an interval")
-        exactness_clause = subject + "; ".join([exactness_clause, *doubts])
-        clause_list.insert(0, exactness_clause)
+        clause_list[:0] = [subject + exactness_clause, *doubts]
     clause_list += _loss_clauses(answers, results.sweeps)
     clause_list += _missing_answer_clauses(answers, results.sweeps)
     clause_list += _distinct_doubts(
@@ -742,7 +753,9 @@ def _basis_sentence(results: Results, value_names: Sequence[str]) -> str:
     )
     clause_list += dict.fromkeys(note for note in notes if isinstance(note, DoubtfulRate))
     clause_list += [note for note in results.notes if isinstance(note, AbsentValue)]
-    clauses_text = "; ".join(clause_list) or "measured values are as reliable as their source"
+    is_long = sum(map(len, clause_list)) > _LONGEST_SENTENCE
+    clauses_text = ". ".join(map(capital, clause_list)) if is_long else "; ".join(clause_list)
+    clauses_text = clauses_text or "measured values are as reliable as their source"
     # A note may name the key to write; a head has none.
     return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", clauses_text)
 

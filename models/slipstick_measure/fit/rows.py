@@ -86,7 +86,7 @@ class MeasuredRows:
             )
         best_index = int(self.speedups.argmax())
         if best_index < len(p) - 1:
-            sentence += f" The speed-up is highest at p = {p[best_index]:g}."
+            sentence += f" The measured speed-up is highest at p = {p[best_index]:g}."
         return [sentence]
 
     def agrees_on_efficiency(self, processors: float) -> bool:
