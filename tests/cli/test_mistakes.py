@@ -321,8 +321,23 @@ def test_a_model_file_may_have_any_name(
             "x.yaml:2:22: parameters: a comma ends a value; write a decimal point: 4.5 ms",
         ),
         (
+            "activity: 1\nparameters: {rate: -1,000 /s}\n",
+            "write a decimal point: -1.000 /s, or -1000 /s for thousands",
+        ),
+        (
+            "activity: 1\nparameters: {a: 100, 200}\n",
+            "x.yaml:2:22: parameters.200: write a name that can stand in arithmetic",
+        ),
+        (
+            "activity: 1\nthreads: 4\ncycle: [{delay: 1 ms}]\n",
+            "threads: unknown key; write population: {processors: 16}",
+        ),
+        (
             "activity: 1\ncycle: [{delay: 1 ms, distribution: exponential}]\n",
-            "distribution: unknown key; write scv: 1 for an exponential time",
+            (
+                "distribution: unknown key; write scv: 1 for an exponential time, or a distribution"
+                " as the time, such as {gamma: {mean: 9 ms, scv: 2}}"
+            ),
         ),
         (
             "activity: 1\nresources: {table: {mutex: fifo}}\ncycle: [{delay: 1 ms}]\n",

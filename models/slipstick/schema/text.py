@@ -776,12 +776,17 @@ class _TreeReader:
             and isinstance(value, Scalar)
             and isinstance(last_value, Scalar)
             and key_node.text[:1].isdigit()
-            and last_value.text.isdigit()
+            and last_value.text.lstrip("+-").isdigit()
             and not value.text
+            and key_node.mark.line == last_value.mark.line
+            and key_node.mark.column == last_value.mark.column + len(last_value.text) + 1
         ):
+            digits, digits_behind = last_value.text, key_node.text
+            thousands = re.match("[0-9]{3}(?![0-9])", digits_behind)
             self.report(
                 key_node.mark,
-                f"a comma ends a value; write a decimal point: {last_value.text}.{key_node.text}",
+                f"a comma ends a value; write a decimal point: {digits}.{digits_behind}"
+                + (f", or {digits}{digits_behind} for thousands" if thousands else ""),
             )
 
     def check_sharing(self, event: Any) -> None:

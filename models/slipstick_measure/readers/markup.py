@@ -163,12 +163,15 @@ def _names_processors(row: Sequence[BarLine]) -> bool:
 
 
 def _asciidoc_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
-    """Return the cells of each row, with their lines. The first line is the heading; a row may have
-    a line for each cell.
+    """Return the cells of each row, with their lines. The heading is the first line or, with a line
+    for each cell, what stands before an empty line.
     """
     cells = [(number, cell.strip()) for number, text in lines for cell in text[1:].split("|")]
-    width = lines[0][1].count("|") if lines else 1
-    return [cells[start : start + width] for start in range(0, len(cells), max(width, 1))]
+    if not cells:
+        return []
+    if (width := lines[0][1].count("|")) == 1:
+        width = sum(number - index == cells[0][0] for index, (number, _) in enumerate(cells))
+    return [cells[start : start + width] for start in range(0, len(cells), width)]
 
 
 def _wiki_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
@@ -195,7 +198,8 @@ def _jira_table(texts: Sequence[str]) -> list[BarLine]:
     lines = enumerate(texts[headings[0] :], headings[0] + 1)
     return [
         (number, text.strip().replace("||", "|"))
-        for number, text in takewhile(lambda line: line[1].strip().startswith("|"), lines)
+        for number, text in takewhile(lambda line: line[1].strip()[:1] in ("|", ""), lines)
+        if text.strip()
     ]
 
 

@@ -157,7 +157,10 @@ class ItemSpec(Spec):
     alike: ClassVar[tuple[str, ...]] = ()
     names_resource: ClassVar[bool] = False
     hints: ClassVar[Mapping[str, str]] = {
-        "distribution": "write scv: 1 for an exponential time, or a distribution in place of it"
+        "distribution": (
+            "write scv: 1 for an exponential time, or a distribution as the time, such as {gamma:"
+            " {mean: 9 ms, scv: 2}}"
+        )
     }
     make: ClassVar[Callable[..., Activity]]
 
@@ -1836,7 +1839,10 @@ class ActivitySpec(ModelFileSpec):
     step.
     """
 
-    hints: ClassVar[Mapping[str, str]] = {"processors": "write population: {processors: 16}"}
+    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("processors", "threads", "cores", "workers", "ranks"),
+        "write population: {processors: 16}",
+    )
 
     activity: Literal[1] = Field(description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field({}, description=PARAMETERS_IN_WORDS)
