@@ -189,6 +189,14 @@ def read_trend(name: str, place: Place, study: StudyContext, as_of: float | None
     return Trended(short_name, spec, shared_settings, as_of)
 
 
+def kind_of_processors(inputs: Inputs) -> str:
+    """Return the kind of the processors of a case, which decides the series that they follow; empty
+    where its machine states none.
+    """
+    kind = node_at(inputs.tree, [*_PROCESSORS, "kind"])
+    return str(kind.value) if isinstance(kind, Scalar) else ""
+
+
 def trended_case(
     case: str,
     trend_spec: Trended,
@@ -230,11 +238,10 @@ def trended_case(
         *TECHNOLOGIES,
         PROCESSORS,
     }
-    kind = node_at(inputs.tree, [*_PROCESSORS, "kind"])
-    kind_name = str(kind.value) if isinstance(kind, Scalar) else CORE
+    kind = kind_of_processors(inputs)
     # In the order of the trend's file: draws and tables follow it.
     series_named = [name for name in trend_spec.spec.series if name in names]
-    trend = trend_spec.trend(kind_name, series_named)
+    trend = trend_spec.trend(kind or CORE, series_named)
     classes = [name for name in trend.rates if name not in names] if has_classes else []
     trend = trend.of(
         {*classes, *(stated_quantity.technology for stated_quantity in stated_followers.values())}
@@ -262,7 +269,7 @@ def trended_case(
         trend,
         base_year,
         tuple(followers),
-        not has_classes or kind is not None,
+        not has_classes or bool(kind),
         followers_without_rate,
     )
     _check_base_year(track, place, study)

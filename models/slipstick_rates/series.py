@@ -318,21 +318,7 @@ class FittedSeries:
 
     def levels(self, years: Array) -> tuple[Array, Array]:
         """Return mean [years] and covariance [years, years] of the level, given the points."""
-        years = np.asarray(years, dtype=float)
-        start_year = float(min(self.years[0], *years))
-        # The rate of years before the first point was damped until then as any other.
-        solved_points = (
-            self._solution if start_year == self.years[0] else self._solution_from(start_year)
-        )
-        # Mean and covariance of normal levels, given the points (Gaussian process regression), with
-        # a constant of which nothing is known (universal kriging).
-        scaled_covariance = np.linalg.solve(
-            solved_points.factor, self.covariance(years, self.years, start_year).T
-        )
-        mean = np.asarray(
-            self.logs[0] + solved_points.level + scaled_covariance.T @ solved_points.residuals,
-            dtype=float,
-        )
+        mean, scaled_covariance, solved_points, start_year = self._given_points(years)
         unexplained_level = 1.0 - scaled_covariance.T @ solved_points.ones
         level_term = np.outer(unexplained_level, unexplained_level) / solved_points.precision
         return mean, np.asarray(
@@ -340,6 +326,27 @@ class FittedSeries:
             - scaled_covariance.T @ scaled_covariance
             + level_term
         )
+
+    def _given_points(self, years: Array) -> tuple[Array, Array, _PointSolution, float]:
+        """Return the mean of the level, given the points [years], what its covariance follows from,
+        and the year from which on the rate is damped.
+        """
+        start_year = float(min(self.years[0], np.min(years)))
+        # The rate of years before the first point was damped until then as any other.
+        solved_points = (
+            self._solution if start_year == self.years[0] else self._solution_from(start_year)
+        )
+        # Mean and covariance of normal levels, given the points (Gaussian process regression), with
+        # a constant of which nothing is known (universal kriging).
+        scaled_covariance = np.asarray(
+            np.linalg.solve(solved_points.factor, self.covariance(years, self.years, start_year).T),
+            dtype=float,
+        )
+        mean = np.asarray(
+            self.logs[0] + solved_points.level + scaled_covariance.T @ solved_points.residuals,
+            dtype=float,
+        )
+        return mean, scaled_covariance, solved_points, start_year
 
     def log_gain(self, base: float, years: Array) -> tuple[Array, Array]:
         """Return mean [years] and covariance [years, years] of the change of the level from the
@@ -392,7 +399,8 @@ class FittedSeries:
         """Return how many times better a device of each year is than one of the base year: the
         median [years].
         """
-        level = self._below_limit(self.levels(np.array([base, *years]))[0])
+        # Without the covariance, which has a number for each pair of years.
+        level = self._below_limit(self._given_points(np.array([base, *years]))[0])
         return np.asarray(np.exp(level[1:] - level[0]))
 
     def rate(self, first_year: float, last_year: float) -> tuple[float, float, float]:

@@ -45,6 +45,7 @@ from slipstick_questions.sign_changes import Change
 from slipstick_questions.trends import (
     PARAMETERS,
     TrendedCase,
+    kind_of_processors,
     last_years_of_data,
     machine_year,
     read_trend,
@@ -52,6 +53,7 @@ from slipstick_questions.trends import (
     year,
     year_of,
 )
+from slipstick_rates.files import CORE
 from slipstick_rates.series import STARTS
 from slipstick_rates.trend import (
     PROCESSORS,
@@ -115,7 +117,7 @@ if TYPE_CHECKING:
     ProjectedSpec = ProjectionPictureSpec | SharesPictureSpec | RatesPictureSpec
 
 _SPAN = (1900.0, 2200.0)
-_GRID_POINTS = 300_001
+_GRID_POINTS = 30_001
 
 
 _MOST_TRACKS = 6
@@ -359,7 +361,17 @@ def read(spec: ProjectSpec, study: StudyContext) -> Question:
     factors = None
     if years is None:
         factors = _read_factors(spec, study)
-        years = _year_of_factor(trends[0].trend(), starts[names[0]], factors, study)
+        kinds = {
+            kind_of_processors(resolve(study.cases[case], study.library)) or CORE for case in names
+        }
+        if len(kinds) > 1:
+            message = (
+                f"the cases have processors of the kinds {join_phrases(sorted(kinds))}, which gain"
+                " differently; name cases of one kind, or project along years"
+            )
+            raise study.refusal(("project", "factors"), message)
+        trend = trends[0].trend(*kinds)
+        years = _year_of_factor(trend, starts[names[0]], factors, study)
     tracks = []
     series = [name for trend_spec in trends for name in trend_spec.spec.series]
     for case in names:
@@ -423,12 +435,10 @@ def _cases_with_years(
         start_year = spec.base_year if case in names else None
         start_year = start_year if start_year is not None else machine_year(case, study)
         if start_year is not None:
-            kind = node_at(resolve(settings, study.library).tree, ["machine", "processors", "kind"])
-            words = str(kind.value) if isinstance(kind, Scalar) else ""
             yield (
                 evaluator(case, settings, study.library).with_mean_value_default,
                 start_year,
-                words,
+                kind_of_processors(resolve(settings, study.library)),
             )
 
 

@@ -467,6 +467,27 @@ def test_factors_that_are_not_reached_are_refused(
         projection(text)
 
 
+FACTORS = "answer: [time]\nproject: {trends: [measured], base_year: 2024, factors: [1, 1.3]}\n"
+
+
+@pytest.mark.parametrize("kind", ["core", "gpu-bf16"])
+def test_factors_are_those_of_the_kind_of_processors_that_the_cases_have(
+    folder: Path, kind: str
+) -> None:
+    base = f"{{model: step-of-a-gpu, machine: gpu-node-h100, machine.processors.kind: {kind}}}"
+    years = projection(FACTORS, base).years
+    context = StudyContext(StudySpec(study=1), Table({}, Mark("", 1, 1)), {}, {}, Library())
+    trend = read_trend("measured", ("trend",), context).trend(kind)
+    gains = trend.rates[PROCESSORS].gain(2024, years)[0]
+    assert gains == pytest.approx([1, 1.3], rel=1e-4)
+
+
+def test_factors_of_several_kinds_of_processors_are_refused(folder: Path) -> None:
+    text = f"cases: {{core: {{machine.processors.kind: core}}}}\n{FACTORS}"
+    with pytest.raises(SpecError, match="of the kinds core and gpu-bf16, which gain differently"):
+        projection(text, "{model: step-of-a-gpu, machine: gpu-node-h100}")
+
+
 def test_factors_come_along_one_trend(folder: Path) -> None:
     text = PROJECT.replace(YEARS, "factors: [1, 2]").replace(
         "[trend.yaml]", "[trend.yaml, milestones]"
