@@ -65,7 +65,11 @@ class LoweredNetwork(CompiledModel):
                 f"markov-chain takes no regions, retries or breakers beside {part}; ask for"
                 " simulation"
             )
-        self._chain = ActivityChain(lower_network(network))
+        try:
+            activity = lower_network(network)
+        except NoAnswerError as error:
+            raise NoAnswerError(f"{error}; ask for simulation") from error
+        self._chain = ActivityChain(activity)
         self._layout = NetworkLayout(network)
         own_values = self._layout.tape.parameters | self._chain.tape.parameters
         self._own_values = {name: parameter.value for name, parameter in own_values.items()}

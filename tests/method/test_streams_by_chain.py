@@ -31,7 +31,7 @@ from slipstick.model.system import (
 from slipstick.vocabulary import MARKOV_CHAIN, SIMULATION
 from slipstick_chains.activity_chain import ActivityChain
 
-RUN = Simulation(seed=83, events=60_000, precision=1e-9)
+RUN = Simulation(seed=83, events=250_000, precision=1e-9)
 DESK = service("desk", 1.0, name="desk", scv=1.0)
 THINK = delay(2.0, name="think", scv=1.0)
 BURSTS = ArrivalPattern(

@@ -127,6 +127,12 @@ def test_values_at_which_the_activity_has_another_shape_are_simulated() -> None:
     assert answer["throughput[calls]"] == pytest.approx(solve(half)["throughput[calls]"], rel=0.02)
 
 
+def test_losses_before_other_visits_name_the_simulation() -> None:
+    desk = {**DESK, **AGAIN, "patience": {"calls": 1.0}}
+    with pytest.raises(NoAnswerError, match="as the last station; ask for simulation$"):
+        solve(made(FOUR, desk=desk, store=DESK), method=MARKOV_CHAIN)
+
+
 def test_a_region_around_infinite_servers_is_a_queue_with_as_many() -> None:
     """Its wait is that of Erlang: of a load a, and c places, C / (c - a) services."""
     load, places = 1.5, 3

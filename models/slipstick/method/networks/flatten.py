@@ -593,7 +593,8 @@ class FlatNetwork:
         number of its first instruction.
         """
         first_instruction = self._write_thinking(chain_index, chain_name)
-        self._write_count_of_cycles(chain_name, self._places(chain)[0])
+        for first_place in self._places(chain)[:1]:
+            self._write_count_of_cycles(chain_name, first_place)
         for region_name, places_in_row in groupby(
             self._places(chain), lambda place: self.model.region_of(place[1])
         ):
