@@ -35,7 +35,7 @@ def guards(*stations: str, rule: Breaker | None = None) -> dict[str, GuardedStat
     return {"guard": guard(stations, rule or Breaker(2, OPEN, 5, 2, scv=1.0))}
 
 
-def made(
+def network_of(
     classes: Any, breakers: Any = None, regions: Any = None, **stations: Any
 ) -> QueueingNetwork:
     return network(
@@ -51,10 +51,12 @@ DESK: Mapping[str, Any] = {"service": {"calls": 1.0}}
 ENTRY = {"service": {"calls": 0.3}, "discipline": "ps"}
 TWO = {"calls": closed_class(3, think_time=1.0), "jobs": closed_class(2, think_time=1.0)}
 MODELS: Mapping[str, QueueingNetwork] = {
-    "retries after patience": made(FOUR, desk={**DESK, **AGAIN, "patience": {"calls": 0.5}}),
-    "retries at a full station": made(FOUR, entry=ENTRY, desk={**DESK, **AGAIN, "capacity": 2}),
-    "retries of a stream": made(STREAM, entry=ENTRY, desk={**DESK, **AGAIN, "capacity": 1}),
-    "retries of one of two classes": made(
+    "retries after patience": network_of(FOUR, desk={**DESK, **AGAIN, "patience": {"calls": 0.5}}),
+    "retries at a full station": network_of(
+        FOUR, entry=ENTRY, desk={**DESK, **AGAIN, "capacity": 2}
+    ),
+    "retries of a stream": network_of(STREAM, entry=ENTRY, desk={**DESK, **AGAIN, "capacity": 1}),
+    "retries of one of two classes": network_of(
         TWO,
         entry={"service": {"calls": 0.3, "jobs": 0.2}},
         desk={
@@ -64,34 +66,36 @@ MODELS: Mapping[str, QueueingNetwork] = {
             "patience": {"calls": 1.0},
         },
     ),
-    "a breaker and patience": made(FOUR, guards("desk"), desk={**DESK, "patience": {"calls": 0.8}}),
-    "a breaker and a full station": made(FOUR, guards("desk"), desk={**DESK, "capacity": 2}),
-    "a breaker and balking": made(
+    "a breaker and patience": network_of(
+        FOUR, guards("desk"), desk={**DESK, "patience": {"calls": 0.8}}
+    ),
+    "a breaker and a full station": network_of(FOUR, guards("desk"), desk={**DESK, "capacity": 2}),
+    "a breaker and balking": network_of(
         FOUR, guards("desk"), entry=ENTRY, desk={**DESK, "balking": {"calls": [0.5, 1.0]}}
     ),
-    "a breaker before a stream": made(
+    "a breaker before a stream": network_of(
         STREAM, guards("desk"), desk={**DESK, "patience": {"calls": 1.0}}
     ),
-    "a region": made(
+    "a region": network_of(
         TWO,
         regions={"hall": region(["desk", "store"], 2)},
         entry={"service": {"calls": 0.3, "jobs": 0.2}, "discipline": "ps"},
         desk={"service": {"calls": 1.0, "jobs": 0.5}},
         store={"service": {"calls": 0.5}, "visits": {"calls": 0.5}},
     ),
-    "a region and a stream": made(
+    "a region and a stream": network_of(
         STREAM,
         regions={"hall": region(["desk", "store"], 3)},
         desk={**DESK, "servers": 2},
         store={"service": {"calls": 0.5}, "visits": {"calls": 1.5}},
     ),
-    "balking in a region": made(
+    "balking in a region": network_of(
         FOUR,
         regions={"hall": region(["desk"], 2)},
         entry=ENTRY,
         desk={**DESK, "balking": {"calls": [0.5]}},
     ),
-    "retries in a region": made(
+    "retries in a region": network_of(
         FOUR, regions={"hall": region(["desk"], 3)}, desk={**DESK, **AGAIN, "capacity": 2}
     ),
 }
@@ -118,7 +122,9 @@ def test_a_simulation_has_the_values_of_the_chain(name: str) -> None:
 def test_values_at_which_the_activity_has_another_shape_are_simulated() -> None:
     """One visit in a cycle is a step of the activity, and half a visit a choice."""
     desk = {**DESK, **AGAIN, "capacity": 2}
-    one, half = (made(FOUR, entry={**ENTRY, "visits": {"calls": v}}, desk=desk) for v in (1.0, 0.5))
+    one, half = (
+        network_of(FOUR, entry={**ENTRY, "visits": {"calls": v}}, desk=desk) for v in (1.0, 0.5)
+    )
     values = {"stations.entry.visits.calls": 0.5}
     with pytest.raises(NoAnswerError, match=r"at its own value of .*visits.calls, 1; ask for sim"):
         solve(one, values, method=MARKOV_CHAIN)
@@ -129,8 +135,8 @@ def test_values_at_which_the_activity_has_another_shape_are_simulated() -> None:
 
 def test_losses_before_other_visits_name_the_simulation() -> None:
     desk = {**DESK, **AGAIN, "patience": {"calls": 1.0}}
-    with pytest.raises(NoAnswerError, match="as the last station; ask for simulation$"):
-        solve(made(FOUR, desk=desk, store=DESK), method=MARKOV_CHAIN)
+    with pytest.raises(NoAnswerError, match=r"as the last station; ask for simulation$"):
+        solve(network_of(FOUR, desk=desk, store=DESK), method=MARKOV_CHAIN)
 
 
 def test_a_region_around_infinite_servers_is_a_queue_with_as_many() -> None:
@@ -139,7 +145,7 @@ def test_a_region_around_infinite_servers_is_a_queue_with_as_many() -> None:
     terms = [load**n / factorial(n) for n in range(places)]
     last = load**places / factorial(places) / (1 - load / places)
     wait = last / (sum(terms) + last) / (places - load)
-    model = made(
+    model = network_of(
         open_class(load),
         regions={"hall": region(["desk"], places)},
         desk={**DESK, "discipline": "is"},
@@ -157,7 +163,9 @@ def test_a_breaker_has_the_balance_of_its_states() -> None:
     """
     rate, opening = 0.8, 1 / 3.0
     rule = Breaker(1, OPEN, scv=1.0)
-    answer = solve(made(open_class(rate), guards("desk", rule=rule), desk={**DESK, "capacity": 1}))
+    answer = solve(
+        network_of(open_class(rate), guards("desk", rule=rule), desk={**DESK, "capacity": 1})
+    )
     # Closed: 0 and 1 present; open: 0 and 1 present; half-open: 0 and 1 present, the latter being
     # the trial (T) or a customer of before (B).
     import numpy as np
@@ -191,7 +199,9 @@ def test_points_of_a_sweep_are_solved_one_by_one() -> None:
 
 def test_a_share_within_a_target_is_simulated() -> None:
     calls = open_class(0.5, target_time=2.0)
-    answer = solve(made(calls, regions={"hall": region(["desk"], 2)}, desk=DESK), simulation=RUN)
+    answer = solve(
+        network_of(calls, regions={"hall": region(["desk"], 2)}, desk=DESK), simulation=RUN
+    )
     assert (answer.method, "within_target[calls]" in answer.values) == (SIMULATION, True)
 
 
@@ -212,7 +222,9 @@ PLACE = ("calls", "desk")
             "customers that change class",
         ),
         (
-            made(FOUR, regions={"hall": region(["desk"], 2)}, desk={**DESK, "rates": [1.0, 1.5]}),
+            network_of(
+                FOUR, regions={"hall": region(["desk"], 2)}, desk={**DESK, "rates": [1.0, 1.5]}
+            ),
             "the rates of desk",
         ),
     ],
