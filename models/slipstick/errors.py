@@ -112,7 +112,7 @@ class MissingValue(TypedSentence):
 
 
 def with_kind_of(text: str, *sentences: str) -> str:
-    """Return a text with the kind and the fields of the first of some sentences that has a kind.
+    """Return a text as a message of the class of the first typed sentence, with its fields.
 
     >>> isinstance(with_kind_of("m: it is saturated", "too large", Saturated("x")), Saturated)
     True

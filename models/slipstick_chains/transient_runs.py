@@ -145,7 +145,14 @@ def simulated_values(
 
 
 def _parse_question(name: str, seconds: Callable[[str], float]) -> _TransientValue:
-    """Parse the name of a value."""
+    """Parse the name of a value before the steady state, such as ``time_until[desk,20]``, into what
+    runs observe for it.
+
+    Parameters
+    ----------
+    name : of the value
+    seconds : function that returns the time that a text such as ``5 min`` states [s]
+    """
     if passage := passage_of(name):
         return _Passage(*passage)
     parsed_name = transient_value_of(name)

@@ -243,7 +243,8 @@ class ArrivalState:
         Parameters
         ----------
         visits_in_row : the visits of the queue
-        waits : at visits that come at random moments, which are those after none
+        waits : at visits that do not follow another of these visits at once, and so come at random
+            moments
         """
         service_by_visit = {
             visit_index: self.services[visit_index].mean for visit_index in visits_in_row.visits

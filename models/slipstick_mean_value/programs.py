@@ -597,8 +597,9 @@ class _SuperstepSolver:
         return waits
 
     def _next_waits(self, waits: Mapping[str, Array], longest_time: Array) -> dict[str, Array]:
-        """Return the waits at each queue if each processor waits for the work of all others: U R
-        for a visit in service, X W S for those that wait [s].
+        """Return the waits at each queue if each processor waits for the work of all others: the
+        rest of a visit in service and the services of those that wait, each with its probability
+        [points] [s].
         """
         work_left = {}
         for queue_name in self._queues:

@@ -193,7 +193,19 @@ def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fi
         if is_tilted:
             tilt(axes)
     axes.set_xlabel(common_parts_text(common_parts, spec.title))
+    _explain_intervals(figure, _has_intervals(-bars.reach[:, 0], bars.reach[:, 1]))
     return _with_parts(figure, axes, spec)
+
+
+def _has_intervals(low: Array, high: Array) -> bool:
+    """Return whether some ends differ, so that an interval is drawn."""
+    return bool(np.any(np.isfinite(high - low) & (low < high)))
+
+
+def _explain_intervals(figure: Figure, has_intervals: bool) -> None:
+    """Say below a figure with intervals what marks them."""
+    if has_intervals:
+        write_remark(figure, "Error bars and shades are the intervals of the values.")
 
 
 def _with_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
@@ -520,6 +532,7 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         words = replace(results.words, limits=limits)
         _draw_panel(axes, x_axis, lines_drawn, styles, methods, spec, words)
     x_axis.write_on(panels[-1])
+    _explain_intervals(figure, any(_has_intervals(line.low, line.high) for line in lines))
     handles = {} if has_one_label else _legend_handles(styles, methods)
     handles = {label + notes_on_labels.get(label, ""): handle for label, handle in handles.items()}
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
@@ -632,7 +645,7 @@ def coinciding_labels(lines: Sequence[Line], log: bool = False) -> dict[str, str
             if earlier_label not in note_by_label and _lines_coincide(
                 drawn_lines, lines_by_label[earlier_label], highest, log
             ):
-                note_by_label[label] = f" (as {earlier_label})"
+                note_by_label[label] = f" (covers {earlier_label})"
                 break
     return note_by_label
 
@@ -663,6 +676,10 @@ def _lines_coincide(
     )
 
 
+_SPELLINGS = {"speedup": "speed-up"}
+"""Names of values that are no words."""
+
+
 def _short_names(names: Sequence[str]) -> dict[str, str]:
     """Shorten names of values of a common kind to the text in their brackets: ``account[lock]`` to
     ``lock``.
@@ -670,7 +687,7 @@ def _short_names(names: Sequence[str]) -> dict[str, str]:
     kind_and_index = {name: split_name(name) for name in names}
     has_one_kind = len({kind for kind, _ in kind_and_index.values()}) == 1
     return {
-        name: label_inside if has_one_kind and label_inside else name
+        name: label_inside if has_one_kind and label_inside else _SPELLINGS.get(name, name)
         for name, (_, label_inside) in kind_and_index.items()
     }
 

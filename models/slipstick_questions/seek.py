@@ -854,7 +854,9 @@ class _SearchRefinement:
         self.remaining_effort = EFFORT * len(places)
 
     def decide(self) -> None:
-        """Extend undecided runs that a longer run should decide, in order of effort."""
+        """Extend the undecided runs, the one first that needs the least additional length, as long
+        as one can be decided within the limits of length and effort.
+        """
         while True:
             needed_lengths = self._needed_run_lengths()
             index = int(np.argmin(needed_lengths))

@@ -301,8 +301,8 @@ class Trend:
         return {name: draws_by_key[self.keys[name]] for name in uncertain}
 
     def _normal_draws(self, key: str, count: int, samples: int, seed: int) -> Array:
-        """Return normal numbers of a key [samples, count]; each key has its own order of
-        samples.
+        """Draw standard normal numbers for the rates of one key [samples, count]; each key has its
+        own order of samples.
         """
         rng = random_stream(seed, f"project:{self.name}:{key}")
         standard = Uncertainty("normal", 0.0, 1.0)

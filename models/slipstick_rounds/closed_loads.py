@@ -241,16 +241,17 @@ def _rounds_of_cycle(
 def _time_of_shared_round(
     rounds: MeanRounds, present: float, mean_others: float, customers: int, work: float
 ) -> float:
-    """Return the mean time of the rounds of a first phase that shares them with a binomial number
-    of other first phases; work beyond the budget of a round is done in further rounds [s].
+    """Return the mean time of the rounds of a customer in its first phase, if the number of other
+    customers in their first phase is binomial; work beyond the budget of a round is done in further
+    rounds [s].
 
     Parameters
     ----------
     rounds : their times, of one point
     present : customers in the second phase [1]
-    mean_others : mean number of others [1]
-    customers : largest number of first phases [1]
-    work : of this first phase [units]
+    mean_others : mean number of other customers in their first phase [1]
+    customers : largest number of customers in their first phase [1]
+    work : of the first phase of the customer [units]
     """
     from scipy.stats import binom
 

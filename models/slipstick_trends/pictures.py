@@ -56,7 +56,10 @@ def values_figure(projection: Projection, spec: ProjectionPictureSpec, words: Wo
         panels[-1].set_xlabel("times that processors are as fast")
     handles, labels = panels[0].get_legend_handles_labels()
     has_one_line = len(labels) == 1  # the title says what it is
-    write_remark(figure, doubt_remarks(projection))
+    bands = {f"low[{name}]" for name in spec.y}
+    has_bands = any(bands & track.sweep.columns.keys() for track in projection.tracks)
+    remarks = ["Shades hold 90 % of the drawn trends"] if has_bands else []
+    write_remark(figure, ". ".join(filter(None, [*remarks, doubt_remarks(projection)])))
     return titled(
         figure, spec.title, *(() if has_one_line else (_legend_title(projection), handles, labels))
     )

@@ -224,7 +224,7 @@ def test_a_line_of_every_method_keeps_its_colour_and_what_was_simulated_is_dots(
     )
     made = sweep("latency", [SMALL.axes[0], networks, methods], lambda _, x, *__: x)
     figure = draw(with_sweeps(made), LINES.model_copy(update={"series": NETWORK}))
-    assert _legend(figure) == ["fe", "atm (as fe)", "mean-value", "simulation", "bounds"]
+    assert _legend(figure) == ["fe", "atm (covers fe)", "mean-value", "simulation", "bounds"]
     drawn = [
         (each.get_color(), each.get_linestyle(), each.get_marker())
         for each in figure.axes[0].get_lines()
@@ -691,7 +691,7 @@ def test_labels_of_one_cause_share_a_colour_and_no_two_labels_a_fill() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "added"), [([1.0, 2.0, 4.0], " (as a)"), ([1.0, 2.0, 4.1], "")], ids=str
+    ("second", "added"), [([1.0, 2.0, 4.0], " (covers a)"), ([1.0, 2.0, 4.1], "")], ids=str
 )
 def test_a_line_on_an_earlier_one_says_so(second: list[float], added: str) -> None:
     none, x = np.full(3, math.nan), np.arange(3.0)
@@ -709,7 +709,7 @@ def test_lines_apart_on_a_logarithmic_axis_do_not_lie_on_each_other() -> None:
         Line("time", "s", label, x, np.array([first, 1024.0]), none, none)
         for label, first in (("counter", 3.0), ("manager", 4.0))
     ]
-    assert coinciding_labels(lines) == {"manager": " (as counter)"}
+    assert coinciding_labels(lines) == {"manager": " (covers counter)"}
     assert coinciding_labels(lines, log=True) == {}
 
 

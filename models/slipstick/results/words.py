@@ -523,7 +523,8 @@ def asks_yes_or_no(title: str) -> bool:
 
 
 def may_ask_for_opposite(title: str) -> bool:
-    """Return whether a title may ask for the opposite of the condition that a search has.
+    """Return whether a title has a word, such as "longer", with which it may ask whether the
+    condition of a search fails.
 
     >>> may_ask_for_opposite("Does it take longer than 2 s?"), may_ask_for_opposite("Does it last?")
     (True, False)

@@ -287,16 +287,15 @@ def ratio(
 
 
 def is_correlated(batch_means: Array, negligible_difference: float = 1e-12) -> bool:
-    """Return whether successive batches are clearly correlated. They are then too short for an
-    interval.
+    """Return whether successive batches are clearly correlated, over all runs together. They are
+    then too short for an interval.
 
     Tests the first autocorrelation, which of independent batches is nearly normal with variance 1 /
     batches, at a level of 5 %.
 
     Parameters
     ----------
-    batch_means : means, one behind the other [..., batches]; what is beside a run is independent of
-        it
+    batch_means : means of the successive batches of independent runs [..., batches]
     negligible_difference : differences from their mean, relative to it, up to which they are taken
         as equal [1]
 

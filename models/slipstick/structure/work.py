@@ -435,7 +435,7 @@ class ParallelWork:
         span_by_pipeline: Columns,
     ) -> dict[str, Array]:
         """Return occupation, overlap and bubbles at aligned points, and efficiency and speed-up
-        where they differ from the account.
+        where they are not those that the account gives [points].
 
         Parameters
         ----------

@@ -88,10 +88,10 @@ def _check_freedom(fitted_formula: FittedFormula) -> None:
 def resample(fitted_formula: FittedFormula, seed: int, draws: int = 200) -> FitIntervals:
     """Fit again to the fitted times with resampled residuals: the bootstrap of residuals.
 
-    Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), for a fit comes
-    closer to its data than the truth does. The stream of random numbers is named by the family, so
-    that another family's draws do not change with it. Approximate: it assumes that the formula is
-    right and the scatter the same everywhere.
+    Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), because a fit
+    comes closer to its data than the truth does. The stream of random numbers is named by the
+    family, so that another family's draws do not change with it. Approximate: it assumes that the
+    formula is right and the scatter the same everywhere.
 
     Parameters
     ----------

@@ -324,7 +324,7 @@ def _answer_columns(form: CompiledModel, values: Mapping[str, Array]) -> Mapping
 
 
 def _compiled_without_simulation(built_model: BuiltModel) -> CompiledModel:
-    """Compile a model without simulation, for simulated times jump where a fit needs slopes."""
+    """Compile a model without simulation, because simulated times jump and a fit needs slopes."""
     return form_of(
         built_model.model,
         built_model.parameters,

@@ -142,7 +142,9 @@ class _ParsedEntry:
 
 
 def _split_free_parameter(scalar: Scalar) -> _ParsedEntry:
-    """Split a free parameter as written into its path, the text of its values and its owners."""
+    """Split a free parameter as written into its path, the text of its values, and its owners: the
+    columns for whose values, such as machines, it is fitted apart.
+    """
     text, _, owners_text = str(scalar.value).partition("@")
     path, _, values = text.partition("=")
     owners = tuple(owner.strip() for owner in owners_text.split("+") if owner.strip())

@@ -72,8 +72,8 @@ def exact_number(value: float) -> str:
 
 
 def is_rounded(probabilities: Collection[float]) -> bool:
-    """Return whether the sum of probabilities differs from 1 by no more than the rounding of each
-    to as many digits as the finest has, two at least.
+    """Return whether rounding explains by how much the sum of probabilities differs from 1. All are
+    taken as rounded to the most digits that one of them has, which must be at least two.
 
     >>> is_rounded([0.3333, 0.3333, 0.3333]), is_rounded([0.33, 0.33, 0.33])
     (True, True)

@@ -398,9 +398,17 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     figure = sheet(7.5, 4.4)
     axes = figure.subplots()
     for curve, (colour, _, dashes) in zip(fitting.curves[:MOST_CURVES], STROKES[1:], strict=False):
-        axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve.name)
+        axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=f"model {curve.name}")
         if curve.low:
-            axes.fill_between(curve.at, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
+            axes.fill_between(
+                curve.at,
+                curve.low,
+                curve.high,
+                color=colour,
+                alpha=0.2,
+                linewidth=0,
+                label=f"interval of {curve.name}",
+            )
     axes.plot(
         fitting.p,
         fitting.time,
@@ -434,7 +442,9 @@ def draw_fits(fitting: Fitting, title: str) -> Figure:
     axes.set_xlim(1 / 1.1, last_processors)
     members = Words(member=fitting.member).members
     axes.set_xlabel(
-        members if fitting.size is None else f"{members}, n = {_size_with_separators(fitting.size)}"
+        members
+        if fitting.size is None
+        else f"{members}; size n = {_size_with_separators(fitting.size)}"
     )
     axes.set_ylabel(axis_title("time", "s"))
     figure.legend(loc="outside right upper", alignment="left")

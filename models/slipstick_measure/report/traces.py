@@ -565,7 +565,7 @@ def _resource_label(name: str, equal_label: str) -> str:
     """
     module = name.removeprefix(_MODULE)
     label = f"memory module {module}" if module != name else _name_in_lines(name)
-    return label + (f" (as {equal_label})" if equal_label else "")
+    return label + (f" (covers {equal_label})" if equal_label else "")
 
 
 def _draw_contention(axes: Axes, views: TraceViews) -> None:

@@ -408,7 +408,12 @@ def is_chrome(head: str) -> bool:
 
 
 def read_chrome(path: Path | str, pieces: Iterator[str]) -> ReadTrace:
-    """Read a trace.
+    """Read a trace of the Chrome format, events in JSON.
+
+    Parameters
+    ----------
+    path : of the file, for messages
+    pieces : its text, piece by piece
 
     Raises
     ------

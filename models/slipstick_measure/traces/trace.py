@@ -425,7 +425,7 @@ class TraceColumns:
             self.end[index] = last_time
 
     def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
-        """Add an access to an object."""
+        """Add `count` accesses of a lane, at a time in the file's unit, to an object."""
         self.user.append(lane)
         self.target.append(self.named(self.objects, target))
         self.time.append(time)

@@ -280,7 +280,7 @@ class _Supersteps:
         )
 
     def _own_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Yield the operations that the processor needs itself, each with its number."""
+        """Yield the operations that the processor needs itself, each with its count."""
         operations = self.operations
         yield from ((count, self.fault(key)) for key, count in count_by_key(tally.faults).items())
         yield from (
@@ -295,7 +295,7 @@ class _Supersteps:
 
     def _notice_operations(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the diffs, notices and invalidations that write notices cause, each with its
-        number; those of barriers are left out.
+        count; those of barriers are left out.
         """
         operations = self.operations
         yield (
@@ -309,7 +309,7 @@ class _Supersteps:
             yield fraction * count, operation
 
     def _operations_for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Yield the services of requests of other processors, each with its number."""
+        """Yield the services of requests of other processors, each with its count."""
         operations = self.operations
         reply_count, size = tally.sent.get("diffs", (0, 0))
         if reply_count:

@@ -67,7 +67,7 @@ def test_pictures_have_the_figures_of_a_matrix_and_say_which_lines_coincide(tmp_
     matrix = (tmp_path / "matrix.svg").read_text()
     assert ">10 accesses, 10 of them to other nodes<" in matrix
     assert matrix.count(">7<") == 1, "of the cells; no number on the axes is 7"
-    assert ">stage 2 (as stage 1)<" in (tmp_path / "contention.svg").read_text()
+    assert ">stage 2 (covers stage 1)<" in (tmp_path / "contention.svg").read_text()
 
 
 def test_a_trace_is_measured_and_fitted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

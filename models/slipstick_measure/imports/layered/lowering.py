@@ -924,7 +924,9 @@ def _digit_probabilities(mean: float) -> Iterator[float]:
 
 
 def _digit_formulas(mean: float, parameter_of_one_more: str) -> Iterator[str]:
-    """Yield the probabilities of the digits as formulas in the probability of one more repetition.
+    """Yield the probabilities that the binary digits of a number of repetitions are 1, as formulas
+    in the probability of one more repetition.
+
     There are enough digits for means up to 20, and up to four times the present mean.
     """
     count = max(8, sum(1 for _ in _digit_probabilities(4 * mean)))
