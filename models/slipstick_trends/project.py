@@ -487,14 +487,22 @@ def _read_factors(spec: ProjectSpec, study: StudyContext) -> Array:
 
 
 def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
-    """Return the year in which the processors are faster by each factor, at the stated rates."""
+    """Return the year in which the processors are faster by each factor, at the stated rates. Those
+    of a kind such as a GPU are as fast as their arithmetic, and the rate of processors is then that
+    of the software beside them.
+    """
     place = ("project", "factors")
     if PROCESSORS not in trend.rates:
         raise study.refusal(
             place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years"
         )
-    years = np.linspace(*_SPAN, _GRID_POINTS)
-    log_gains = np.log(trend.rates[PROCESSORS].gain(base, years)[0])
+    # Years before the base, which move the fit of a series a little, are for factors below 1.
+    first_year, last_year = base if factors[0] >= 1 else _SPAN[0], _SPAN[1]
+    years = np.linspace(first_year, last_year, _GRID_POINTS)
+    rate = trend.rates[PROCESSORS]
+    if trend.kind not in ("", CORE):
+        rate = trend.rates.get("application", rate)
+    log_gains = np.log(rate.gain(base, years)[0])
     if not np.all(np.diff(log_gains) > 0):
         raise study.refusal(
             place, f"processors do not always gain along {trend.name}; project along years"
@@ -503,7 +511,7 @@ def _year_of_factor(trend: Trend, base: float, factors: Array, study: StudyConte
         low, high = np.exp(log_gains[[0, -1]])
         message = (
             f"along {trend.name} processors come to factors from {low:.3g} to {high:.3g} between"
-            " 1900 and 2200"
+            f" {year(first_year)} and {year(last_year)}"
         )
         raise study.refusal(place, f"{message}, got {factors[0]:g} to {factors[-1]:g}")
     return np.interp(np.log(factors), log_gains, years)

@@ -470,16 +470,19 @@ def test_factors_that_are_not_reached_are_refused(
 FACTORS = "answer: [time]\nproject: {trends: [measured], base_year: 2024, factors: [1, 1.3]}\n"
 
 
-@pytest.mark.parametrize("kind", ["core", "gpu-bf16"])
+@pytest.mark.parametrize(
+    ("kind", "technology"), [("core", PROCESSORS), ("gpu-bf16", "application")]
+)
 def test_factors_are_those_of_the_kind_of_processors_that_the_cases_have(
-    folder: Path, kind: str
+    folder: Path, kind: str, technology: str
 ) -> None:
     base = f"{{model: step-of-a-gpu, machine: gpu-node-h100, machine.processors.kind: {kind}}}"
     years = projection(FACTORS, base).years
     context = StudyContext(StudySpec(study=1), Table({}, Mark("", 1, 1)), {}, {}, Library())
     trend = read_trend("measured", ("trend",), context).trend(kind)
-    gains = trend.rates[PROCESSORS].gain(2024, years)[0]
-    assert gains == pytest.approx([1, 1.3], rel=1e-4)
+    gains = {name: trend.rates[name].gain(2024, years)[0] for name in (PROCESSORS, "application")}
+    assert gains[technology] == pytest.approx([1, 1.3], rel=1e-4)
+    assert (gains[PROCESSORS] == pytest.approx([1, 1.3], rel=1e-2)) == (kind == "core")
 
 
 def test_factors_of_several_kinds_of_processors_are_refused(folder: Path) -> None:
