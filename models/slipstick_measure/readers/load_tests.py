@@ -21,6 +21,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from slipstick.errors import SpecError, short
@@ -1290,9 +1291,10 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
 
 
 _USERS_BEFORE = re.compile(
-    r"^[^\w\n]*(?:[A-Za-z]+ ){0,2}"
-    r"(?:(?:clients|users|connections|concurrency|conns?|c|vus|threads) ?[=:]? ?(?P<after>[0-9]+)"
-    r"|(?P<before>[0-9]+) (?:clients|users|connections|threads))[^\w\n]*$",
+    r"^[^\w\n]*(?:(?:with|for|at|using|test|run|number|of|concurrent|virtual) ){0,4}"
+    r"(?:(?:clients|users|connections|concurrency|conns?|c|vus|threads) ?[=:]? ?"
+    r"(?P<after>[1-9][0-9]*)|(?P<before>[1-9][0-9]*) (?:clients|users|connections|threads))"
+    r"[^\w\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line that names the users of the run below it, as scripts print it: ``clients=8``."""
@@ -1300,9 +1302,18 @@ _USERS_BEFORE = re.compile(
 
 def _with_users_before(text: str, rows: Sequence[LoadRow]) -> list[LoadRow]:
     """Return rows with the users that a line before each run names, if one does so for each."""
-    users = [float(match["after"] or match["before"]) for match in _USERS_BEFORE.finditer(text)]
-    if len(users) != len(rows) or any(row.users or row.rate for row in rows):
+    matches = list(_USERS_BEFORE.finditer(text))
+    # A line below the last run may belong to a run that is cut.
+    lines = [
+        line
+        for match, row in zip(matches, rows, strict=False)
+        for line in (text.count("\n", 0, match.end()) + 1, row.line)
+    ]
+    are_in_turn = len(rows) == 1 or all(before < after for before, after in pairwise(lines))
+    is_known = any(row.users or row.rate for row in rows)
+    if len(matches) != len(rows) or is_known or not are_in_turn:
         return list(rows)
+    users = [float(match["after"] or match["before"]) for match in matches]
     return [replace(row, users=count) for row, count in zip(rows, users, strict=True)]
 
 

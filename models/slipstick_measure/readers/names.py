@@ -248,7 +248,7 @@ _FLOPS = re.compile(
     r"(?:\s*(?:/\s*|\bper\s+)(?P<one>[a-z]+))?",
     re.IGNORECASE,
 )
-_ONE = re.compile(r"\s*+(?:/\s*+|\bper\s++|-)[a-z]+$", re.IGNORECASE)
+_ONE = re.compile(r"(?<!\s)\s*+(?:/\s*+|\bper\s++|-)[a-z]+$", re.IGNORECASE)
 """The processor at the end of a unit of a rate."""
 _IN_ONE_WORD: Mapping[str, str] = {
     "tps": "transactions/s",
