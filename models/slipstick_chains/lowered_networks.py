@@ -24,6 +24,7 @@ from slipstick.method.names import THINK
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.lowering import lower_network
 from slipstick.model.network import QueueingNetwork
+from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.network import ABANDONMENT, NetworkArrays
 from slipstick.random_times import nonzero
 from slipstick.vocabulary import BACK_OFF_TIME, DISCIPLINES, MARKOV_CHAIN
@@ -239,7 +240,8 @@ class _NetworkReading:
             present, busy = self._mean("present", name), self._mean("busy", name)
             yield f"queue_length[{name}]", present
             yield f"utilization[{name}]", busy / self._network.regions[name].capacity
-            yield f"waiting_time[{name}]", (present - busy) / nonzero(self._mean("calls", name))
+            grants = nonzero(self._mean("calls", name))
+            yield f"waiting_time[{name}]", _difference(present, busy) / grants
         for name in self._network.breakers:
             refused = self._mean("calls", REFUSED + name) / nonzero(self._mean("calls", name))
             yield f"open_share[{name}]", self._mean("open", name)
@@ -257,7 +259,7 @@ class _NetworkReading:
         yield f"queue_length{label}", present
         yield f"residence_time{label}", present / nonzero(cycles)
         yield f"time_per_visit{label}", present / nonzero(visits)
-        yield f"waiting_time{label}", (present - served * service) / nonzero(visits)
+        yield f"waiting_time{label}", _difference(present, served * service) / nonzero(visits)
         if not DISCIPLINES[station.discipline].delay:
             yield f"utilization{label}", served * service / station.servers
         tries_again = class_name in station.retries
@@ -266,12 +268,16 @@ class _NetworkReading:
         # Of customers that give up after several tries the chain does not count why.
         has_one_cause = not is_guarded and not (turns_away and class_name in station.patience)
         if class_name in station.patience and (has_one_cause or not tries_again):
-            lost = visits - served if tries_again else self._abandonments(class_name, station_name)
+            lost = (
+                _difference(visits, served)
+                if tries_again
+                else self._abandonments(class_name, station_name)
+            )
             yield f"abandonment{label}", lost / nonzero(visits)
         if turns_away and has_one_cause:
             arriving = self._cycle_rates[class_name] * self._numbers(class_name, station_name)[0]
             admitted = served if tries_again else visits
-            yield f"loss_probability{label}", (arriving - admitted) / nonzero(arriving)
+            yield f"loss_probability{label}", _difference(arriving, admitted) / nonzero(arriving)
 
     def _values_of_station(self, station_name: str) -> NamedValues:
         station = self._network.stations[station_name]
@@ -298,10 +304,16 @@ class _NetworkReading:
             _, service = self._numbers(class_name, name)
             work = self._completions(class_name, name) * service
             yield name, work / cycles
-            yield f"wait:{name}", (self._present(class_name, name) - work) / cycles
+            yield f"wait:{name}", _difference(self._present(class_name, name), work) / cycles
             if class_name in self._network.stations[name].retries:
                 pause = f"{BACK_OFF_TIME}:{name}"
                 yield pause, self._mean("label", pause) / cycles
         for name in self._network.regions:
-            waiting = self._mean("present", name) - self._mean("busy", name)
+            waiting = _difference(self._mean("present", name), self._mean("busy", name))
             yield f"wait:{name}", waiting / cycles
+
+
+def _difference(larger: Array, smaller: Array) -> Array:
+    """Return how much larger one value is than another; 0 where only rounding makes them differ."""
+    difference = larger - smaller
+    return np.where(np.abs(difference) <= ROUNDING * np.abs(larger), 0.0, difference)

@@ -133,6 +133,19 @@ def test_values_at_which_the_activity_has_another_shape_are_simulated() -> None:
     assert answer["throughput[calls]"] == pytest.approx(solve(half)["throughput[calls]"], rel=0.02)
 
 
+def test_rounding_is_no_wait() -> None:
+    model = network_of(
+        FOUR,
+        regions={"hall": region(["desk", "walk"], 2)},
+        desk=DESK,
+        walk={"service": {"calls": 0.2}, "discipline": "is"},
+    )
+    answer = solve(model)
+    assert answer.method == MARKOV_CHAIN
+    assert answer["waiting_time[calls,walk]"] == 0
+    assert not answer.account.get("wait:walk")
+
+
 def test_losses_before_other_visits_name_the_simulation() -> None:
     desk = {**DESK, **AGAIN, "patience": {"calls": 1.0}}
     with pytest.raises(NoAnswerError, match=r"as the last station; ask for simulation$"):
