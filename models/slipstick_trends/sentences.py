@@ -134,17 +134,27 @@ def _share_heads(projection: Projection, words: Words) -> list[str]:
     if len(texts) < 2:
         return texts
     names = [_name_in_list(track, projection, words) for track in tracks]
-    largest_parts = [
-        f"{class_words(track.shares[0].name)} for {name} ({track.shares[0].last_amount()})"
-        for name, track in zip(names, tracks, strict=True)
-    ]
+    classes = [class_words(track.shares[0].name) for track in tracks]
+    amounts = [track.shares[0].last_amount() for track in tracks]
+    if len({*classes}) == 1:
+        parts = join_phrases(
+            [f"{amount} for {name}" for name, amount in zip(names, amounts, strict=True)]
+        )
+        largest_parts = f"{classes[0]}, {parts}"
+    else:
+        largest_parts = join_phrases(
+            [
+                f"{class_name} for {name} ({amount})"
+                for class_name, name, amount in zip(classes, names, amounts, strict=True)
+            ]
+        )
     savings = [
         f"{percent(max(0.0, track.saved))} for {name}"
         for name, track in zip(names, tracks, strict=True)
         if track.saved is not None
     ]
     last_year = year(float(projection.years[-1]))
-    heads = [f"the largest part of the time in {last_year} is {join_phrases(largest_parts)}"]
+    heads = [f"the largest part of the time in {last_year} is {largest_parts}"]
     if savings:
         heads.append(f"of the time, faster processors alone save at most {join_phrases(savings)}")
     return heads

@@ -25,6 +25,7 @@ from slipstick_rates.files import TrendSpec, trend_of
 from slipstick_rates.machine_years import machine_of_a_year
 from slipstick_trends.ahead import (
     ClassShare,
+    class_words,
     crossing_band,
     crossing_words,
     crossing_year,
@@ -417,6 +418,30 @@ def test_cases_in_which_a_condition_is_true_in_the_same_years_are_listed_togethe
         'it pays: throughout from 2024 to 2034 for base, "A, new", "B, new" and "C, new";'
         " not shown: 1 further case"
     )
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [
+        (0.01, r"is {first}, [\d.]+ % for base and [\d.]+ % for other"),
+        (100, r"is {first} for base \([\d.]+ %\) and {second} for other \([\d.]+ %\)"),
+    ],
+    ids=["the same class", "two classes"],
+)
+def test_the_largest_part_of_the_time_of_several_cases_is_one_sentence(
+    folder: Path, scale: float, expected: str
+) -> None:
+    result = ProjectResult(
+        projection(f"answer: [time]\ncases: {{other: {{parameters.scale: {scale}}}}}\n{PROJECT}")
+    )
+    first, second = (
+        class_words(max(track.shares, key=lambda share: share.part[-1]).name)
+        for track in result.projection.tracks
+    )
+    lines = [line for line in result.headline(Words(title="Where?")) if "largest part" in line]
+    assert len(lines) == 1
+    pattern = expected.format(first=first, second=second)
+    assert re.fullmatch(f"the largest part of the time in 2034 {pattern}", lines[0]), lines
 
 
 def test_points_of_a_user_drive_a_class_from_yaml_or_from_a_table(folder: Path) -> None:
