@@ -91,11 +91,15 @@ class TableColumn:
         """
         return self.kind == "efficiency" and any(word in self.words for word in names.EFFICIENCIES)
 
-    @property
-    def whole(self) -> float:
-        """An efficiency without losses, as the column writes it: 100 in percent, else 1."""
-        is_percent = self.unit == "%" or max(self.known_numbers, default=1.0) > PERCENT_ABOVE
-        return 100.0 if is_percent or any("%" in cell for cell in self.cells) else 1.0
+    @cached_property
+    def is_in_percent(self) -> bool:
+        """Whether the efficiencies of cells without a sign are in percent."""
+        numbers_alone = (number_in(cell) for cell in self.cells if "%" not in cell)
+        return self.unit == "%" or any((number or 0.0) > PERCENT_ABOVE for number in numbers_alone)
+
+    def whole(self, cell: str) -> float:
+        """Return an efficiency without losses as a cell writes it: 100 in percent, else 1."""
+        return 100.0 if self.is_in_percent or "%" in cell else 1.0
 
     @property
     def has_time_unit(self) -> bool:
@@ -510,6 +514,9 @@ def _choose_processors(
         if column.words not in ("processor", *COLUMNS["processor"])
     ]
     columns_of_several = columns_of_several or list(counting_columns)
+    # Beside a count of processors, jobs are work.
+    columns_without_jobs = [column for column in columns_of_several if "jobs" not in column.words]
+    columns_of_several = columns_without_jobs or columns_of_several
     varied_columns = [
         column for column in columns_of_several if not column.is_constant
     ] or columns_of_several[:1]

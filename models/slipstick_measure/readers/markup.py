@@ -125,7 +125,11 @@ def _blocks(texts: Sequence[str]) -> list[BarLine]:
     first_name = pairs[0][1]
     width = next((index for index, pair in enumerate(pairs) if index and pair[1] == first_name), 0)
     names = [name for _, name, _ in pairs[:width]]
-    if width < 2 or [name for _, name, _ in pairs] != names * (len(pairs) // width):
+    if (
+        width < 2
+        or len({*names}) < width
+        or [name for _, name, _ in pairs] != names * (len(pairs) // width)
+    ):
         return []
     rows = [pairs[start : start + width] for start in range(0, len(pairs), width)]
     return [

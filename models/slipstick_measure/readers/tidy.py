@@ -453,7 +453,7 @@ class _TableReading:
             unit_of_value = unit or self.columns[index].unit
             if index in self.roles.per_processor:
                 is_efficiency = self.columns[index].is_efficiency
-                whole = self.columns[index].whole if is_efficiency else 1.0
+                whole = self.columns[index].whole(text) if is_efficiency else 1.0
                 text = _of_all_processors(text, coordinates_of_row.p / whole)
                 unit_of_value = None if is_efficiency else unit_of_value
             self._add_value(line, coordinates, name, text, unit_of_value, self.columns[index])
