@@ -1185,9 +1185,9 @@ def end(tables: State, token: int, instruction: Row, now: float) -> bool:
     token_record = tables.token[token]
     run = tables.run[0]
     group = tables.group[token_record.group]
-    is_kept = instruction[2] == 0
+    is_response_kept = instruction[2] == 0
     cycle_start = token_record.cycle_start
-    if is_kept:
+    if is_response_kept:
         tables.responses[token_record.group, group.response_count] = now - cycle_start
         group.response_count += 1
         tables.statistics[group.statistics_column] += 1.0
@@ -1206,7 +1206,7 @@ def end(tables: State, token: int, instruction: Row, now: float) -> bool:
         run.alive -= 1
         if run.alive == 0:
             write_row(tables, now)
-    elif is_kept:
+    elif is_response_kept:
         run.cycles_to_row -= 1
         if run.cycles_to_row == 0:
             run.cycles_to_row = run.cycles_per_row

@@ -157,37 +157,51 @@ class InARow:
         return solved_waits
 
     def waits(
-        self, wait_at_random: Array, numbers_at_random: Array, service: Array, arrivals: Array
+        self,
+        wait_at_random: Array,
+        customers_at_random: Array,
+        service_times: Array,
+        arrival_rates: Array,
     ) -> Array:
         """Solve for the mean wait at each visit [s] [..., places].
 
         Parameters
         ----------
         wait_at_random : at visits that follow none [s] [...]
-        numbers_at_random : A [..., places]
-        service : S [s] [..., places]
-        arrivals : lambda, while a customer is at one visit [1/s] [..., from, places]
+        customers_at_random : A [..., places]
+        service_times : S [s] [..., places]
+        arrival_rates : lambda, while a customer is at one visit [1/s] [..., from, places]
         """
-        return self.waits_and_numbers(wait_at_random, numbers_at_random, service, arrivals)[0]
+        return self.waits_and_numbers(
+            wait_at_random, customers_at_random, service_times, arrival_rates
+        )[0]
 
     def waits_and_numbers(
-        self, wait_at_random: Array, numbers_at_random: Array, service: Array, arrivals: Array
+        self,
+        wait_at_random: Array,
+        customers_at_random: Array,
+        service_times: Array,
+        arrival_rates: Array,
     ) -> tuple[Array, Array]:
         """Compute the mean wait at each visit [s], and the mean numbers of customers that it finds
         at the other visits [..., places, by place].
         """
-        work_at_random = np.einsum("...m,...m->...", numbers_at_random, service)
+        work_at_random = np.einsum("...m,...m->...", customers_at_random, service_times)
         base_waits = self.first * (wait_at_random - work_at_random)[..., None]
         arrivals_during_stay = np.einsum(
-            "...ij,...i,...in->...jn", self.follows, base_waits + service, arrivals
+            "...ij,...i,...in->...jn", self.follows, base_waits + service_times, arrival_rates
         )
-        right_side = self.first[..., None] * numbers_at_random[..., None, :] + arrivals_during_stay
+        right_side = (
+            self.first[..., None] * customers_at_random[..., None, :] + arrivals_during_stay
+        )
         numbers_found = (
-            self._numbers_by_matrix(right_side, service, arrivals)
+            self._numbers_by_matrix(right_side, service_times, arrival_rates)
             if self.place_order is None
-            else self._numbers_in_order(right_side, service, arrivals, self.place_order)
+            else self._numbers_in_order(right_side, service_times, arrival_rates, self.place_order)
         )
-        return base_waits + np.einsum("...jn,...n->...j", numbers_found, service), numbers_found
+        return base_waits + np.einsum(
+            "...jn,...n->...j", numbers_found, service_times
+        ), numbers_found
 
     def _numbers_in_order(
         self, own_numbers: Array, service: Array, arrival_rates: Array, place_order: Sequence[int]

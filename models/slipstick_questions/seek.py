@@ -736,12 +736,12 @@ def _changes_and_undecided(
 
 
 def _curves_of_sides(
-    case_search: _CaseSearch, searched_places: _SearchedPlaces, nearest: int
+    case_search: _CaseSearch, searched_places: _SearchedPlaces, nearest_index: int
 ) -> SearchCurves:
     """Return both sides of the part of a condition that is nearest to its limit."""
     condition = case_search.condition
     sides_of_parts = condition.sides(searched_places.columns)
-    part_index = _part_of_smallest_margin(sides_of_parts, nearest)
+    part_index = _part_of_smallest_margin(sides_of_parts, nearest_index)
     return SearchCurves(
         case_search.path,
         case_search.unit,

@@ -723,12 +723,12 @@ class Isoefficiency:
         overhead = self._overhead
         work = _terms_of_sum(self.run.work, self.run)
 
-        def relative_shortfall(x: Array, processors: Array) -> Array:
+        def relative_shortfall(log_size: Array, processors: Array) -> Array:
             with np.errstate(all="ignore"):
                 return np.asarray(
                     self.ratio
-                    * self._sum_of_terms(overhead, x, processors)
-                    / self._sum_of_terms(work, x, processors)
+                    * self._sum_of_terms(overhead, log_size, processors)
+                    / self._sum_of_terms(work, log_size, processors)
                     - 1.0
                 )
 

@@ -531,6 +531,7 @@ def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
         # A check builds no model: some count events of their programs for that.
         model = cases[0].built.model
         is_open = isinstance(model, Model) and model.population.open
+        # The account of an open model counts processors, not its customers.
         noun = "processor" if is_open else ""
         return ScaleResult(tuple(map(_scaling_of_case, cases)), words_of(study, {}), noun)
 

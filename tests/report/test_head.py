@@ -14,6 +14,7 @@ from slipstick.report.head import decision_table, head_lines
 from slipstick.results.words import Words
 from slipstick.study.check import check_reference
 from slipstick.study.run import prepare, run
+from slipstick_papers.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick_questions.choose import ChooseResult, ChosenPoints
 from slipstick_questions.seek import ConditionSearch, SeekResult, Unanswered
 from slipstick_questions.sign_changes import Change
@@ -680,3 +681,45 @@ def test_what_is_minimized_is_not_told_again_beside_an_equal_total() -> None:
     assert decision is not None
     assert decision[0][:4] == ["", "all servers", "web servers", "app servers"]
     assert decision[1][0][:4] == ["HDR", "7", "2", "5"]
+
+
+def test_a_search_leaves_out_cases_that_differ_in_more_than_what_it_varies(tmp_path: Path) -> None:
+    """A case with another number of processors is a point of the search over that number."""
+    head, _ = study_of(
+        tmp_path,
+        "base: {title: four, model: program.yaml}\n"
+        "cases:\n  eight: {population.processors: 8}\n  less-rest: {parameters.wait: 1 ms}\n"
+        "seek: {wait: {of: population.processors, from: 1, to: 9, where: 'time <= 40 ms'}}\n",
+    )
+    (line,) = [line for line in head if line.startswith("The search varies")]
+    assert line == "The search varies the threads in one case only, four; it leaves out less rest."
+
+
+def test_many_remarks_on_the_answers_are_sentences_of_their_own(tmp_path: Path) -> None:
+    long = "work of a step of the program that all threads do together in each of its many cycles"
+    assumed = ACTIVITY.replace(
+        "{value: 10 ms, meaning: work of a step}",
+        f"{{value: 10 ms, assumed: true, meaning: {long}}}",
+    ).replace(
+        "wait: 2 ms}", f"wait: {{value: 2 ms, assumed: true, meaning: time after the {long}}}}}"
+    )
+    head, _ = study_of(tmp_path, "base: {model: program.yaml}\n", assumed)
+    assert head[-1].startswith(
+        "The model is solved by closed form, without approximation. 2 of its inputs are assumed:"
+    )
+
+
+def test_measured_values_have_the_best_and_the_worst_table_beside_their_mean_error() -> None:
+    tables = tuple(
+        PublishedTable(
+            title,
+            "",
+            "",
+            "us",
+            ("a",),
+            (TableRow("row", (TableCell("base", computed, 100.0, 0.0),), measured=True),),
+        )
+        for title, computed in (("ring", 110.0), ("tree", 101.0), ("mesh", 140.0))
+    )
+    (head,) = CompareResult(tables).headline(WORDS)
+    assert head.endswith(", from 1 % (tree) to 40 % (mesh) from table to table"), head

@@ -961,14 +961,14 @@ def _shape_of_program(
     )
     # Models that differ in numbers alone need the same of their machine.
     shaping_paths = frozenset(path for path in value_by_path if not path.startswith(_FACTOR_PREFIX))
-    sample = compute_once(
+    shape_of_part = compute_once(
         ("sample", shaping_key, shaping_paths),
         lambda: (
             build_part
             and compute_once(id(build_part()), lambda: ModelShape(build_part()), build_part())
         ),
     )
-    return build_shape, sample
+    return build_shape, shape_of_part
 
 
 def _notes_of_build(

@@ -444,19 +444,21 @@ def _declare_losses(
     tool: str,
     topology: Topology,
     domains_with_memory: Sequence[NearbyMemory],
-    domain: int,
+    cores_of_domain: int,
 ) -> Ledger:
     """Declare the features of a computer that change answers and that a machine cannot express."""
     ledger = Ledger(tool, reading)
     if topology.core_kinds > 1:
         ledger.declare("core-kinds", topology.line, f"{topology.core_kinds} kinds of cores")
     for line, _, cores, _ in domains_with_memory:
-        if cores != domain:
-            ledger.declare("uneven-domains", line, f"{cores} cores, others {domain}")
+        if cores != cores_of_domain:
+            ledger.declare("uneven-domains", line, f"{cores} cores, others {cores_of_domain}")
     core_count = sum({key: cores for _, key, cores, _ in domains_with_memory}.values())
     if domains_with_memory and core_count < topology.cores:
-        without = topology.cores - core_count
-        ledger.declare("uneven-domains", topology.line, f"{without} cores without a memory")
+        cores_without_memory = topology.cores - core_count
+        ledger.declare(
+            "uneven-domains", topology.line, f"{cores_without_memory} cores without a memory"
+        )
     declared_losses = set[str]()
     for line, key, cores, _ in topology.domains:
         if not cores:

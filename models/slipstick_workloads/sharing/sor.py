@@ -47,8 +47,8 @@ def sor(
     layout = MemoryLayout(page)
     colours = {name: layout.array(rows, columns // 2 * DOUBLE) for name in ("red", "black")}
 
-    def body(me: int) -> Iterator[Access]:
-        begin, end = share(rows, processors, me)
+    def body(processor: int) -> Iterator[Access]:
+        begin, end = share(rows, processors, processor)
         for array in colours.values():
             yield array.write_span(begin, end)
         yield Arrive(START)

@@ -1159,20 +1159,20 @@ class QuantityWriter:
         return repr(self._with_named_parts(substitute(value, new_parameters)))
 
     def amounts(
-        self, amounts: Mapping[str, Expr], means: Mapping[str, Parameter]
+        self, amounts: Mapping[str, Expr], answer_parameters: Mapping[str, Parameter]
     ) -> dict[str, str]:
         """Write amounts as formulas, in which values of the answer have the names of answers.
 
         Parameters
         ----------
         amounts : by name
-        means : what stands for the values that a file may name, by name
+        answer_parameters : what stands in formulas for the values of an answer, by their names
 
         Raises
         ------
         ModelError : an amount is computed from another value
         """
-        name_by_parameter = {mean.name: name for name, mean in means.items()}
+        name_by_parameter = {parameter.name: name for name, parameter in answer_parameters.items()}
         # A name may be the beginning of a longer one.
         patterns_longest_first = sorted(map(re.escape, name_by_parameter), key=len, reverse=True)
         value_pattern = re.compile(rf"(?:{'|'.join(patterns_longest_first)})(?![\w.-])")
