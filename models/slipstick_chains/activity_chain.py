@@ -715,11 +715,12 @@ def _tail_beyond(states: _States, solved: _SolvedStates) -> tuple[float, float]:
         mean = float(levels @ np.arange(len(levels)))
         # Rounding decides levels below, and the truncation the last ones.
         last = min(int(np.flatnonzero(levels > ROUNDING)[-1]), len(levels) - 1 - len(levels) // 10)
-        first = last - max(2, last // 4)
+        first = max(0, last - max(2, last // 4))
         if len(levels) <= (states.most or 0) or mean == 0:
             parts_and_ratios.append((0.0, 0.0))
             continue
-        ratio = float(levels[last] / levels[first]) ** (1 / (last - first)) if first >= 0 else 1.0
+        # Where two customers are together less often than rounding, one level tells the ratio.
+        ratio = (levels[last] / levels[first]) ** (1 / (last - first)) if last else ROUNDING
         if ratio >= 1:
             parts_and_ratios.append((1.0, ratio))
             continue

@@ -256,6 +256,18 @@ def test_a_point_without_an_answer_leaves_the_others_theirs() -> None:
     assert np.isnan(times[2])
 
 
+@pytest.mark.parametrize("arrivals", [1e-7, 1e-9, 1e-30])
+def test_rare_customers_wait_for_nobody(arrivals: float) -> None:
+    """Two of them are together less often than rounding errors."""
+    rare_calls = network(
+        {"calls": open_class(arrivals)},
+        {"desk": station(service={"calls": 1.0}, patience={"calls": 1.0})},
+    )
+    assert chain(arriving(DESK, arrivals))["time"] == pytest.approx(1, rel=1e-6)
+    exact = solve(rare_calls, method=MARKOV_CHAIN)
+    assert exact["response_time[calls]"] == pytest.approx(1, rel=1e-6)
+
+
 def test_chains_of_too_many_customers_name_another_method() -> None:
     formula = arriving(DESK, 1.0)
     rising = open_model(DESK, rate(0.7) + rate(0.6, "more"), resources=formula.resources)

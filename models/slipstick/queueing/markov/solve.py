@@ -249,12 +249,14 @@ def _tail_beyond(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[floa
     # Where the truncation itself, or rounding, does not reach: levels fall by one ratio in the end.
     last_accurate = int(np.flatnonzero(level_probability > ROUNDING)[-1])
     last_level = min(last_accurate, len(level_probability) - 1 - len(level_probability) // 10)
-    first_level = last_level - max(2, last_level // 4)
-    if first_level < 0 or level_probability[first_level] == 0:
+    # Where two customers are together less often than rounding, one level tells the ratio.
+    first_level = max(0, last_level - max(2, last_level // 4))
+    if level_probability[first_level] == 0:
         return 1.0, math.inf, 1.0
-    level_ratio = float(level_probability[last_level] / level_probability[first_level]) ** (
-        1 / (last_level - first_level)
-    )
+    level_ratio = ROUNDING
+    if last_level:
+        fall = float(level_probability[last_level] / level_probability[first_level])
+        level_ratio = fall ** (1 / (last_level - first_level))
     if level_ratio >= 1:
         return 1.0, math.inf, level_ratio
     tail_probability = float(level_probability[-1]) * level_ratio / (1 - level_ratio)
