@@ -714,7 +714,11 @@ def _take_times(
     if len(candidates) > 1 and time_columns:
         total_times = [column for column in candidates if column.words in _WHOLE_TIMES]
         mean_columns = [column for column in candidates if set(column.words.split()) & set(_MEANS)]
-        plain_columns = [column for column in candidates if column.words == "time"]
+        # The words of "compute time" and "total time" are "time", too.
+        plain_columns = sorted(
+            (column for column in candidates if column.words == "time"),
+            key=lambda column: ("total" not in column.text.casefold(), len(column.text)),
+        )
         candidates = total_times[:1] or plain_columns[:1] or mean_columns[:1] or candidates
     if len(candidates) > 1:
         names_in_words = " or ".join(column.text for column in candidates)
