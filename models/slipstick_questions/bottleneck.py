@@ -21,6 +21,7 @@ from slipstick.queueing.bounds import full_speed_demands
 from slipstick.report.formatting import (
     as_number,
     as_percent,
+    join_phrases,
     limit_phrase,
     percent,
     quantity,
@@ -40,6 +41,7 @@ from slipstick_questions.specs import BottleneckSpec
 _SPAN = "span"
 _PLACE: Place = ("bottleneck", "along")
 _MOST_RESOURCES = 8
+_ROUNDING = 1e-9  # relative difference of values that rounding leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,19 @@ class CaseBottlenecks:
         return tuple(names[int(index)] for index in np.argmax(list(self.demands.values()), axis=0))
 
     @property
+    def ties(self) -> list[tuple[str, ...]]:
+        """The resources with the largest demand at each point: several if they have the same."""
+        names = np.array(list(self.demands))
+        demands = np.array(list(self.demands.values()))
+        is_largest = demands >= self.largest_demand * (1 - _ROUNDING)
+        return [tuple(names[column].tolist()) for column in is_largest.T]
+
+    @property
+    def is_saturated(self) -> Array:
+        """At which points more customers are present than the saturation population."""
+        return np.asarray(self.population > self.saturation * (1 + _ROUNDING))
+
+    @property
     def throughput_bound(self) -> Array:
         """Asymptotic upper bound on the throughput [1/s]."""
         return np.minimum(self.population / self.cycle, 1.0 / self.largest_demand)
@@ -118,7 +133,7 @@ class CaseBottlenecks:
         or is inexact.
         """
         # At saturation the throughput equals the bound, and may exceed it by rounding.
-        return np.asarray(self.throughput > self.throughput_bound * (1 + 1e-9))
+        return np.asarray(self.throughput > self.throughput_bound * (1 + _ROUNDING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,20 +309,22 @@ def _range_sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     """Return sentences on the ranges in which each resource is the bottleneck, on saturation, and
     on points whose throughput exceeds the bound.
     """
-    names = bottlenecks.bottlenecks
-    first_value, last_value = (_value(bottlenecks, index) for index in (0, -1))
-    sentences = [
-        f"{names[0]} is the bottleneck for {bottlenecks.path} from {first_value} to {last_value}"
+    ties = bottlenecks.ties
+    names = [
+        f"{join_phrases(tie)} {'is the bottleneck' if len(tie) == 1 else 'are the bottlenecks'}"
+        for tie in ties
     ]
+    first_value, last_value = (_value(bottlenecks, index) for index in (0, -1))
+    sentences = [f"{names[0]} for {bottlenecks.path} from {first_value} to {last_value}"]
     changes = [index for index in range(1, len(names)) if names[index] != names[index - 1]]
     if changes:
-        sentences = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first_value} on"]
+        sentences = [f"{names[0]} for {bottlenecks.path} from {first_value} on"]
         sentences += [
-            f"{names[index]} is the bottleneck from {_value(bottlenecks, index)} on, "
-            f"{names[index - 1]} up to {_value(bottlenecks, index - 1)}"
+            f"{names[index]} from {_value(bottlenecks, index)} on,"
+            f" {join_phrases(ties[index - 1])} up to {_value(bottlenecks, index - 1)}"
             for index in changes
         ]
-    saturated = bottlenecks.population > bottlenecks.saturation
+    saturated = bottlenecks.is_saturated
     if saturated.any():
         index = int(np.argmax(saturated))
         population_text = (
@@ -356,7 +373,7 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     """Return a sentence on which resource limits the throughput at the end of the axis: the limit,
     and the value or the population from which it limits. If nothing is saturated, say so.
     """
-    names = bottlenecks.bottlenecks
+    names = bottlenecks.ties
     last_index = len(names) - 1
     first_index = last_index
     while first_index and names[first_index - 1] == names[last_index]:
@@ -368,22 +385,24 @@ def _case_headline(bottlenecks: CaseBottlenecks, case: str, words: Words) -> str
     end_of_axis = setting_phrase(
         bottlenecks.path, float(bottlenecks.values[last_index]), bottlenecks.unit, words
     )
+    resources = join_phrases([words.resource(name) for name in names[last_index]])
+    are_several = len(names[last_index]) > 1
     limit_text = (
-        f"{lead}{words.resource(names[last_index])} limits the throughput to {throughput_limit}"
+        f"{lead}{resources} {'limit' if are_several else 'limits'} the throughput to"
+        f" {throughput_limit}"
     )
-    is_saturated = bottlenecks.population > bottlenecks.saturation
+    is_saturated = bottlenecks.is_saturated
     if not is_saturated[last_index]:
         return (
-            f"{lead}nothing is saturated up to {end_of_axis}; the most used is"
-            f" {words.resource(names[last_index])}, with room for {throughput_limit}"
+            f"{lead}nothing is saturated up to {end_of_axis}; the most used"
+            f" {'are' if are_several else 'is'} {resources}, with room for {throughput_limit}"
         )
     if first_index == 0 and not is_saturated.all():
         saturation = float(bottlenecks.saturation[last_index])
         is_constant = bool(np.allclose(bottlenecks.saturation, saturation, rtol=1e-9))
+        fewest = max(1, int(saturation * (1 + _ROUNDING)))
         saturation_text = (
-            f"; more than {words.member_count(max(1, int(saturation)))} hardly raise it"
-            if is_constant
-            else ""
+            f"; more than {words.member_count(fewest)} hardly raise it" if is_constant else ""
         )
         return f"{limit_text}{saturation_text}"
     change_in_words = ""

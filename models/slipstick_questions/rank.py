@@ -1038,6 +1038,8 @@ def _quantity_headline(ranking: Ranking, words: Words, are_several: bool) -> str
         range_in_words = " within the ranges" if ranking.ranges else ""
         order = f"undecided{range_in_words} is whether more than" if rivals else "next comes"
         next_text = f"; {order} {second_words} ({amount})"
+        if not rivals and math.isclose(row["time_saved"] or 0.0, time_saved.value or 0.0):
+            next_text = f"; {second_words} saves as much"
     return (
         f"{lead}{change} saves most: {percent(time_saved.value, ends=time_saved.ends)} of"
         f" {ranking.time_in_words}{next_text}"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from slipstick.errors import SpecError
+from slipstick.results.words import Words
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick_questions.bottleneck import BottleneckResult, CaseBottlenecks
@@ -78,14 +79,33 @@ def test_no_method_is_above_the_bound_and_utilization_follows_from_the_throughpu
 def test_another_resource_takes_over_where_its_demand_is_the_larger(folder: Path) -> None:
     made = found("parameters.work: [1 ms, 1.9 ms, 2.1 ms, 4 ms]")
     assert made.bottlenecks == ("disk", "disk", "cpu", "cpu")
+    # The lock "door" is held during the service of the disk alone, so that both demands are equal.
     lines = BottleneckResult((made,)).text().splitlines()
     assert lines[:2] == [
-        "base: disk is the bottleneck for parameters.work from 1 ms on",
-        "base: cpu is the bottleneck from 2.1 ms on, disk up to 1.9 ms",
+        "base: disk and door are the bottlenecks for parameters.work from 1 ms on",
+        "base: cpu is the bottleneck from 2.1 ms on, disk and door up to 1.9 ms",
     ]
     assert lines[2].startswith(
         "base: not saturated anywhere; nearest at parameters.work = 4 ms with N = 4, and N* = 7"
     )
+
+
+def test_equal_demands_are_all_named_and_rounding_saturates_nothing(folder: Path) -> None:
+    Path("equal.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {population: 8, think_time: 1 s}}\n"
+        "stations:\n  cpu: {service: {jobs: 100 ms}}\n  disk: {service: {jobs: 100 ms}}\n"
+    )
+    made = found("classes.jobs.population: [1, 12, 13]", "{model: equal.yaml}")
+    # (1 s + 0.1 s + 0.1 s) / 0.1 s, which is a little less than 12 in binary fractions.
+    assert made.saturation == pytest.approx([12.0] * 3)
+    assert made.is_saturated.tolist() == [False, False, True]
+    result = BottleneckResult((made,))
+    assert result.sentences()[0] == (
+        "base: cpu and disk are the bottlenecks for classes.jobs.population from 1 to 13"
+    )
+    assert result.headline(Words()) == [
+        "cpu and disk limit the throughput to 10 /s; more than 12 processors hardly raise it"
+    ]
 
 
 def test_a_network_gives_its_own_saturation_population_and_utilization(folder: Path) -> None:

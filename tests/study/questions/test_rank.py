@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,20 @@ def test_a_case_without_an_answer_has_nothing_to_rank(tmp_path: Path) -> None:
     result = RankResult((found,))
     assert result.headline(NO_WORDS) == [sentence]
     assert result.sentences() == [f"base: {sentence}"]
+
+
+def test_changes_that_save_the_same_are_said_to(tmp_path: Path) -> None:
+    (tmp_path / "model.yaml").write_text(
+        "queueing-network: 1\nclasses: {jobs: {population: 4, think_time: 1 s}}\n"
+        "stations:\n  cpu: {service: {jobs: 100 ms}}\n  disk: {service: {jobs: 100 ms}}\n"
+    )
+    found = ranking(tmp_path, "rank: {change: 50%}", base=f"{{model: {tmp_path}/model.yaml}}")
+    (head,) = RankResult((found,)).headline(NO_WORDS)
+    assert re.fullmatch(
+        r"50 % less service time of jobs at cpu saves most: [\d.]+ % of the time;"
+        r" 50 % less service time of jobs at disk saves as much",
+        head,
+    )
 
 
 def test_a_law_can_be_ranked(tmp_path: Path) -> None:
