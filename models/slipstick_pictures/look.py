@@ -316,7 +316,8 @@ def fill_style(index: int) -> dict[str, Any]:
 def draw_intervals(
     axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black"
 ) -> None:
-    """Draw the interval of each value: a bar at each of few points, a band along many.
+    """Draw the interval of each value: a bar at each of few points, a band along many; say so below
+    the figure.
 
     A question mark marks an estimate whose interval is unknown: its ends are infinite.
 
@@ -327,6 +328,9 @@ def draw_intervals(
     colour : of the bars
     """
     has_interval = np.isfinite(y) & np.isfinite(high - low) & (low < high)
+    figure = axes.get_figure(root=True)
+    if figure is not None and has_interval.any():
+        write_remark(figure, "Error bars and shades are intervals of the values.")
     if np.count_nonzero(has_interval) > MOST_MARKERS:
         axes.fill_between(x, low, high, where=has_interval, color=colour, alpha=0.18, linewidth=0)
     elif has_interval.any():

@@ -193,19 +193,7 @@ def _draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fi
         if is_tilted:
             tilt(axes)
     axes.set_xlabel(common_parts_text(common_parts, spec.title))
-    _explain_intervals(figure, _has_intervals(-bars.reach[:, 0], bars.reach[:, 1]))
     return _with_parts(figure, axes, spec)
-
-
-def _has_intervals(low: Array, high: Array) -> bool:
-    """Return whether some ends differ, so that an interval is drawn."""
-    return bool(np.any(np.isfinite(high - low) & (low < high)))
-
-
-def _explain_intervals(figure: Figure, has_intervals: bool) -> None:
-    """Say below a figure with intervals what marks them."""
-    if has_intervals:
-        write_remark(figure, "Error bars and shades are the intervals of the values.")
 
 
 def _with_parts(figure: Figure, axes: Axes, spec: BarsSpec) -> Figure:
@@ -532,7 +520,6 @@ def _draw_lines(results: Results, spec: LinesSpec) -> Figure:
         words = replace(results.words, limits=limits)
         _draw_panel(axes, x_axis, lines_drawn, styles, methods, spec, words)
     x_axis.write_on(panels[-1])
-    _explain_intervals(figure, any(_has_intervals(line.low, line.high) for line in lines))
     handles = {} if has_one_label else _legend_handles(styles, methods)
     handles = {label + notes_on_labels.get(label, ""): handle for label, handle in handles.items()}
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)

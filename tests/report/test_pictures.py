@@ -533,7 +533,9 @@ def test_lines_of_estimates_have_their_intervals(changes: dict[str, object]) -> 
         assert (line.y[known] <= line.high[known]).all()
         assert (line.low[known] < line.high[known]).any()
     assert not np.isfinite(lines[-1].high[-1] - lines[-1].low[-1])
-    axes = draw(with_sweeps(estimates()), spec).axes[0]
+    figure = draw(with_sweeps(estimates()), spec)
+    assert figure.get_supxlabel() == "Error bars and shades are intervals of the values."
+    axes = figure.axes[0]
     drawn = [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
     assert len(drawn) == len(lines)
 
