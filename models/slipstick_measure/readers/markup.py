@@ -156,14 +156,21 @@ def _fenced_table(texts: Sequence[str]) -> list[BarLine]:
             )
             for first, last in zip(marks[::2], marks[1::2], strict=False)
         ]
-        rows = next((rows for rows in tables if rows and _names_processors(rows[0])), tables[0])
-        return [_joined(row[0][0], [cell for _, cell in row]) for row in rows]
+        rows = next(
+            (rows for rows in tables if rows and _names_processors(_cells(rows[0]))), tables[0]
+        )
+        return [_joined(row[0][0], _cells(row)) for row in rows]
     return []
 
 
-def _names_processors(row: Sequence[BarLine]) -> bool:
-    """Return whether a cell of a row is a word for processors or users."""
-    return any(plain_words(cell) in (*PROCESSORS, *LOADS) for _, cell in row)
+def _cells(row: Sequence[BarLine]) -> list[str]:
+    """Return the cells of a row without their lines."""
+    return [cell for _, cell in row]
+
+
+def _names_processors(cells: Sequence[str]) -> bool:
+    """Return whether a cell is a word for processors or users."""
+    return any(plain_words(cell) in (*PROCESSORS, *LOADS) for cell in cells)
 
 
 def _asciidoc_rows(lines: Sequence[BarLine]) -> list[list[BarLine]]:
@@ -208,17 +215,23 @@ def _jira_table(texts: Sequence[str]) -> list[BarLine]:
 
 
 def _directive(texts: Sequence[str]) -> list[BarLine]:
-    """Return the first table of lists or of commas of reStructuredText."""
-    begin = next(
-        (
-            index
-            for index, text in enumerate(texts)
-            if re.match(r"\s*\.\. (?:list|csv)-table::", text)
-        ),
-        None,
-    )
-    if begin is None:
-        return []
+    """Return the table of lists or of commas of reStructuredText; of several, the first whose
+    heading names processors or users.
+    """
+    tables = [
+        _directive_rows(texts, index)
+        for index, text in enumerate(texts)
+        if re.match(r"\s*\.\. (?:list|csv)-table::", text)
+    ]
+    headings = [table[0][1].strip("|").split("|") if table else [] for table in tables]
+    chosen = [
+        table for table, cells in zip(tables, headings, strict=True) if _names_processors(cells)
+    ]
+    return [*chosen, *tables, []][0]
+
+
+def _directive_rows(texts: Sequence[str], begin: int) -> list[BarLine]:
+    """Return the rows below a directive of reStructuredText."""
     depth = len(texts[begin]) - len(texts[begin].lstrip())
     body = [
         (number, text.strip())
