@@ -186,7 +186,7 @@ class ActivityChain(ActivityForm):
         for unfit in _unfit_parts(self.model, value_by_expr):
             raise NoAnswerError(unfit.with_other_methods)
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
-        reason_by_point |= self._saturation_reasons(value_by_expr)
+        reason_by_point |= self._reasons_against_streams(value_by_expr)
         table = ActivityTable(np.array(value_by_expr[self.model.population.size]), reason_by_point)
         points_by_transitions = defaultdict[Any, list[int]](list)
         for point in table.answerable_points.tolist():
@@ -217,18 +217,20 @@ class ActivityChain(ActivityForm):
                 table.refuse(dict.fromkeys(points, _takes_no_time(self.model)))
         return table
 
-    def _saturation_reasons(self, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
-        """Return, by point, which resource the streams of arrivals saturate. Where some number is a
-        formula, the levels of the chain tell that it has no steady state.
+    def _reasons_against_streams(self, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
+        """Return, by point, which resource the streams of arrivals saturate, or that no customers
+        arrive. Where some number is a formula, the levels of the chain tell that it has no steady
+        state.
         """
+        reason_by_point = _without_arrivals(self.model, value_by_expr)
         values = {
             name: value_by_expr[parameter].real
             for name, parameter in self.tape.parameters.items()
             if parameter in value_by_expr
         }
         if not self.model.population.streams or len(values) < len(self.tape.parameters):
-            return {}
-        return Saturation(self.model).reasons(values)
+            return reason_by_point
+        return Saturation(self.model).reasons(values) | reason_by_point
 
     def sums(self, value_by_expr: Mapping[Expr, Array]) -> Mapping[tuple[str, Any], Array]:
         """Return the sums over a cycle of points with the same transitions; see `sums_over_cycles`.
@@ -240,7 +242,7 @@ class ActivityChain(ActivityForm):
         for unfit in _unfit_parts(self.model, value_by_expr):
             raise NoAnswerError(unfit.alone)
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
-        for reason in (reason_by_point | self._saturation_reasons(value_by_expr)).values():
+        for reason in (reason_by_point | self._reasons_against_streams(value_by_expr)).values():
             raise NoAnswerError(reason)
         members = value_by_expr[self.model.population.size]
         try:
@@ -335,15 +337,19 @@ def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict
         reason_by_point |= reasons_not_whole(
             value_by_expr[size_expr], "the processors", least_count, method=MARKOV_CHAIN
         )
-    if model.population.open:
-        names, (rate, _) = model.population.group_names, model.population.streams[0]
-        for point in np.flatnonzero(value_by_expr[rate].real == 0).tolist():
-            reason_by_point.setdefault(
-                point,
-                f"no customers of {names[0] if names else model.name} arrive; markov-chain needs a"
-                " rate above 0" + (", or a group of which some arrive first" if names else ""),
-            )
     return reason_by_point
+
+
+def _without_arrivals(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
+    """Return, by point, why a chain has no answer where no customers of the first stream arrive."""
+    if not model.population.open:
+        return {}
+    names, (rate, _) = model.population.group_names, model.population.streams[0]
+    reason = (
+        f"no customers of {names[0] if names else model.name} arrive; markov-chain needs a rate"
+        " above 0" + (", or a group of which some arrive first" if names else "")
+    )
+    return dict.fromkeys(np.flatnonzero(value_by_expr[rate].real == 0).tolist(), reason)
 
 
 def _takes_no_time(model: Model) -> str:
