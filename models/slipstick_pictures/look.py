@@ -416,6 +416,7 @@ def titled(
 
 _NARROW_WIDTH, _NARROW_HEIGHT = 3.8, 3.2  # for a telephone [inch]
 _LETTERS_OF_AN_INCH = 12  # of labels
+_LONGEST_REMARK = 100  # that is written below the axis of a narrow picture
 _LETTERS_OF_A_COLUMN = 21  # of a legend in two columns
 _MOST_NAMES = 6  # under the axis of a narrow figure
 _NUMBER = re.compile(r"[-−+\d.,e]*|\$.*\$")
@@ -424,10 +425,12 @@ _NUMBER = re.compile(r"[-−+\d.,e]*|\$.*\$")
 def make_narrow(figure: Figure) -> bool:
     """Redraw a finished figure at the width of a telephone, with the legend below, and return
     whether its texts have room there: not those of several plots side by side, of many names under
-    an axis, or of a remark below.
+    an axis, or of a long remark below.
     """
-    if len(figure.axes) != 1 or figure.get_supxlabel():
+    remark = figure.get_supxlabel().replace("\n", " ")
+    if len(figure.axes) != 1 or len(remark) > _LONGEST_REMARK:
         return False
+    figure.supxlabel("")
     (axes,) = figure.axes
     names = [label.get_text() for label in axes.get_xticklabels()]
     has_names = not all(_NUMBER.fullmatch(name) for name in names)
@@ -436,7 +439,11 @@ def make_narrow(figure: Figure) -> bool:
     if has_names:
         letters = max(6, int(_LETTERS_OF_AN_INCH * (_NARROW_WIDTH - 0.7) / len(names)))
         axes.set_xticks(axes.get_xticks(), [textwrap.fill(name, letters) for name in names])
-    axes.set_xlabel(textwrap.fill(axes.get_xlabel(), int(_LETTERS_OF_AN_INCH * 3)))
+    # A legend outside of the axes would cover a remark of the figure.
+    axis_texts = filter(None, [axes.get_xlabel(), remark])
+    axes.set_xlabel(
+        "\n".join(textwrap.fill(text, int(_LETTERS_OF_AN_INCH * 3)) for text in axis_texts)
+    )
     axes.set_ylabel(textwrap.fill(axes.get_ylabel(), int(_LETTERS_OF_AN_INCH * 2)))
     legend_height = 0.0
     for wide_legend in [*figure.legends]:
@@ -470,9 +477,13 @@ _SMALLEST_LETTERS = 17.0  # of the smallest size in an inch
 
 
 def write_remark(figure: Figure, remark: str) -> None:
-    """Write a remark below a figure, such as which rates are guesses; nothing if it is empty."""
-    if remark:
-        lines = textwrap.wrap(remark, int(_SMALLEST_LETTERS * figure.get_figwidth()))
+    """Write a remark below a figure, such as which rates are guesses, after those that stand there;
+    nothing if it is empty or stands there.
+    """
+    earlier_remarks = figure.get_supxlabel().replace("\n", " ")
+    if remark and remark not in earlier_remarks:
+        remarks = f"{earlier_remarks.rstrip('.')}. {remark}" if earlier_remarks else remark
+        lines = textwrap.wrap(remarks, int(_SMALLEST_LETTERS * figure.get_figwidth()))
         figure.supxlabel("\n".join(lines), x=0.02, ha="left", fontsize=7)
 
 

@@ -34,6 +34,7 @@ from slipstick_pictures.look import (
     make_narrow,
     plain_ticks,
     sheet,
+    write_remark,
 )
 from slipstick_pictures.pictures import (
     Line,
@@ -622,6 +623,19 @@ def test_a_narrow_picture_has_its_texts_inside_and_its_legend_below() -> None:
     assert 0 <= plot.x0 < plot.x1 <= width
     assert plot.y1 <= height
     assert width == pytest.approx(3.8 * figure.dpi)
+
+
+def test_remarks_stand_one_after_another_and_below_the_axis_of_a_narrow_picture() -> None:
+    figure = draw(SMALL_RESULTS, BARS)
+    intervals, guesses = "Error bars are intervals.", "the rate of the wire is a guess"
+    for remark in (intervals, guesses, intervals, ""):
+        write_remark(figure, remark)
+    assert figure.get_supxlabel().replace("\n", " ") == f"{intervals} {guesses}"
+    assert make_narrow(figure)
+    assert figure.get_supxlabel() == ""
+    assert f"{intervals} {guesses}" in figure.axes[0].get_xlabel().replace("\n", " ")
+    write_remark(figure, 5 * intervals)
+    assert not make_narrow(figure)
 
 
 def test_no_heading_runs_into_a_legend() -> None:
