@@ -2354,8 +2354,10 @@ def _remembered_outcomes(breaker: Breaker, outcomes: int) -> int:
     breaker : whose rule decides
     outcomes : a number of base 2 with a 1 for each failure; the latest try is the last digit
 
-    >>> bin(_remembered(Breaker(3, 30.0, of=4), 0b101)), bin(_remembered(Breaker(3, 30.0), 0b101))
-    ('0b101', '0b1')
+    >>> bin(_remembered_outcomes(Breaker(3, 30.0, of=4), 0b101))
+    '0b101'
+    >>> bin(_remembered_outcomes(Breaker(3, 30.0), 0b101))
+    '0b1'
     """
     most_passes = breaker.calls - breaker.failures
     while outcomes.bit_length() - outcomes.bit_count() > most_passes:

@@ -107,22 +107,26 @@ def rate(value: float) -> Parameter:
     return Parameter("rate", RATE, value)
 
 
+SHARED_DISK = {"disk": Station(1, "ps")}
+"""A queue that keeps the order of streams has a state for each order."""
+
+
 def _beside(arrivals: float) -> Model:
-    stream = delay(0.5, name="enter") >> service("disk", 0.8, name="serve", scv=1.0)
+    stream = delay(0.5, name="enter", scv=1.0) >> service("disk", 0.8, name="serve", scv=1.0)
     groups: dict[str, Any] = {
         "users": (3, thinks() >> served()),
         "stream": (rate(arrivals), stream),
     }
-    return grouped_model(groups)
+    return grouped_model(groups, resources=SHARED_DISK)
 
 
 def _streams(station: str) -> Model:
     further = service(station, 0.4, name="further", scv=1.0)
     groups: dict[str, Any] = {
-        "first": (rate(0.4), delay(2.0, name="enter") >> served(0.5)),
+        "first": (rate(0.4), delay(2.0, name="enter", scv=1.0) >> served(0.5)),
         "second": (Parameter("further-rate", RATE, 0.3), further),
     }
-    return grouped_model(groups)
+    return grouped_model(groups, resources=SHARED_DISK)
 
 
 def _bursts(in_bursts: float) -> ArrivalPattern:
@@ -263,7 +267,7 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
     SEVERAL_STREAMS: lambda: Example(
         _streams("disk"),
         _streams("elsewhere"),
-        open_model(delay(2.0, name="enter") >> served(0.5), rate(0.4)),
+        open_model(delay(2.0, name="enter", scv=1.0) >> served(0.5), rate(0.4)),
     ),
     RENEWALS: lambda: _arriving(ArrivalPattern(0.0), ArrivalPattern(1.000001)),
     BATCHES: lambda: Example(
