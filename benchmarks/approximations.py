@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -153,11 +154,18 @@ def main() -> None:
     if options.short:
         options.networks = options.chains = 1
     # Measured although it is refused: the figures are the reason.
-    approximate._refuse_breakdowns = lambda network: None
+    with patch.object(approximate, "_refuse_breakdowns", lambda network: None):
+        print_errors(options.networks, options.chains)
+
+
+def print_errors(networks: int, chains: int) -> None:
+    """Print the errors of each construct: of so many networks with a product form, and of so many
+    small ones without it, which are held against Markov chains.
+    """
     print("relative errors in percent: median / 95th percentile / worst")
     print(f"{'construct':30} {'method':12} {'throughput':>24} {'response time':>24}")
     for name, draw, product_form in CONSTRUCTS:
-        count = options.networks if product_form else options.chains
+        count = networks if product_form else chains
         for method in (schweitzer, linearizer):
             truth = (
                 (lambda given: exact(given).throughput[0])
