@@ -1,4 +1,6 @@
-"""Solving by simulation, at one point and without the bounds that answers are compared with."""
+"""Solving by simulation, at one point and without the bounds that answers are compared with, and
+comparing its values with those of another method.
+"""
 
 from __future__ import annotations
 
@@ -16,3 +18,21 @@ def solve(
 ) -> Answer:
     """Simulate a model, and raise the error that stops it."""
     return Answers(_solution(model, values or {}, simulation or Simulation())).answer(0)
+
+
+def assert_within_intervals(
+    simulated: Answer,
+    expected: Mapping[str, float | None],
+    relative: float = 0.0,
+    absolute: float = 0.0,
+) -> None:
+    """Assert that values lie within three half-widths of a simulation, a part of the value and
+    an amount for rounding.
+    """
+    for name, value in expected.items():
+        estimate = simulated.values[name]
+        assert value is not None, name
+        assert estimate.value is not None, name
+        assert estimate.high is not None, name
+        slack = 3 * (estimate.high - estimate.value) + relative * abs(value) + absolute
+        assert abs(value - estimate.value) <= slack, f"{name}: {value} and {estimate}"

@@ -29,6 +29,7 @@ from slipstick.method.networks.blocking import flat_network
 from slipstick.model.lowering import lower_network
 from slipstick.model.network import CustomerClass, chain, guard, open_class, route
 from tests.sim.test_same import check_same
+from tests.simulation import assert_within_intervals
 
 RUN = Simulation(seed=48, events=60_000, precision=1e-9)
 LEAVING = [0.0, 0.3, 0.6, 1.0]
@@ -44,13 +45,7 @@ def assert_agree(simulated: Answer, exact: Answer) -> None:
     """Assert that all values of a chain lie within three half-widths of a simulation."""
     names = [name for name in simulated.values if "quantile" not in name]
     assert {"loss_probability[calls,desk]", "throughput[calls]"} <= set(names)
-    for name in names:
-        estimate, truth = simulated.values[name], exact.values[name].value
-        assert estimate.value is not None, name
-        assert estimate.high is not None, name
-        assert truth is not None, name
-        slack = 3 * (estimate.high - estimate.value) + 1e-3 * truth
-        assert abs(estimate.value - truth) <= slack, f"{name}: {truth} and {estimate}"
+    assert_within_intervals(simulated, {name: exact[name] for name in names}, relative=1e-3)
 
 
 def test_a_stream_has_the_balance_of_the_queue() -> None:

@@ -25,6 +25,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.model.network import GuardedStations, chain, guard, region, route
 from slipstick.vocabulary import MARKOV_CHAIN, SIMULATION
+from tests.simulation import assert_within_intervals
 
 RUN = Simulation(seed=61, events=80_000, precision=1e-9)
 OPEN = Parameter("breakers.guard.open", TIME, 3.0)
@@ -108,13 +109,9 @@ def test_a_simulation_has_the_values_of_the_chain(name: str) -> None:
     simulated = solve(MODELS[name], method=SIMULATION, simulation=RUN)
     assert exact.exact
     assert {"throughput[calls]", "queue_length[calls,desk]"} <= exact.values.keys()
-    for value, truth in exact.values.items():
-        estimate = simulated.values[value]
-        assert truth.value is not None, value
-        assert estimate.value is not None, value
-        assert estimate.high is not None, value
-        slack = 3 * (estimate.high - estimate.value) + 1e-9
-        assert abs(truth.value - estimate.value) <= slack, f"{value}: {truth} and {estimate}"
+    assert_within_intervals(
+        simulated, {name: value.value for name, value in exact.values.items()}, absolute=1e-9
+    )
     for label, seconds in exact.account.items():
         assert simulated.account[label] == pytest.approx(seconds, rel=0.06, abs=0.01), label
 
