@@ -219,8 +219,8 @@ class ActivityChain(ActivityForm):
 
     def _reasons_against_streams(self, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
         """Return, by point, which resource the streams of arrivals saturate, or that no customers
-        arrive. Where some number is a formula, the levels of the chain tell that it has no steady
-        state.
+        arrive. Where some number is a formula, a chain has no answer if the probabilities of
+        its levels still rise.
         """
         reason_by_point = _without_arrivals(self.model, value_by_expr)
         values = {
