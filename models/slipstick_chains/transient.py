@@ -25,7 +25,7 @@ from slipstick.method.activity_form import ActivityForm
 from slipstick.method.names import passage_of, transient_value_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import BEFORE_STEADY_STATE, chain_at, solve_by_class
-from slipstick.method.networks.solvers import unsolvable
+from slipstick.method.networks.solvers import reasons_unsolvable
 from slipstick.model.lowering import lower_network
 from slipstick.model.network import OpenClass, QueueingNetwork
 from slipstick.model.system import Model, OpenPopulation
@@ -635,7 +635,7 @@ def _layout_and_points(
     network_layout = NetworkLayout(model)
     _check_parameters(model, values or {}, network_layout)
     network_points = network_layout.network_points(network_layout.columns(values or {}))
-    if reason_by_point := unsolvable(network_points):
+    if reason_by_point := reasons_unsolvable(network_points):
         raise NoAnswerError(reason_by_point[0])
     return network_layout, network_points
 

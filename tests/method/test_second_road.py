@@ -39,11 +39,11 @@ from slipstick.method.answers import Remarks, Solution
 from slipstick.method.methods import form_of
 from slipstick.method.second_road import (
     EVENTS,
-    LONGER_LOOK,
-    STREAM_LOOK,
+    FACTOR_FOR_STREAMS,
+    FACTOR_OF_LONGER_RUN,
     TOLERANCES,
     _expected_of_activity,
-    _factor_of_longer_look,
+    _factor_of_longer_run,
     _is_worth_simulating,
     _with_simulated_answers,
 )
@@ -538,15 +538,15 @@ def test_a_look_goes_on_where_four_times_the_events_may_decide(
     estimate = Estimate(10.0, 10.0 * (1 - half_width), 10.0 * (1 + half_width))
     look = Look(UNDECIDED, estimate=estimate, relative_error=-error)
     expected_time = Expected(10.0, tolerance, is_exact)
-    assert _factor_of_longer_look(look, expected_time) == (LONGER_LOOK if longer else 0)
+    assert _factor_of_longer_run(look, expected_time) == (FACTOR_OF_LONGER_RUN if longer else 0)
 
 
 @pytest.mark.parametrize(
     ("verdict", "half_width", "factor"),
     [
-        (UNDECIDED, 0.09, STREAM_LOOK),  # 2.8 % after ten times the events
+        (UNDECIDED, 0.09, FACTOR_FOR_STREAMS),  # 2.8 % after ten times the events
         (UNDECIDED, 0.2, 0),
-        (UNSETTLED, math.inf, STREAM_LOOK),
+        (UNSETTLED, math.inf, FACTOR_FOR_STREAMS),
         (AGREES, 0.09, 0),
     ],
 )
@@ -556,7 +556,7 @@ def test_a_look_at_a_stream_goes_on_where_ten_times_the_events_may_decide(
     estimate = Estimate(10.0, 10.0 * (1 - half_width), 10.0 * (1 + half_width))
     look = Look(verdict, estimate=estimate, relative_error=0.01)
     expected_time = Expected(10.0, TOLERANCES["usual"], least_cycles=10_000.0)
-    assert _factor_of_longer_look(look, expected_time) == factor
+    assert _factor_of_longer_run(look, expected_time) == factor
 
 
 def pipelines_of_a_stream() -> Model:

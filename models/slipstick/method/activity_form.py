@@ -41,7 +41,8 @@ _SLOPES_AT_ONCE = 512
 
 @dataclass(slots=True)
 class ActivityTable:
-    """Times and uses of an activity at aligned points; NaN where there is no answer.
+    """The times of an activity and its use of resources at aligned points; NaN where there is no
+    answer.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ class ActivityForm(CompiledModel):
 
     @abstractmethod
     def exact(self, values: Values, table: ActivityTable) -> Flags:
-        """Return at which points the times are exact."""
+        """Return, as a mask, the points at which the times in a table are exact."""
 
     @abstractmethod
     def reasons_without_promise(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
@@ -205,7 +206,9 @@ class ActivityForm(CompiledModel):
         """Return the notes on an approximate answer, and the promised bound of its error."""
 
     def brief(self, values: Values) -> Solution:
-        """Evaluate the time alone [s, points]."""
+        """Compute the time alone at aligned points, without the account and the use of resources
+        [s].
+        """
         value_by_expr = self.numbers(values)
         table = self.table(value_by_expr, with_account=False)
         return Solution(
@@ -292,7 +295,8 @@ class ActivityForm(CompiledModel):
                 ),
             },
             uses_by_resource={
-                name: (busy, present, wait) for name, (busy, present, _, wait) in table.uses.items()
+                name: (utilization, number_present, wait)
+                for name, (utilization, number_present, _, wait) in table.uses.items()
             },
             parallel_values=lambda account: self._parallel_work.columns(
                 values, table.time, table.population, account, table.pipeline_times

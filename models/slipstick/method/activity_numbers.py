@@ -48,7 +48,9 @@ SetValues = Mapping[str, "NDArray[np.float64] | float"]
 """Values that replace those of a model, by path."""
 
 MOST_PROCESSORS = 1_000_000
-"""Processors at most; for more than `MOST_ONE_BY_ONE` the recursion begins at a fixed point."""
+"""The largest number of processors that mean value accepts. Above `MOST_ONE_BY_ONE` its recursion
+does not begin at one processor, but at a fixed point.
+"""
 
 
 def reasons_not_whole(
@@ -58,22 +60,22 @@ def reasons_not_whole(
     most_count: int = MOST_PROCESSORS,
     method: str = MEAN_VALUE,
 ) -> dict[int, str]:
-    """Return, by point, why a number of processors is refused: it is not a whole number in
-    range.
+    """Return, by the index of the point, why a number of processors is refused there. Points with a
+    whole number within the limits are left out.
     """
-    real_sizes = processor_counts.real
+    real_counts = processor_counts.real
     # A computed number may miss a whole one by rounding.
     is_uncountable = ~(
-        (real_sizes >= least_count)
-        & (real_sizes <= most_count)
-        & (np.abs(real_sizes - np.rint(real_sizes)) <= 1e-9)
+        (real_counts >= least_count)
+        & (real_counts <= most_count)
+        & (np.abs(real_counts - np.rint(real_counts)) <= 1e-9)
     )
     return {
-        int(point): (
+        int(point_index): (
             f"{method} counts processors one by one: {number_in_words} must be a whole number from"
-            f" {least_count} to {most_count:,}, got {real_sizes[point]:g}"
+            f" {least_count} to {most_count:,}, got {real_counts[point_index]:g}"
         )
-        for point in np.flatnonzero(is_uncountable)
+        for point_index in np.flatnonzero(is_uncountable)
     }
 
 
@@ -86,16 +88,19 @@ KINDS: frozenset[type[Activity]] = frozenset(
 """The kinds of steps that mean value or the Markov chain has a rule for."""
 
 LONGEST_TIME = 1e150
-"""Time whose square is still a number [s]."""
+"""The longest time that is accepted: its square is still a finite floating-point number [s]."""
 
 MOST_COUNTED = 2.0**53
-"""Count up to which all whole numbers are numbers of a computer [1]."""
+"""The largest count that is accepted: up to it every whole number is a floating-point number [1].
+"""
 
 
 def reasons_out_of_range(
     model: Model, value_by_expr: Numbers, method: str = MEAN_VALUE
 ) -> dict[int, str]:
-    """Return, by point, why a time, a count or a probability is refused: it is out of its range."""
+    """Return, by the index of the point, a sentence on the first time, count or probability that is
+    out of its range there.
+    """
     reason_by_point: dict[int, str] = {}
     for number_range in _number_ranges(model, method):
         column = value_by_expr[number_range.quantity].real

@@ -1,5 +1,6 @@
-"""Amounts of answers, computed from the values that any method gives, so that no method needs a
-rule for them.
+"""Amounts of answers, such as a cost or an energy: numbers that a model defines by expressions of
+its parameters and of the values of its answers. They are computed from the values that any method
+gives, so that no method needs a rule for them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from slipstick.model.system import Model
 def amounts_and_half_widths(
     tape: Tape, fixed_values: Values, means: Columns, half_widths: Columns
 ) -> tuple[list[Array], list[Array]]:
-    """Compute amounts and the half-widths of their intervals [points].
+    """Compute amounts at the means of the values that they depend on, and the half-widths of the
+    intervals of the amounts [points].
 
     Half-widths of the means add up by their squares, to first order: means of one run depend on
     each other, which is left out.
@@ -43,8 +45,8 @@ def amounts_and_half_widths(
         # Each value is moved to the end of its interval, all others stay at their means.
         amounts_at_ends = amounts_at({**means, parameter_name: means[parameter_name] + half_width})
         squared_half_widths = [
-            squared_half_width + (at_end - at_mean) ** 2
-            for squared_half_width, at_end, at_mean in zip(
+            squared_half_width + (amount_at_end - amount_at_mean) ** 2
+            for squared_half_width, amount_at_end, amount_at_mean in zip(
                 squared_half_widths, amounts_at_ends, amounts_at_means, strict=True
             )
         ]
@@ -108,21 +110,25 @@ class Amounts:
             for name, amount in self.model.amounts.items()
             if values_needed(amount) <= value_name_by_parameter.keys()
         }
-        own_detail = solution.detail
+        detail_without_amounts = solution.detail
 
         def detail_with_amounts(index: int) -> tuple[Solution, int]:
             """Return the solution that holds the whole answer of a point, with its amounts, and the
             index of the point there.
             """
-            assert own_detail is not None
-            solution_of_point, inner_index = own_detail(index)
+            assert detail_without_amounts is not None
+            solution_of_point, inner_index = detail_without_amounts(index)
             point_values = {
                 parameter_name: np.atleast_1d(value)[index if np.size(value) > 1 else 0]
                 for parameter_name, value in values.items()
             }
             return self.with_amounts(solution_of_point, point_values), inner_index
 
-        solution = solution if own_detail is None else replace(solution, detail=detail_with_amounts)
+        solution = (
+            solution
+            if detail_without_amounts is None
+            else replace(solution, detail=detail_with_amounts)
+        )
         return (
             self._with_values(solution, values, value_name_by_parameter, computable_amounts)
             if computable_amounts

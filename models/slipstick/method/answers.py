@@ -76,8 +76,8 @@ AGAINST_ONE = Definition(
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """Notes on the answer at one point, and its parts that are no numbers, such as its seed; see
-    `slipstick.answer.Answer`.
+    """Notes on the answer at one point, and what its columns do not hold, such as the seed of a
+    simulation; see `slipstick.answer.Answer`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Remarks:
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """Derivatives at one point.
+    """The derivatives of values by parameters at one point.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ large enough to be seen beside the noise that common random numbers leave."""
 
 
 class CompiledModel:
-    """A model compiled by a method.
+    """A model compiled by a method, to be solved at many points together.
 
     Attributes
     ----------
@@ -301,8 +301,8 @@ class CompiledModel:
         return self
 
     def brief_points(self, values: Values) -> Answers:
-        """Compute the main value alone, such as the time, at aligned points, without parts or
-        bounds.
+        """Compute the first quantity alone (`quantity`), such as the time, at aligned points,
+        without parts or bounds.
         """
         return self._checked_answers(self.brief(self.values_for_solution(values)), values)
 
@@ -424,10 +424,10 @@ class CompiledModel:
 
 
 def _with_requirements(
-    solution: Solution, requires: Iterable[Requirement], values: Values
+    solution: Solution, requirements: Iterable[Requirement], values: Values
 ) -> Solution:
     """Remove the answers of the points at which a requirement of the model does not hold."""
-    for requirement in requires:
+    for requirement in requirements:
         for violated_sides, is_broken in requirement.violations(values, _in_base_units):
             if np.any(is_broken):
                 reason = requirement.message(violated_sides if np.size(is_broken) == 1 else "")
@@ -438,7 +438,8 @@ def _with_requirements(
 
 
 def _in_base_units(value: float, dimension: Dimension) -> str:
-    """Write a quantity in base units, large ones by thousands.
+    """Write a quantity in its base unit; one of a million or more has a power of ten that is a
+    multiple of three.
 
     >>> _in_base_units(9.489e11, Dimension.of("B")), _in_base_units(0.5, Dimension.of("1"))
     ('948.9e9 B', '0.5')
@@ -452,7 +453,7 @@ def _in_base_units(value: float, dimension: Dimension) -> str:
 def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solution:
     """Remove the answers of some points, and record the reason."""
     earlier_remarks = solution.remarks
-    own_detail = solution.detail
+    original_detail = solution.detail
 
     def remarks_of(index: int) -> Remarks:
         return Remarks(failed=reason) if is_broken[index] else earlier_remarks(index)
@@ -465,8 +466,8 @@ def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solut
             return replace(
                 solution, remarks=remarks_of, detail=None, values=values_without_answers
             ), index
-        assert own_detail is not None
-        return own_detail(index)
+        assert original_detail is not None
+        return original_detail(index)
 
     values_without_answers = {
         value_name: np.where(is_broken, np.nan, value_column)
@@ -476,7 +477,7 @@ def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solut
         solution,
         values=values_without_answers,
         remarks=remarks_of,
-        detail=None if own_detail is None else detail_without_answers,
+        detail=None if original_detail is None else detail_without_answers,
     )
 
 
@@ -1066,7 +1067,9 @@ def _times_and_throughputs(
 def _values_of_resources(
     model: Model, uses: Mapping[str, tuple[Array, Array, Array]]
 ) -> dict[str, Array]:
-    """Return the values that stand for the use of each resource."""
+    """Return utilization, number present and wait of each resource, by the names of these values,
+    such as ``wait[disk]``.
+    """
     values: dict[str, Array] = {}
     for resource_name, (busy_column, present_column, wait_column) in uses.items():
         # What is in use of a counter are the units that are there.
@@ -1126,8 +1129,8 @@ class SingleProcessorValues:
     def values(
         self, parameter_values: Values, time_among_others: Array, processors: Array
     ) -> dict[str, Array]:
-        """Compute ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where words are
-        counted, ``warps``.
+        """Compute ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where accesses
+        to shared words are counted, ``warps``.
 
         Parameters
         ----------

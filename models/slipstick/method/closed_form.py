@@ -94,7 +94,8 @@ from slipstick.vocabulary import CLOSED_FORM, KNOWN, refuse_unknown
 
 @dataclass(frozen=True, slots=True)
 class _FurtherColumns:
-    """What a closed form computes beside its time and its account, at all points.
+    """The columns that a closed form computes in addition to its time and its account, at all
+    points.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ class ClosedForm(CompiledModel):
         return without_values_at(time, self._reason_by_point(values))
 
     def _reason_by_point(self, values: Values) -> dict[int, str]:
-        """Return why a point has no answer, by its number."""
+        """Return, by the index of the point, the reason why the point has no answer."""
         return {**self._saturation.reasons(values), **self._counts.reasons(values)}
 
     def brief(self, values: Values) -> Solution:
@@ -363,6 +364,9 @@ class ClosedForm(CompiledModel):
 
 
 def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, point_index: int) -> Gradient:
+    """Return the derivatives of a quantity at one point, with the values of the parameters at this
+    point.
+    """
     slope_by_parameter, input_values = (
         {name: entry_at(column, point_index) for name, column in column_by_name.items()}
         for column_by_name in (derivatives.by_parameter, derivatives.inputs)
@@ -454,6 +458,7 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
 
 
 def _demand_by_station(cycle: Activity, model: Model) -> dict[str, Expr]:
+    """Return the service demand of one pass through a cycle at each station [s]."""
     resources_used = dict.fromkeys(
         step.resource for step in model.steps if step.resource in model.resources
     )
@@ -566,6 +571,7 @@ def _nearest_takeovers(
     """
 
     def times_at(parameter_values: Array) -> Array:
+        """Return the time of each stage at some values of the parameter [s] [stages, values]."""
         columns = tape.run({**own_values, parameter.name: parameter_values})
         return np.stack([np.broadcast_to(column, parameter_values.shape) for column in columns])
 

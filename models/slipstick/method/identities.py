@@ -261,7 +261,9 @@ class Identities:
 
 
 IdentityCheck = tuple[Flags, str, Array, Array]
-"""Where an identity is broken, the words with two places for numbers, and the two numbers."""
+"""A check of one identity: a mask of the points at which it is broken, a sentence with places for
+two numbers, and the two numbers [points].
+"""
 
 
 def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, str]) -> Solution:
@@ -276,7 +278,7 @@ def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, st
         for point_index, contradiction in contradiction_by_point.items()
     }
     earlier_remarks = solution.remarks
-    own_detail = solution.detail
+    original_detail = solution.detail
     is_removed = np.isin(np.arange(solution.count), list(contradiction_by_point))
 
     def remarks_of(point_index: int) -> Remarks:
@@ -286,9 +288,9 @@ def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, st
         """Return the solution that holds the whole answer of a point, without the removed answers,
         and the index of the point there.
         """
-        if point_index in remarks_by_point or own_detail is None:
+        if point_index in remarks_by_point or original_detail is None:
             return replace(remaining_solution, detail=None), point_index
-        return own_detail(point_index)
+        return original_detail(point_index)
 
     remaining_tables: dict[str, Any] = {
         table_name: {
@@ -306,7 +308,7 @@ def _without_answers(solution: Solution, contradiction_by_point: Mapping[int, st
     )
     return (
         remaining_solution
-        if own_detail is None
+        if original_detail is None
         else replace(remaining_solution, detail=detail_without_answers)
     )
 

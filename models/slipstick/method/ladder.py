@@ -460,7 +460,9 @@ _TRIAL_EVENTS = 1_000
 
 
 Refusal: TypeAlias = Callable[[str], str]
-"""Returns why the method of a name has no answer; empty where it has one."""
+"""A function that returns, for the name of a method, why that method has no answer; an empty text
+where it has one.
+"""
 
 
 def reason_and_answering_method(
@@ -694,7 +696,9 @@ def compile_named(
 def _parts_with_reasons(
     solved_parts: Sequence[tuple[PointIndexes, Solution]], reason_of: Callable[[int], str | None]
 ) -> list[tuple[PointIndexes, Solution]]:
-    """Add to each point of some parts the reason why earlier methods did not answer there."""
+    """Return solved parts of the points, with a note at each point on why earlier methods did not
+    answer there. `reason_of` returns the reason by the index of the point.
+    """
     return [
         (part_indexes, _with_reasons(part_solution, list(map(reason_of, part_indexes))))
         for part_indexes, part_solution in solved_parts

@@ -68,6 +68,7 @@ _KIND_BY_TYPE: dict[type, str] = {
 
 # Takeovers are searched one by one, and a longer list of them is not read.
 _MOST_TAKEOVERS = 20
+"""The largest number of pipelines whose takeovers are searched."""
 
 SIMULATED = (
     "simulated by default, because no faster method has a known error here. 'method: closed-form'"
@@ -80,6 +81,7 @@ _DEFAULT_SIMULATION = Simulation()
 
 
 def _accepts_simulation(model: Subject, smooth: bool) -> Acceptance:
+    """Accept every model, unless derivatives or thousands of points are requested."""
     return Acceptance(False, NOT_SIMULATED) if smooth else Acceptance(True)
 
 
@@ -261,7 +263,9 @@ def kind_of(model: Subject) -> str:
 
 
 def left_out_of(model: Subject) -> Mapping[str, str]:
-    """Return the losses of an imported model by name; empty for a law, which is never imported."""
+    """Return what the import of a model left out, by name; empty for a law, which is never
+    imported.
+    """
     return {} if isinstance(model, Law) else model.left_out
 
 

@@ -64,13 +64,13 @@ if TYPE_CHECKING:
     from slipstick.model.network import QueueingNetwork
 
 THINK = "think"
-"""What the account of a network books thinking to."""
+"""The component to which the account of a network books think time."""
 
 TIME_QUANTILES = (0.5, 0.95, 0.99)
-"""Of the time of a cycle; given by simulation."""
+"""Levels of the quantiles of the time of a cycle, which simulation gives [1]."""
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
-"""Of the response times of a network, where they are known."""
+"""Levels of the quantiles of the response times of a network, where they are known [1]."""
 
 # Kept here, because methods do not import the module of units.
 _SECONDS = {
@@ -176,8 +176,8 @@ class AnswerNames(Mapping[str, str]):
     def _unit_of_value(self, value_name: str) -> str:
         """Return the base unit of a value that is no end of an interval."""
         if self._filling_resources and (steady_and_time := transient_value_of(value_name)):
-            counted_then = _PROBABILITY.fullmatch(steady_and_time[0])
-            if counted_then and counted_then["station"] in self._filling_resources:
+            probability_at_time = _PROBABILITY.fullmatch(steady_and_time[0])
+            if probability_at_time and probability_at_time["station"] in self._filling_resources:
                 return unit_of(value_name)
             return self._unit_of_value(steady_and_time[0])
         probability_match = _PROBABILITY.fullmatch(value_name)
@@ -282,8 +282,8 @@ def value_parameters(model: Model | QueueingNetwork) -> dict[str, Parameter]:
 
 
 def labels_of_absences(model: Model | QueueingNetwork) -> frozenset[str]:
-    """Return what has no values of its own because it stands for servers that are away: groups or
-    classes, their steps, and stations where servers on duty are.
+    """Return the names of groups, classes, steps and stations that stand for servers that are away,
+    and therefore have no values in answers.
     """
     labels = {*model.absences, *(absence.delay for absence in model.absences.values())}
     groups = model.population.groups if isinstance(model, Model) else ()
@@ -332,7 +332,9 @@ def first_quantity(
 
 
 def _names_in_network(model: QueueingNetwork, only_bounds: bool) -> Iterator[str]:
-    """List the names of a network's answers; those of bounds are fewer."""
+    """Yield the names of the values of a network's answers; with `only_bounds`, those that its
+    bounds have.
+    """
     chain_names = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
     yield from (f"saturation_population[{chain_name}]" for chain_name in model.closed_chains)
     if only_bounds:
@@ -376,7 +378,9 @@ _VALUES_OF_VISITS = (
 
 
 def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
-    """List the names of an activity's answers; those of bounds are fewer."""
+    """Yield the names of the values that answers by a method have for an activity, or answers by
+    any method for None.
+    """
     counts_waiting = method != CLOSED_FORM
     account_labels = list(_account_labels(model, counts_waiting))
     model_labels = Labels.from_model(model)

@@ -1,13 +1,14 @@
-"""The second road: a short simulation checks each default answer that is not solved exactly.
+"""The second road: a short simulation checks each default answer that is not solved exactly. It is
+called a second road because it shares nothing with the method that gave the answer.
 
-Promises are given by what a model is made of; this looks at the answer. Where the simulation
+Promises are given by what a model is made of; this checks the answer itself. Where the simulation
 differs by more than is promised, the usual simulation answers, and the answer says what was
 rejected; where it agrees the answer is checked; else the answer says what is known. Why this shape:
 methods know nothing of it, and it knows of a method no more than its solution, so that it hooks
 into the choice of methods at one place.
 
-Of several points the two ends, the one nearest to a knee and two at random are looked at; all
-others where one of them differs.
+Of several points the two ends, the one nearest to a knee and two at random are checked; all
+others too where one of them differs.
 """
 
 from __future__ import annotations
@@ -52,38 +53,45 @@ from slipstick.vocabulary import (
 )
 
 EVENTS = 80_000
-"""Events of a look at an activity at most: in 169 random models 27 % were still open after them,
-18 % after twice as many."""
+"""The largest number of events of the short simulation of an activity: in 169 random models 27 %
+were still undecided after them, 18 % after twice as many.
+"""
 
 NETWORK_FACTOR = 4
-"""Factor on the events for queueing networks, whose approximation promises no error."""
+"""The factor on the events for queueing networks, whose approximation promises no error."""
 
-CLOSED_FORM_EVENTS, MOST_PROCESSORS_LOOKED_AT = 10_000, 64
-"""Events of a look at a closed form that is called exact, and processors up to which there is one:
-nothing is random there, so that one cycle decides."""
+CLOSED_FORM_EVENTS, MOST_PROCESSORS_CHECKED = 10_000, 64
+"""Events of the short simulation of a closed form that is called exact, and the largest number of
+processors for which there is one: nothing is random there, so that one cycle decides.
+"""
 
-LONGER_LOOK, SUSPICIOUS_PART = 4, 0.5
-"""Factor on the events where the look ends undecided, and the mean of the run is farther off than
-so large a part of what is borne, or so many events are expected to decide."""
+FACTOR_OF_LONGER_RUN, SUSPICIOUS_TOLERANCE_PART = 4, 0.5
+"""The factor on the events where the short simulation ends undecided. It is applied if the mean of
+the run is farther off than this part of the tolerance, or if so many events are expected to decide.
+"""
 
-STREAM_LOOK, STREAM_PART = 10, 0.75
+FACTOR_FOR_STREAMS, STREAM_TOLERANCE_PART = 10, 0.75
 """The same factor for streams, whose queues near saturation vary for long: 800,000 events take a
-second of processor time. It is taken where the interval is expected to become this part of what is
-borne. At loads of 0.85 to 0.95 that decides few of them: after 80,000 events intervals of the mean
-are 10 to 35 % wide on each side, and most need some millions of events."""
+second of processor time. It is applied where the interval is expected to become this part of the
+tolerance. At loads of 0.85 to 0.95 that decides few of them: after 80,000 events intervals of the
+mean are 10 to 35 % wide on each side, and most need some millions of events.
+"""
 
 MOST_EVENTS_TO_DECIDE = 5_000_000
-"""Events of a simulation up to which it decides where a look ends undecided and its mean is farther
-off than what is borne, by the interval of the look, which is wider than that of the simulation."""
+"""The largest number of events up to which the usual simulation decides where the short one ends
+undecided with a mean outside of the tolerance. The number is estimated from the interval of the
+short simulation, which is wider than that of the usual one.
+"""
 
 TOLERANCES = {"certain": 0.01, "close": 0.03, "usual": 0.04}
-"""Relative differences that are borne: of an answer called exact, of one that promises 2 %, of all
-others, of which 10 % are promised, or nothing."""
+"""The relative differences that a check accepts: of an answer called exact, of one that promises
+2 %, and of all others, of which 10 % are promised, or nothing [1].
+"""
 
-# A promise of at most this is held to the tolerance "close". Beside its ends and its knee, a sweep
-# is looked at in so many points drawn at random.
 _CLOSE_PROMISE = 0.02
+"""The largest promised error of an answer that is held to the tolerance "close" [1]."""
 _RANDOM_POINTS = 2
+"""Points of a sweep, drawn at random, that are checked beside its ends and its knee."""
 _NARROW_WIDTH = 0.1
 """Width of the interval of a simulation, relative to its mean, up to which it confirms a value
 inside [1]."""
@@ -94,7 +102,7 @@ if TYPE_CHECKING:
     from slipstick.sim.second_look import Expected, Look
 
 Simulated = Callable[[Values], Solution]
-"""Answers points by the usual simulation."""
+"""A function that answers points by the usual simulation."""
 
 
 def check_solution(
@@ -112,14 +120,14 @@ def check_solution(
     subject : the system or the network
     values : of its parameters [points]
     solution : by the default method
-    simulation : settings; `Simulation.check` says how much is looked at
+    simulation : settings; `Simulation.check` says how many points are checked
     simulate : answers points by simulation
     """
     doubtful_indexes = _doubtful_points(subject, solution) if simulation.check != CHECK_OFF else []
     if not doubtful_indexes:
         return solution
     method_by_point = solution.methods or [solution.method] * solution.count
-    look_verdicts: dict[int, Verdict] = {}
+    verdict_by_checked_point: dict[int, Verdict] = {}
     chosen_indexes = (
         doubtful_indexes
         if simulation.check == CHECK_ALL
@@ -132,19 +140,23 @@ def check_solution(
         [point_index for point_index in doubtful_indexes if point_index not in chosen_indexes],
     ):
         if indexes_of_round is not chosen_indexes and not any(
-            verdict.word == REPLACED for verdict in look_verdicts.values()
+            verdict.word == REPLACED for verdict in verdict_by_checked_point.values()
         ):
             break
         for point_index in indexes_of_round:
-            look_verdicts[point_index] = _verdict_by_look(
+            verdict_by_checked_point[point_index] = _verdict_by_short_run(
                 subject, _values_at_point(values, point_index), solution, point_index, simulation
             )
-    looks_in_words = f"{len(look_verdicts)} of {len(doubtful_indexes)} points were looked at"
+    checks_in_words = (
+        f"{len(verdict_by_checked_point)} of {len(doubtful_indexes)} points were looked at"
+    )
     verdict_by_point = {
-        point_index: look_verdicts.get(point_index, Verdict(NOT_CHECKED, looks_in_words))
+        point_index: verdict_by_checked_point.get(
+            point_index, Verdict(NOT_CHECKED, checks_in_words)
+        )
         for point_index in doubtful_indexes
     }
-    # A closed form adds up what the model says: of one it is only said where it was looked at.
+    # A closed form adds up what the model states: only points that were checked have a verdict.
     settled_verdicts = (AGREED, REPLACED)
     verdict_by_point = {
         point_index: verdict
@@ -326,7 +338,7 @@ def _largest_utilizations(solution: Solution) -> np.ndarray[tuple[int, ...], np.
     return np.asarray(np.where(np.isnan(utilization_table), 0.0, utilization_table).max(axis=0))
 
 
-def _verdict_by_look(
+def _verdict_by_short_run(
     subject: Model | QueueingNetwork,
     parameter_values: Mapping[str, float],
     solution: Solution,
@@ -345,17 +357,17 @@ def _verdict_by_look(
         event_limit = EVENTS * (NETWORK_FACTOR if is_network else 1)
         if isinstance(simulation.check, int):
             event_limit = simulation.check
-        # The events of one cycle grow with the processors, and a cycle must fit into the look.
+        # The events of one cycle grow with the processors, and a cycle must fit into the run.
         if _method_at(solution, point_index) == CLOSED_FORM:
-            if plan.population > MOST_PROCESSORS_LOOKED_AT:
+            if plan.population > MOST_PROCESSORS_CHECKED:
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
-            # Closed forms are rarely wrong, so that a look at them is short.
+            # Closed forms are rarely wrong, so that their check is short.
             event_limit = min(event_limit, CLOSED_FORM_EVENTS)
         waits_and_utilizations = _waits_and_utilizations(plan, solution, point_index)
         simulate_shortly = second_look if simulation.check == CHECK_AGAIN else kept_look
-        look = simulate_shortly(plan, expected_by_group, event_limit, waits_and_utilizations)
-        if factor := _factor_of_longer_look(look, expected_by_group[look.group]):
-            look = simulate_shortly(
+        short_run = simulate_shortly(plan, expected_by_group, event_limit, waits_and_utilizations)
+        if factor := _factor_of_longer_run(short_run, expected_by_group[short_run.group]):
+            short_run = simulate_shortly(
                 plan, expected_by_group, factor * event_limit, waits_and_utilizations
             )
     except SlipstickError as error:
@@ -363,34 +375,36 @@ def _verdict_by_look(
     except Exception as error:  # noqa: BLE001  # the answer stands without its check
         fault = f"{type(error).__name__}: {error}"
         return Verdict(NOT_CHECKED, f"the check failed, a fault of slipstick ({fault})")
-    if look.verdict == UNSETTLED:
-        return Verdict(NOT_CHECKED, f"{look.reason}, after {look.events:,} events")
-    verdict = _verdict_of(look, plan, solution, point_index, waits_and_utilizations)
-    if _is_worth_simulating(look, expected_by_group[look.group], simulation.precision):
-        value_name, value = _mean_time_of_group(plan, look.group, solution, point_index)
+    if short_run.verdict == UNSETTLED:
+        return Verdict(NOT_CHECKED, f"{short_run.reason}, after {short_run.events:,} events")
+    verdict = _verdict_of(short_run, plan, solution, point_index, waits_and_utilizations)
+    if _is_worth_simulating(short_run, expected_by_group[short_run.group], simulation.precision):
+        value_name, value = _mean_time_of_group(plan, short_run.group, solution, point_index)
         rejected = Rejected(_method_at(solution, point_index), value_name, value, "s")
         return replace(verdict, rejected=rejected)
     return verdict
 
 
-def _is_worth_simulating(look: Look, expected_time: Expected, precision: float) -> bool:
-    """Return whether the usual simulation should decide on an answer: the mean of a look that is
-    undecided contradicts it, and few events are expected to give the usual precision.
+def _is_worth_simulating(short_run: Look, expected_time: Expected, precision: float) -> bool:
+    """Return whether the usual simulation should decide on an answer: the mean of a short
+    simulation that ended undecided contradicts the answer, and few events are expected to give the
+    usual precision.
     """
     from slipstick.sim.second_look import UNDECIDED as IS_UNDECIDED
 
-    if look.verdict != IS_UNDECIDED or look.value_name:
+    if short_run.verdict != IS_UNDECIDED or short_run.value_name:
         return False
-    relative_half_width = look.estimate.half_width / look.estimate.mean
-    events_expected = look.events * max(relative_half_width / precision, 1.0) ** 2
+    relative_half_width = short_run.estimate.half_width / short_run.estimate.mean
+    events_expected = short_run.events * max(relative_half_width / precision, 1.0) ** 2
     return (
-        abs(look.relative_error) > expected_time.tolerance
+        abs(short_run.relative_error) > expected_time.tolerance
         and events_expected <= MOST_EVENTS_TO_DECIDE
     )
 
 
-def _factor_of_longer_look(look: Look, expected_time: Expected) -> int:
-    """Return by how much a look without a verdict should be longer; 0 where it is not worth it.
+def _factor_of_longer_run(short_run: Look, expected_time: Expected) -> int:
+    """Return by how much a short simulation without a verdict should be longer; 0 where a longer
+    one is not worth it.
 
     It is worth it where its interval, which narrows with the root of the events, would be narrow
     enough, or where its difference is near the tolerance.
@@ -398,22 +412,22 @@ def _factor_of_longer_look(look: Look, expected_time: Expected) -> int:
     from slipstick.sim.second_look import AGREES, CERTAIN_WIDTH, DIFFERS, UNSETTLED
 
     is_stream = expected_time.least_cycles > 0
-    if look.verdict in (AGREES, DIFFERS):
+    if short_run.verdict in (AGREES, DIFFERS):
         return 0
-    if look.verdict == UNSETTLED:
-        return STREAM_LOOK if is_stream else 0
-    difference = abs(look.relative_error)
-    relative_half_width = look.estimate.half_width / look.estimate.mean
+    if short_run.verdict == UNSETTLED:
+        return FACTOR_FOR_STREAMS if is_stream else 0
+    difference = abs(short_run.relative_error)
+    relative_half_width = short_run.estimate.half_width / short_run.estimate.mean
     # Within a wide interval, most of the difference of a stream is noise.
-    width_expected = relative_half_width / math.sqrt(STREAM_LOOK)
-    if is_stream and width_expected <= STREAM_PART * expected_time.tolerance:
-        return STREAM_LOOK
+    width_expected = relative_half_width / math.sqrt(FACTOR_FOR_STREAMS)
+    if is_stream and width_expected <= STREAM_TOLERANCE_PART * expected_time.tolerance:
+        return FACTOR_FOR_STREAMS
     width_needed = CERTAIN_WIDTH if expected_time.is_exact else expected_time.tolerance - difference
     is_worth_it = (
-        difference > SUSPICIOUS_PART * expected_time.tolerance
-        or relative_half_width <= math.sqrt(LONGER_LOOK) * width_needed
+        difference > SUSPICIOUS_TOLERANCE_PART * expected_time.tolerance
+        or relative_half_width <= math.sqrt(FACTOR_OF_LONGER_RUN) * width_needed
     )
-    return LONGER_LOOK if is_worth_it else 0
+    return FACTOR_OF_LONGER_RUN if is_worth_it else 0
 
 
 def _method_at(solution: Solution, point_index: int) -> str:
@@ -422,7 +436,7 @@ def _method_at(solution: Solution, point_index: int) -> str:
 
 
 def _verdict_of(
-    look: Look,
+    short_run: Look,
     plan: Plan,
     solution: Solution,
     point_index: int,
@@ -431,27 +445,27 @@ def _verdict_of(
     """Return the verdict on an answer after a short simulation that settled."""
     from slipstick.sim.second_look import AGREES, DIFFERS
 
-    value_name, answer_value = _mean_time_of_group(plan, look.group, solution, point_index)
+    value_name, answer_value = _mean_time_of_group(plan, short_run.group, solution, point_index)
     unit = "s"
-    if look.value_name:
-        value_name = look.value_name
-        answer_value = waits_and_utilizations[look.value_name]
-        unit = unit_of(look.value_name)
-    estimate = look.estimate
-    if look.verdict == AGREES:
-        percent = f"{max(100 * abs(look.relative_error), 0.01):.2g}"
+    if short_run.value_name:
+        value_name = short_run.value_name
+        answer_value = waits_and_utilizations[short_run.value_name]
+        unit = unit_of(short_run.value_name)
+    estimate = short_run.estimate
+    if short_run.verdict == AGREES:
+        percent = f"{max(100 * abs(short_run.relative_error), 0.01):.2g}"
         return Verdict(
             AGREED,
             f"within {percent} % of a short simulation",
             value=value_name,
             mean=estimate.mean,
-            parts=_verdict_by_part(look.verdict_by_value),
+            parts=_verdict_by_part(short_run.verdict_by_value),
         )
     half_width = estimate.half_width
-    if look.verdict == DIFFERS:
+    if short_run.verdict == DIFFERS:
         return Verdict(
             REPLACED,
-            f"{float(f'{100 * abs(look.relative_error):.2g}'):g} % off"
+            f"{float(f'{100 * abs(short_run.relative_error):.2g}'):g} % off"
             if estimate.mean
             else "none is seen",
             Rejected(_method_at(solution, point_index), value_name, answer_value, unit),
@@ -469,7 +483,7 @@ def _verdict_of(
         value=value_name,
         mean=estimate.mean,
         half_width=half_width,
-        parts=_verdict_by_part(look.verdict_by_value),
+        parts=_verdict_by_part(short_run.verdict_by_value),
     )
 
 

@@ -113,7 +113,9 @@ class NetworkPoints:
 
 
 SMALLEST, LARGEST = 1e-150, 1e150
-"""Numbers of a network beyond which the product of two may be nothing, or have no end."""
+"""The range of the numbers of a network: the product of two that lie outside it may be rounded to
+0, or overflow.
+"""
 
 
 class NetworkLayout:
@@ -267,12 +269,14 @@ class NetworkLayout:
                 for source_and_target in sources_and_targets
             ]
         )
-        by_state = Counter(route.source for route in self.model.routing if route.by)
+        state_route_count_by_source = Counter(
+            route.source for route in self.model.routing if route.by
+        )
         # How often the state selects each route, only a run finds: equal shares tell which places
         # can be reached.
         point_count = max(len(column) for column in columns.values())
         probabilities = [
-            np.full(point_count, 1 / by_state[route.source])
+            np.full(point_count, 1 / state_route_count_by_source[route.source])
             if route.by
             else columns[f"routing.{route_index}.probability"]
             for route_index, route in enumerate(self.model.routing)
@@ -336,11 +340,13 @@ class NetworkLayout:
         for path, column in columns.items():
             for point_index, reason in _unsound_numbers(path, column.real, path in duration_paths):
                 reason_by_point.setdefault(point_index, reason)
-        for (class_name, station_name), leaving in self._balking(
+        for (class_name, station_name), balking_probabilities in self._balking(
             columns, {name: [name] for name in self.classes}
         ).items():
-            rises = (np.diff(leaving.real, axis=1) >= 0).all(axis=1) & (leaving.real[:, -1] <= 1)
-            for point_index in np.flatnonzero(~rises).tolist():
+            is_ascending = (np.diff(balking_probabilities.real, axis=1) >= 0).all(axis=1) & (
+                balking_probabilities.real[:, -1] <= 1
+            )
+            for point_index in np.flatnonzero(~is_ascending).tolist():
                 reason_by_point.setdefault(
                     point_index,
                     f"the probabilities that {class_name} balk at {station_name} fall with the"
@@ -534,20 +540,21 @@ class NetworkLayout:
     def _balking(
         self, columns: Columns, classes_by_name: Mapping[str, Sequence[str]]
     ) -> dict[Place, Array]:
-        """Return how the classes of each chain balk at each station; of several, the last that
-        does.
+        """Return the probabilities with which the customers of each chain balk at each station, by
+        the number of customers waiting. Where several classes of a chain balk at a station, the
+        probabilities are those of the last one [points, numbers].
         """
         return {
             (chain_name, station_name): np.stack(
                 [
-                    columns[f"stations.{station_name}.balking.{class_name}.{waiting}"]
-                    for waiting in range(len(leaving))
+                    columns[f"stations.{station_name}.balking.{class_name}.{waiting_count}"]
+                    for waiting_count in range(len(balking_probabilities))
                 ],
                 axis=1,
             )
             for chain_name, class_names in classes_by_name.items()
             for station_name, station in self.model.stations.items()
-            for class_name, leaving in station.balking.items()
+            for class_name, balking_probabilities in station.balking.items()
             if class_name in class_names
         }
 
@@ -631,11 +638,13 @@ class NetworkLayout:
 
 
 def _arrival_words(members: CustomerClass) -> str:
-    """Return how customers arrive where only a simulation follows their arrivals."""
+    """Return the pattern of a class's arrivals in words, if only a simulation can follow it; else
+    an empty text.
+    """
     if not isinstance(members, OpenClass):
         return ""
-    by_profile = "by a profile over the day" if members.profile else ""
-    return "at the times of a trace" if members.trace else by_profile
+    profile_in_words = "by a profile over the day" if members.profile else ""
+    return "at the times of a trace" if members.trace else profile_in_words
 
 
 def _unsound_numbers(

@@ -30,9 +30,9 @@ from slipstick.method.networks.flatten import (
     service_label,
     thinking_label,
     wait_label,
-    without_load,
+    without_lossy_arrivals,
 )
-from slipstick.method.networks.solvers import unsolvable
+from slipstick.method.networks.solvers import reasons_unsolvable
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.vocabulary import (
@@ -137,21 +137,21 @@ class BlockedNetwork(FlatNetwork):
             self._record_moves_in_order(chain_name, chain)
         if not is_closed:
             return
-        thinks = self._has_think_time(chain_name)
-        if not thinks:
+        has_think_time = self._has_think_time(chain_name)
+        if not has_think_time:
             # A cycle that visits no station takes no time, and is none.
             entries = self._entries_by_chain[chain_name]
             total_probability = sum(probability for probability, _ in entries)
             self._entries_by_chain[chain_name] = [
                 (probability / total_probability, place) for probability, place in entries
             ]
-        first_places = [] if thinks else self._entries_by_chain[chain_name]
-        ends_at = chain.reference if chain_name in self.model.chains else None
+        first_places = [] if has_think_time else self._entries_by_chain[chain_name]
+        end_of_cycle = chain.reference if chain_name in self.model.chains else None
         for place in self._places(chain):
             self._moves_by_place[place] = [
                 closed_move
                 for move in self._moves_by_place[place]
-                for closed_move in _closed_moves(move, ends_at, first_places)
+                for closed_move in _closed_moves(move, end_of_cycle, first_places)
             ]
 
     def _record_moves_in_order(self, chain_name: str, chain: Chain) -> None:
@@ -282,10 +282,10 @@ class BlockedNetwork(FlatNetwork):
         builder = self.builder
         first_instruction = builder.next_instruction
         is_closed = isinstance(chain.members, ClosedClass)
-        thinks = is_closed and self._has_think_time(chain_name)
-        if is_closed and not thinks:
+        has_think_time = is_closed and self._has_think_time(chain_name)
+        if is_closed and not has_think_time:
             self._refuse_abandonment(chain_name, chain)
-        if thinks:
+        if has_think_time:
             builder.mark(_thinking_mark(chain_name))
             self._write_think_time(chain_index, chain_name)
         entries = self._entries_by_chain[chain_name]
@@ -296,10 +296,10 @@ class BlockedNetwork(FlatNetwork):
             ways_in.append((passing_probability, out_mark(chain_name)))
         builder.jump_at_random(ways_in, f"{chain_name} begins")
         for _, place in entries:
-            self._write_entrance_from_outside(chain_name, chain, place, thinks)
+            self._write_entrance_from_outside(chain_name, chain, place, has_think_time)
         for place in self._places(chain):
             self._write_place(chain_name, place)
-        for _, place in entries if is_closed and not thinks else ():
+        for _, place in entries if is_closed and not has_think_time else ():
             builder.mark(end_mark(place))
             builder.finish(onward=True)
             self._count_cycle(chain_name, end_mark(place))
@@ -325,7 +325,7 @@ class BlockedNetwork(FlatNetwork):
             self.builder.return_permit(_places_of(place[1]))
 
     def _write_entrance_from_outside(
-        self, chain_name: str, chain: Chain, place: Place, thinks: bool
+        self, chain_name: str, chain: Chain, place: Place, has_think_time: bool
     ) -> None:
         """Write how customers come to a place from outside, after they thought, or at the start of
         a run.
@@ -339,7 +339,7 @@ class BlockedNetwork(FlatNetwork):
             self._count_cycle(
                 chain_name, entrance_of_network(place), places, capacity, loss_mark(chain_name)
             )
-        elif blocking not in (LOSS, AFTER_SERVICE) and thinks:
+        elif blocking not in (LOSS, AFTER_SERVICE) and has_think_time:
             # Who thinks is served there: a full station lets it think once more.
             self._count_cycle(
                 chain_name, entrance_of_network(place), places, capacity, _thinking_mark(chain_name)
@@ -347,9 +347,9 @@ class BlockedNetwork(FlatNetwork):
         else:
             self._count_cycle(chain_name, entrance_of_network(place))
         if blocking != LOSS:
-            label = thinking_label(chain_name) if thinks else wait_label(place)
+            label = thinking_label(chain_name) if has_think_time else wait_label(place)
             builder.take_permit(places, label)
-        if thinks:
+        if has_think_time:
             builder.start_response()
         builder.jump(self._entrance_of(place))
 
@@ -450,7 +450,7 @@ class BlockedNetwork(FlatNetwork):
 
 
 def _closed_moves(
-    move: _Move, ends_at: Place | None, first_places: Sequence[tuple[float, Place]]
+    move: _Move, end_of_cycle: Place | None, first_places: Sequence[tuple[float, Place]]
 ) -> Iterator[_Move]:
     """Replace a move that ends a cycle of a closed customer by moves to the first places of the
     next cycle or, if there is none, to thinking; yield another move as it is.
@@ -458,14 +458,14 @@ def _closed_moves(
     Parameters
     ----------
     move : on from a place
-    ends_at : the target of moves that end a cycle
+    end_of_cycle : the target of moves that end a cycle
     first_places : of cycles that begin without thinking, with their probabilities
     """
-    if move.target != ends_at:
+    if move.target != end_of_cycle:
         yield move
     elif not first_places:
         yield _Move(move.probability, None, ends_cycle=True)
-    for probability, place in first_places if move.target == ends_at else ():
+    for probability, place in first_places if move.target == end_of_cycle else ():
         yield _Move(move.probability * probability, place, ends_cycle=True)
 
 
@@ -493,8 +493,8 @@ def flat_network(network_layout: NetworkLayout, values: Mapping[str, float]) -> 
     ]
     for guarded in network_layout.model.breakers.values():
         unknown_load += guarded.stations
-    if reason_by_point := unsolvable(
-        without_load(network_points, unknown_load) if unknown_load else network_points
+    if reason_by_point := reasons_unsolvable(
+        without_lossy_arrivals(network_points, unknown_load) if unknown_load else network_points
     ):
         raise NoAnswerError(reason_by_point[0])
     plan_writer = BlockedNetwork if network_layout.model.blocks else FlatNetwork

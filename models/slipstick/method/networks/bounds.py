@@ -11,7 +11,7 @@ from slipstick.expression.tape import Values
 from slipstick.late import Array, np
 from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
-from slipstick.method.networks.solvers import unsolvable
+from slipstick.method.networks.solvers import reasons_unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import (
     Bounds,
@@ -97,7 +97,7 @@ def _remarks(bound_kind: str, further_notes: Sequence[str]) -> Callable[[int], R
 def _refusal_reasons(network_points: NetworkPoints) -> dict[int, str]:
     """Return, by point, why there are no bounds."""
     network = network_points.network
-    reason_by_point = unsolvable(network_points)
+    reason_by_point = reasons_unsolvable(network_points)
     if network.losses:
         loss_reason = f"{network.losses}, and the bounds do not cover loss or blocking"
         reason_by_point.update(

@@ -11,7 +11,7 @@ from slipstick.queueing.routes import traffic_equations
 from slipstick.vocabulary import LOSS
 
 
-def before_losses(network_points: NetworkPoints) -> NetworkArrays:
+def network_before_losses(network_points: NetworkPoints) -> NetworkArrays:
     """Return a network whose chains request only the service that comes before the first possible
     loss of a customer. The number of losses, and the service requested after them, are known only
     from a Markov chain or a simulation.

@@ -1,4 +1,7 @@
-"""A queueing network at one point as the plan that the simulator runs."""
+"""A queueing network at one point as the plan that the simulator runs. A mark names an instruction
+of the plan to which customers go on, a tally counts events such as visits or losses, and a label
+names what time is booked to.
+"""
 
 from __future__ import annotations
 
@@ -156,8 +159,8 @@ class FlatNetwork:
         for region_name, region in self.model.regions.items():
             # The places of a region are permits, which its customers hold while they are inside.
             self.builder.add_permits(region_name, region.capacity)
-        for breaker_name, guarded in self.model.breakers.items():
-            breaker = guarded.breaker
+        for breaker_name, guarded_stations in self.model.breakers.items():
+            breaker = guarded_stations.breaker
             rule = BreakerRule(breaker.failures, breaker.calls, breaker.trials)
             self.builder.add_breaker(breaker_name, rule)
 
@@ -785,7 +788,7 @@ class FlatNetwork:
         )
 
     def _count_visit_by_draw(
-        self, chain_name: str, place: Place, leaving: NDArray[np.float64]
+        self, chain_name: str, place: Place, balking_probabilities: NDArray[np.float64]
     ) -> None:
         """Count a visit of a customer that draws which queue is too long for it: n customers that
         wait, but not n - 1, with probability p(n) - p(n - 1).
@@ -793,12 +796,12 @@ class FlatNetwork:
         Parameters
         ----------
         chain_name, place : of the visit
-        leaving : the probabilities p
+        balking_probabilities : the probabilities p
         """
         station = self.model.stations[place[1]]
         capacity = self._losing_capacity(place[1]) or MOST_HOLDERS
-        shares = np.diff(leaving, prepend=0.0, append=1.0)
-        limits = [*range(station.servers, station.servers + len(leaving)), capacity]
+        shares = np.diff(balking_probabilities, prepend=0.0, append=1.0)
+        limits = [*range(station.servers, station.servers + len(balking_probabilities)), capacity]
         self.builder.admit_by_draw(
             service_label(place),
             place[1],
@@ -853,7 +856,9 @@ class FlatNetwork:
         )
 
 
-def without_load(network_points: NetworkPoints, lossy_stations: Sequence[str]) -> NetworkPoints:
+def without_lossy_arrivals(
+    network_points: NetworkPoints, lossy_stations: Sequence[str]
+) -> NetworkPoints:
     """Return a network without the arrivals of the classes that visit lossy stations: only the
     simulation tells how many customers such stations lose and pass on.
     """

@@ -35,7 +35,12 @@ from slipstick.method.answers import (
 )
 from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
-from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points, unsolvable
+from slipstick.method.networks.solvers import (
+    SolvedTogether,
+    preferred,
+    reasons_unsolvable,
+    solved_points,
+)
 from slipstick.model.network import Chain, ClosedClass, OpenClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import (
@@ -667,17 +672,17 @@ class Measures:
             columns[f"response_time[{chain_name}]"] = residence[:, class_indices].sum(axis=(1, 2))
             for class_index in class_indices if chain.classes != (chain_name,) else ():
                 class_name = self._classes[class_index]
-                throughput, begun = self._class_rates(chain_index, chain, class_index)
-                present = self._queue_lengths[:, class_index].sum(axis=1)
+                throughput, begun_rate = self._class_rates(chain_index, chain, class_index)
+                number_present = self._queue_lengths[:, class_index].sum(axis=1)
                 columns[f"throughput[{class_name}]"] = throughput
                 columns[f"response_time[{class_name}]"] = np.where(
-                    present == 0, 0.0, quotient(present, begun, np.nan)
+                    number_present == 0, 0.0, quotient(number_present, begun_rate, np.nan)
                 )
         return columns
 
     def _class_rates(self, chain_index: int, chain: Chain, class_index: int) -> tuple[Array, Array]:
-        """Return the rates at which customers become members of a class, served ones and all
-        [1/s].
+        """Return two rates at which customers become members of a class: of those that are served,
+        and of all [1/s].
 
         In a closed chain a class that visits the station of the reference begins there. In the
         class of the reference, an open chain counts those of its cycles that are served, and all.
@@ -701,8 +706,8 @@ class Measures:
             change_rate = np.where(change_rate == 0, change_rate, np.nan)
         if is_closed or not is_reference:
             return change_rate, change_rate
-        begun = chain_rate if self._begun is None else self._begun[:, class_index]
-        return chain_rate + change_rate, begun + change_rate
+        begun_rate = chain_rate if self._begun is None else self._begun[:, class_index]
+        return chain_rate + change_rate, begun_rate + change_rate
 
     def _columns_by_class(self) -> dict[str, Array]:
         """Return the measures of each class at each station, by name."""
@@ -893,7 +898,7 @@ class CompiledNetwork(CompiledModel):
             )
         # What no solver can solve, such as a saturated station, no simulation can either.
         refused_points = (
-            frozenset(reason_by_point.keys() - unsolvable(network_points).keys())
+            frozenset(reason_by_point.keys() - reasons_unsolvable(network_points).keys())
             if reason_by_point
             else frozenset()
         )
@@ -1169,6 +1174,7 @@ def _joined_columns(
 
 
 def _one_point_columns(number_by_name: Mapping[str, float]) -> dict[str, Array]:
+    """Return numbers by name as columns of one point."""
     return {value_name: np.array([number]) for value_name, number in number_by_name.items()}
 
 

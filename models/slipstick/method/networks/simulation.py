@@ -45,8 +45,8 @@ from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import BACK_OFF_TIME, DISCIPLINES, LINEARIZER, LOSS
 
-NOTHING = Estimate(0.0, 0.0, 0.0)
-"""Values of a chain without customers."""
+ZERO_ESTIMATE = Estimate(0.0, 0.0, 0.0)
+"""The estimate of rates and numbers of a chain without customers."""
 
 NO_CUSTOMERS = "the network has no customers and no arrivals"
 
@@ -244,21 +244,25 @@ class _NetworkEstimates:
         if served_weights is not None:
             yield (
                 f"throughput[{chain_name}]",
-                self._ratio_estimate(chain_name, served_weights, self.elapsed_weights, NOTHING),
+                self._ratio_estimate(
+                    chain_name, served_weights, self.elapsed_weights, ZERO_ESTIMATE
+                ),
             )
         yield (
             f"response_time[{chain_name}]",
             self._response_estimate(chain_name, places, chain.classes),
         )
         for class_name in chain.classes if chain.classes != (chain_name,) else ():
-            served_weights, begun_weights = self._weights_of_stays(chain_name, class_name)
+            served_weights, begun_weights = self._weights_of_memberships(chain_name, class_name)
             time_weights = self._weights_of_response_time(
                 [place for place in places if place[0] == class_name], [class_name]
             )
             if served_weights is not None:
                 yield (
                     f"throughput[{class_name}]",
-                    self._ratio_estimate(chain_name, served_weights, self.elapsed_weights, NOTHING),
+                    self._ratio_estimate(
+                        chain_name, served_weights, self.elapsed_weights, ZERO_ESTIMATE
+                    ),
                 )
             if begun_weights is not None:
                 yield (
@@ -266,12 +270,12 @@ class _NetworkEstimates:
                     self._ratio_estimate(chain_name, time_weights, begun_weights),
                 )
 
-    def _weights_of_stays(
+    def _weights_of_memberships(
         self, chain_name: str, class_name: str
     ) -> tuple[Array | None, Array | None]:
-        """Return weights of the run's statistics, whose weighted sums are how often customers
-        become members of a class, served ones and all; None where the run does not count them. See
-        `Measures` for what begins a stay.
+        """Return two vectors of weights of the run's statistics. The weighted sums are how often
+        customers become members of a class: those that are served, and all. None where the run does
+        not count them; see `Measures` for when a customer becomes a member.
         """
         chain = self.network_layout.chains[chain_name]
         reference_class, reference_station = chain.reference
@@ -343,7 +347,7 @@ class _NetworkEstimates:
             )
         yield (
             f"queue_length{name_in_brackets}",
-            self._ratio_estimate(chain_name, presence_weights, self.elapsed_weights, NOTHING),
+            self._ratio_estimate(chain_name, presence_weights, self.elapsed_weights, ZERO_ESTIMATE),
         )
         yield f"residence_time{name_in_brackets}", self._response_estimate(chain_name, [place])
         yield (
@@ -362,7 +366,7 @@ class _NetworkEstimates:
                     chain_name,
                     self._weights_of_busy_time(place),
                     self.elapsed_weights * station.servers,
-                    NOTHING,
+                    ZERO_ESTIMATE,
                 ),
             )
         if station.capacity or place[0] in station.balking:
@@ -378,14 +382,14 @@ class _NetworkEstimates:
                 attempt_weights = attempt_weights + refusal_weights
             yield (
                 f"loss_probability{name_in_brackets}",
-                self._ratio_estimate(chain_name, refusal_weights, attempt_weights, NOTHING),
+                self._ratio_estimate(chain_name, refusal_weights, attempt_weights, ZERO_ESTIMATE),
             )
         if place[0] in (*station.patience, *station.timeout):
             abandonment_weights = self._tally_weights(self.layout.tries, place, abandonment_tally)
             yield (
                 f"abandonment{name_in_brackets}",
                 self._ratio_estimate(
-                    chain_name, abandonment_weights, self.weights_of_visits(place), NOTHING
+                    chain_name, abandonment_weights, self.weights_of_visits(place), ZERO_ESTIMATE
                 ),
             )
 
@@ -743,7 +747,7 @@ class _NetworkEstimates:
             is_open = chain_name is not None and isinstance(
                 self.network_layout.chains[chain_name].members, OpenClass
             )
-            return empty_value if is_open else NOTHING
+            return empty_value if is_open else ZERO_ESTIMATE
         return self.result.ratio(numerator_weights, denominator_weights)
 
     def account(self) -> dict[str, Estimate]:

@@ -11,7 +11,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.limits import limit
 from slipstick.method.networks.arrays import NetworkPoints
-from slipstick.method.networks.certain_load import before_losses
+from slipstick.method.networks.certain_load import network_before_losses
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.checks import checked_solution
 from slipstick.queueing.mixed_classes import saturation_reasons
@@ -70,7 +70,9 @@ def _solution_of_solver(
 
 @dataclass(frozen=True, slots=True)
 class SolvedTogether:
-    """A solution of several points by one solver, with the indices of these points."""
+    """The solution of several points that one solver solved together, with the indices of these
+    points.
+    """
 
     points: NDArray[np.intp]
     solver: str
@@ -89,7 +91,7 @@ def solved_points(
     solver : by name, or `BEST`
     fail_together : the points differ in derivatives alone, so that all fail where one does
     """
-    reason_by_point = unsolvable(network_points)
+    reason_by_point = reasons_unsolvable(network_points)
     solvable_points = np.array(
         [
             point_index
@@ -107,13 +109,13 @@ def solved_points(
     ), reason_by_point
 
 
-def unsolvable(network_points: NetworkPoints) -> dict[int, str]:
-    """Return, by point, why no solver can solve it: a number is undefined, or a station is
-    saturated by what comes to it before any loss of customers.
+def reasons_unsolvable(network_points: NetworkPoints) -> dict[int, str]:
+    """Return, by the index of the point, why no solver can solve a network there: a number is
+    undefined, or a station is saturated by the customers that come to it before any can be lost.
     """
     never_saturated = network_points.network.never_saturated
     return {
-        **saturation_reasons(before_losses(network_points), never_saturated),
+        **saturation_reasons(network_before_losses(network_points), never_saturated),
         **network_points.reason_by_point,
     }
 

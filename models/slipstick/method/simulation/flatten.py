@@ -95,15 +95,18 @@ and of a release.
 """
 
 OUTSIDE = "outside"
-"""The other processors of a model with one: they are outside its population."""
+"""The name of the station of the other processors of a model with one processor: they are outside
+of its population.
+"""
 
 MOST_OTHER_PROCESSORS = 4096
+"""The largest number of other processors that a model with one processor may use at one moment."""
 BRANCH_NUMBERS = 20
 """Numbers that a simulation keeps for each branch or item under way, without its account."""
 
 QUEUE_NUMBERS = 1600
-"""The same for each queue of a pool of tasks. Chosen by time: it takes 4 KB, but 8,000 queues
-with 1,000 problems took 7.4 s.
+"""Numbers that a simulation keeps for each queue of a pool of tasks. Chosen by time: a queue takes
+4 KB, but 8,000 queues with 1,000 problems took 7.4 s.
 """
 
 ALL = "all"
@@ -111,7 +114,9 @@ ALL = "all"
 
 Numbers = Mapping[Expr, float]
 Parties = Mapping[str, int]
-"""By barrier, the number of customers that it waits for where its step does not say."""
+"""The number of customers for which each barrier waits if the step does not state a number, by the
+name of the barrier.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -711,6 +716,7 @@ class Writer:
             self._serve_at_processor(step, random_time)
 
     def _checked_weight(self, step_name: str, weight: float) -> float:
+        """Return the weight of a step; raise if it is out of the range that can be simulated."""
         if not SHORTEST <= weight <= LONGEST:
             raise NoAnswerError(
                 f"the weight of step {step_name} comes out as {weight!r}; what is simulated takes"
@@ -824,6 +830,7 @@ Rule = Callable[[Any, Writer, Parties], None]
 
 
 def _own_rules() -> dict[str, Rule]:
+    """Return the rules that write slipstick's own kinds of steps, by the name of the kind."""
     rules: dict[type[Activity], Callable[[Writer, Any, Parties], None]] = {
         Step: Writer._write_step,
         Then: Writer._write_sequence,

@@ -68,7 +68,7 @@ def value_of_estimate(estimate: Estimate, unit: str) -> Value:
     estimate : of something that is never negative
     unit : its base unit
     """
-    if _is_point(estimate):
+    if _has_no_width(estimate):
         return Value(estimate.mean, unit, estimate.mean, estimate.mean)
     # A wait or a use cannot be below nothing, however wide its interval.
     low = None if estimate.low is None else min(max(estimate.low, 0.0), estimate.mean)
@@ -475,7 +475,7 @@ def _is_exact(flat_model: FlatModel, result: Result, estimates: Mapping[str, Est
     # Constant arrivals may give every cycle the same time though their number in the run is still
     # an estimate.
     rates = [estimates[name] for name in estimates if name.partition("[")[0] == "throughput"]
-    return not flat_model.plan.is_random and all(map(_is_point, (result.mean_time(), *rates)))
+    return not flat_model.plan.is_random and all(map(_has_no_width, (result.mean_time(), *rates)))
 
 
 def _refuse_standstill(model: Model, result: Result) -> None:
@@ -811,7 +811,7 @@ def _throughput_of_members(members: float, time: Estimate) -> Estimate:
     return Estimate(members / time.mean, low, high)
 
 
-def _is_point(estimate: Estimate) -> bool:
+def _has_no_width(estimate: Estimate) -> bool:
     """Return whether the interval of an estimate has no width except by rounding."""
     return estimate.half_width <= ROUNDING * abs(estimate.mean)
 
@@ -1056,14 +1056,15 @@ def _fairness_estimates(result: Result) -> dict[str, Estimate]:
             )
             for column in (layout.grants, layout.waiting_time, layout.squared_waits)
         )
-        n, w, q = (
+        wait_count, wait_sum, square_sum = (
             float(column_sums @ column) for column in (count_weights, wait_weights, square_weights)
         )
-        if q > 0:
+        if square_sum > 0:
             # The derivatives of w^2 / (n q) by w and n, so that the batches give its variance.
-            fairness = w * w / (n * q)
+            fairness = wait_sum * wait_sum / (wait_count * square_sum)
             estimates[value_name] = result.ratio(
-                2 * fairness / w * wait_weights - fairness / n * count_weights, square_weights / q
+                2 * fairness / wait_sum * wait_weights - fairness / wait_count * count_weights,
+                square_weights / square_sum,
             )
     return estimates
 
@@ -1081,9 +1082,9 @@ def _shares(
     closed_form = ClosedForm(model)
     # The closed form only ranks the parameters; each of those chosen costs two simulations.
     answer = closed_form.points(parameter_values).answer(0)
-    ranked_shares = sorted(answer.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
-        : simulation.shares
-    ]
+    ranked_shares = sorted(
+        answer.share.get("time", {}).items(), key=lambda name_and_share: -abs(name_and_share[1])
+    )[: simulation.shares]
     parameters = closed_form.tape.parameters
 
     def rerun(changed_values: Mapping[str, float], rerun_simulation: Simulation) -> Array:
