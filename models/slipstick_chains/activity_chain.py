@@ -43,7 +43,7 @@ from slipstick.model.steps import (
     SERVED,
     TAKEN,
     Activity,
-    each_once,
+    distinct_activities,
     is_parallel,
     no_rule,
 )
@@ -360,7 +360,7 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
     """Yield each part of a model that a chain cannot represent."""
     if model.population.finite and not isinstance(model.population, PhasedPopulation):
         yield _Unfit("processors that repeat a cycle, streams, and phases, not supersteps")
-    for node in each_once(model.bodies):
+    for node in distinct_activities(model.bodies):
         resource = model.resources.get(node.uses[0]) if node.uses else None
         if is_parallel(node) or node.use == ASKED:
             methods = "simulation" if node.use == ASKED else _other_methods(model)
@@ -1047,7 +1047,7 @@ class _States:
         self.rounds = rounds
         self._resources: Mapping[str, Any] = model.resources
         bodies = [cycle for cycle, _ in cycles]
-        self._nodes: list[Any] = list(each_once(bodies))
+        self._nodes: list[Any] = list(distinct_activities(bodies))
         self._number_by_node_id = {
             id(node): node_number for node_number, node in enumerate(self._nodes)
         }
@@ -1055,7 +1055,7 @@ class _States:
         self.kinds = [kind for kind, (_, size) in enumerate(cycles) for _ in range(size)]
         self.width = len(self.kinds) + self._second_phase_count()
         names_by_body = [
-            {name for node in each_once([body]) for name in node.uses} for body in bodies
+            {name for node in distinct_activities([body]) for name in node.uses} for body in bodies
         ]
         self._parties = Counter(name for kind in self.kinds for name in names_by_body[kind])
         self.breakers = {

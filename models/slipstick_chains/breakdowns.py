@@ -24,7 +24,7 @@ from slipstick.expression.nodes import Expr, Number
 from slipstick.model.absences import OFF_DUTY, Absence
 from slipstick.model.activity import Attempt, Step, delay, map_steps, service
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
-from slipstick.model.steps import Activity, each_once
+from slipstick.model.steps import Activity, distinct_activities
 from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.vocabulary import ROUTES_BY_STATE
 
@@ -249,7 +249,7 @@ def refuse_counted_servers(
             "a pick by the number present": ROUTES_BY_STATE in model.constructs,
             "an attempt": any(
                 isinstance(node, Attempt) and node.resource == station
-                for node in each_once(model.bodies)
+                for node in distinct_activities(model.bodies)
             ),
         }
     for trait, has_trait in is_counted.items():

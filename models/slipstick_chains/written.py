@@ -13,7 +13,7 @@ from slipstick.expression.nodes import Expr, constant
 from slipstick.model.absences import Absence
 from slipstick.model.activity import Step, map_steps
 from slipstick.model.network import NetworkStation, QueueingNetwork
-from slipstick.model.steps import Activity, each_once
+from slipstick.model.steps import Activity, distinct_activities
 from slipstick.model.system import Model, Station, population_of_groups
 from slipstick_chains.breakdowns import BREAKDOWN, FINISHED, SCHEDULE, arithmetic_name
 
@@ -146,7 +146,7 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     ]
     with_ranks = {
         node.resource
-        for node in each_once([group.cycle for group in groups])
+        for node in distinct_activities([group.cycle for group in groups])
         if isinstance(node, Step) and node.rank
     }
     resources = {

@@ -15,7 +15,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.law.law import Law
 from slipstick.model.activity import BarrierWait, Fork, Hold, Step, Then
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import NEVER, Activity, each_once
+from slipstick.model.steps import NEVER, Activity, distinct_activities
 from slipstick.model.system import ClosedPopulation, Lock, Model, Station
 from slipstick.vocabulary import (
     CLOSED_FORM,
@@ -109,7 +109,7 @@ def _lines_of_equations(answer: Answer) -> Iterator[str]:
             yield from equations
         elif part_without_equations := _part_without_equations(model):
             raise NoAnswerError(_no_equations_message(answer, part_without_equations))
-        elif any(isinstance(node, BarrierWait) for node in each_once(model.bodies)):
+        elif any(isinstance(node, BarrierWait) for node in distinct_activities(model.bodies)):
             yield from _section_equations(model, equations)
         else:
             yield from _wait_equations(model, equations)
@@ -123,7 +123,7 @@ def _part_without_equations(model: Model) -> str:
         return "arrivals from outside"
     if len(model.population.groups) > 1:
         return "several groups of customers"
-    nodes = list(each_once(model.bodies))
+    nodes = list(distinct_activities(model.bodies))
     for node in nodes:
         if not _has_equations(node):
             return _part_name(model, node)
@@ -144,7 +144,7 @@ def _has_equations(node: Activity) -> bool:
     a barrier.
     """
     if isinstance(node, Fork):
-        inner_nodes = each_once(node.branches)
+        inner_nodes = distinct_activities(node.branches)
         return node.join is None and not any(
             isinstance(inner, BarrierWait) for inner in inner_nodes
         )
@@ -176,7 +176,7 @@ def _wait_equations(model: Model, equations: list[str]) -> Iterator[str]:
     the utilization U. A lock is a queue whose service is all that is done while it is held. Models
     with `_part_without_equations` have none.
     """
-    queues = _plain_queues(model, list(each_once(model.bodies)))
+    queues = _plain_queues(model, list(distinct_activities(model.bodies)))
     first_equation, *further_equations = equations
     residences = []
     for name, service_steps in queues.items():
@@ -218,7 +218,7 @@ def _section_equations(model: Model, equations: list[str]) -> Iterator[str]:
             sections[-1].append(step)
     # What follows the last barrier goes on in the next cycle up to the first one.
     sections[0] = [*sections.pop(), *sections[0]]
-    queues = _plain_queues(model, list(each_once(model.bodies)))
+    queues = _plain_queues(model, list(distinct_activities(model.bodies)))
     section_sums = [
         " + ".join(_time_of_part(step, queues) for step in section) for section in sections
     ]
@@ -278,12 +278,12 @@ def _plain_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, list[Ste
 
 def steps_in(body: Activity) -> Iterator[Step]:
     """Yield the steps of a body, in the order written."""
-    return (node for node in each_once([body]) if isinstance(node, Step))
+    return (node for node in distinct_activities([body]) if isinstance(node, Step))
 
 
 def _is_plain(hold: Hold) -> bool:
     """Return whether a hold has one phase, one permit, and a body of steps in a row."""
-    inner_nodes = each_once([hold.body])
+    inner_nodes = distinct_activities([hold.body])
     return (
         hold.after is None
         and not hold.mode

@@ -26,7 +26,15 @@ from slipstick.model.activity import (
     Step,
     Then,
 )
-from slipstick.model.steps import ASKED, MET, Activity, Combination, each_once, is_parallel, steps
+from slipstick.model.steps import (
+    ASKED,
+    MET,
+    Activity,
+    Combination,
+    distinct_activities,
+    is_parallel,
+    steps,
+)
 from slipstick.model.system import (
     ClosedPopulation,
     Group,
@@ -156,13 +164,13 @@ class MeanValue(ActivityForm):
 def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
     """Choose the solver for a population; refuse parts without an approximation."""
     if GEOMETRIC_COUNT in model.constructs and any(
-        node.use == MET for node in each_once(model.bodies)
+        node.use == MET for node in distinct_activities(model.bodies)
     ):
         raise NoAnswerError(
             "mean value takes no geometric count beside a barrier, whose last arrival it would have"
             " too early: simulate it"
         )
-    for node in each_once(model.bodies):
+    for node in distinct_activities(model.bodies):
         for lock_name in node.held if node.mode else ():
             if reason := uncovered_by_chain(model, lock_name):
                 raise NoAnswerError(

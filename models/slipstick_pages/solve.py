@@ -20,7 +20,7 @@ from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import each_once, list_parallel_nodes
+from slipstick.model.steps import distinct_activities, list_parallel_nodes
 from slipstick.model.system import Labels, Model
 from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolve, solve_settings
@@ -504,7 +504,9 @@ def _probability_names(built_model: BuiltModel) -> set[str]:
     add up to 1.
     """
     if isinstance(built_model.model, Model):
-        odds = [expr for node in each_once(built_model.model.bodies) for expr in node.odds]
+        odds = [
+            expr for node in distinct_activities(built_model.model.bodies) for expr in node.odds
+        ]
         return {parameter.name for parameter in parameters(*odds)}
     routes = built_model.model.routing if isinstance(built_model.model, QueueingNetwork) else ()
     return {parameter.name for parameter in parameters(*(route.probability for route in routes))}

@@ -34,7 +34,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.steps import Activity, each_once, steps
+from slipstick.model.steps import Activity, distinct_activities, steps
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
@@ -261,7 +261,7 @@ def _has_a_part_without_repetitions(model: Model) -> bool:
     """Return whether a part of the model, and with it a pipeline, may not be executed at all."""
     population = model.population
     phases = population.phases if isinstance(population, PhasedPopulation) else ()
-    repeats = [node for node in each_once(model.bodies) if isinstance(node, Repeat)]
+    repeats = [node for node in distinct_activities(model.bodies) if isinstance(node, Repeat)]
     counts = [phase.repeat for phase in phases] + [node.count for node in repeats]
     return any(plain_value(count, {}) == 0 for count in counts)
 

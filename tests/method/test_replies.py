@@ -197,9 +197,9 @@ def test_files_have_replies(tmp_path: Path) -> None:
 
 
 def slipstick_steps(made: Model) -> list[Activity]:
-    from slipstick.model.steps import each_once
+    from slipstick.model.steps import distinct_activities
 
-    return list(each_once(made.bodies))
+    return list(distinct_activities(made.bodies))
 
 
 @pytest.mark.parametrize("copies", [1, 2])

@@ -30,7 +30,7 @@ from slipstick.structure.contention import Contention
 from slipstick.structure.lumping import lump_alike_resources
 from slipstick.structure.times import time_of_pass
 from slipstick.structure.visits import Places, queues_of, visit_trees
-from slipstick.structure.work import most_at_once
+from slipstick.structure.work import most_requests_at_once
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ REFUSED: list[tuple[Callable[[], object], tuple[str, str]]] = [
         ("the time without contention", "passing"),
     ),
     (
-        lambda: most_at_once(Passing(WORK), requested_resource, {}),
+        lambda: most_requests_at_once(Passing(WORK), requested_resource, {}),
         ("the number under way at once", "passing"),
     ),
     (

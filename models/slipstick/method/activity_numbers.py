@@ -32,7 +32,7 @@ from slipstick.model.steps import (
     ByState,
     Combination,
     NumberRange,
-    each_once,
+    distinct_activities,
     no_rule,
     steps,
 )
@@ -190,7 +190,7 @@ def check_values(model: Model, values: SetValues) -> None:
         ...
     slipstick.errors.ModelError: population.processors must be a whole number of at least 1, got 2.5
     """
-    nodes = list(each_once(model.bodies))
+    nodes = list(distinct_activities(model.bodies))
     ranges_of_resources = (
         number_range
         for name, resource in model.resources.items()

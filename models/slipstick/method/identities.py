@@ -24,7 +24,7 @@ from slipstick.late import Array, NDArray, np
 from slipstick.method.answers import Remarks, Solution
 from slipstick.model.activity import Attempt
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
-from slipstick.model.steps import HELD, SERVED, Activity, each_once
+from slipstick.model.steps import HELD, SERVED, Activity, distinct_activities
 from slipstick.model.system import (
     ClosedPopulation,
     Model,
@@ -338,7 +338,7 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
     divided among the processors.
     """
     bodies_with_passes = _bodies_with_passes(model)
-    if any(isinstance(node, Attempt) for node in each_once(model.bodies)):
+    if any(isinstance(node, Attempt) for node in distinct_activities(model.bodies)):
         return []  # how often it is tried depends on the state
     demand_by_resource = defaultdict[str, Expr](lambda: zero(TIME))
     visits_by_resource = defaultdict[str, Expr](lambda: Number(0.0))
@@ -358,7 +358,7 @@ def _resource_loads(model: Model) -> list[ResourceLoad]:
     excluded_names = {resource.word for resource in model.resources.values()}
     excluded_names |= {
         resource_name
-        for node in each_once(model.bodies)
+        for node in distinct_activities(model.bodies)
         if not _takes_one_server(node)
         for resource_name in node.uses
     }

@@ -36,7 +36,7 @@ from slipstick.model.steps import (
     GUARDED,
     MET,
     TAKEN,
-    each_once,
+    distinct_activities,
     list_parallel_nodes,
 )
 from slipstick.model.system import (
@@ -476,7 +476,9 @@ def shared_stations_with_cuts(model: Model) -> list[str]:
     servers all the while.
     """
     resources = (
-        node.resource for node in each_once(model.bodies) if isinstance(node, Attempt) and node.cuts
+        node.resource
+        for node in distinct_activities(model.bodies)
+        if isinstance(node, Attempt) and node.cuts
     )
     return [
         name
@@ -488,12 +490,14 @@ def shared_stations_with_cuts(model: Model) -> list[str]:
 def _names_of_attempts(model: Model, method: str | None) -> Iterator[str]:
     """List the names of the values of attempts and circuit breakers."""
     attempted_resources = dict.fromkeys(
-        node.resource for node in each_once(model.bodies) if isinstance(node, Attempt)
+        node.resource for node in distinct_activities(model.bodies) if isinstance(node, Attempt)
     )
     value_kinds = ("abandonment", "amplification", "goodput")
     shared_stations = shared_stations_with_cuts(model) if method == MARKOV_CHAIN else ()
     cut_stations = dict.fromkeys(
-        node.resource for node in each_once(model.bodies) if isinstance(node, Attempt) and node.cuts
+        node.resource
+        for node in distinct_activities(model.bodies)
+        if isinstance(node, Attempt) and node.cuts
     )
     yield from (
         f"{value_kind}[{station_name}]"
@@ -524,11 +528,11 @@ def _account_labels(model: Model, counts_waiting: bool) -> Iterator[str]:
     population = model.population
     bodies = model.bodies if counts_waiting or not population.groups else model.bodies[:1]
     yield from (step.name for step in timed_steps(bodies))
-    for node in each_once(bodies):
+    for node in distinct_activities(bodies):
         for resource_name in node.uses:
             if not is_processor(resource_name):
                 yield from model.resources[resource_name].labels(resource_name, counts_waiting)
-    for node in each_once(bodies):
+    for node in distinct_activities(bodies):
         if isinstance(node, Attempt) and node.back_off is not None:
             yield f"{BACK_OFF_TIME}:{node.resource}"
         if isinstance(node, Attempt) and node.cuts:

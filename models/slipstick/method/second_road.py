@@ -33,7 +33,7 @@ from slipstick.model.activity import (
     timed_steps,
 )
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.steps import ASKED, each_once, is_parallel
+from slipstick.model.steps import ASKED, distinct_activities, is_parallel
 from slipstick.model.system import Model
 from slipstick.results.words import NO_WORDS
 from slipstick.sim.plan.plan import Plan
@@ -303,7 +303,7 @@ def _takes_maxima(model: Model) -> bool:
     it could wrongly call exact.
     """
     node_types = (BarrierWait, Fork, Pipeline, Repeat, Ask)
-    return any(isinstance(node, node_types) for node in each_once(model.bodies))
+    return any(isinstance(node, node_types) for node in distinct_activities(model.bodies))
 
 
 def _chosen_points(solution: Solution, doubtful_indexes: list[int]) -> list[int]:
@@ -581,7 +581,7 @@ def _names_in_branches(model: Model) -> set[str]:
     """
     return {
         step.name
-        for node in each_once(model.bodies)
+        for node in distinct_activities(model.bodies)
         if is_parallel(node) or node.use == ASKED
         for step in timed_steps([node])
     }

@@ -15,7 +15,8 @@ OFF_DUTY = "schedule"
 
 
 class Absence(NamedTuple):
-    """What a group or class stands for whose members are no customers, but servers that are away.
+    """The meaning of a group or class whose members are not customers, but servers that are away
+    from their station.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ from slipstick.model.steps import (
     NumberRange,
     arguments_of,
     constructs_of,
-    each_once,
+    distinct_activities,
     fractional_part,
     python_text,
     single_executions,
@@ -294,7 +294,7 @@ SPREADS = {
     (WHOLE := "whole"): "a whole number; a mean of 2.5 gives two or three repetitions",
     (GEOMETRIC := "geometric"): "after each repetition, another follows with a fixed probability",
 }
-"""How the number of rounds of a repetition varies about its mean."""
+"""The ways in which the number of rounds of a repetition varies about its mean."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -582,6 +582,7 @@ class Attempt(Activity):
 
 
 MOST_RETRIES = 1000
+"""The largest number of retries of an attempt."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -984,7 +985,7 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     return Choice(options_with_exprs)
 
 
-def _check_probabilities(probability_exprs: Sequence[Expr], use: str) -> None:
+def _check_probabilities(probability_exprs: Sequence[Expr], builder_name: str) -> None:
     """Raise if probabilities that are known lie outside 0 to 1, or do not add up to 1."""
     probabilities = [
         p.value
@@ -993,18 +994,21 @@ def _check_probabilities(probability_exprs: Sequence[Expr], use: str) -> None:
     ]
     for p in probabilities:
         if not 0 <= p <= 1:
-            raise ModelError(f"a probability of {use} must lie between 0 and 1, got {p:g}")
+            raise ModelError(f"a probability of {builder_name} must lie between 0 and 1, got {p:g}")
     # Probabilities that are computed are checked at the values of each point.
     if len(probabilities) == len(probability_exprs) and not math.isclose(
         math.fsum(probabilities), 1.0, rel_tol=1e-9
     ):
         raise ModelError(
-            f"the probabilities of {use} must add up to 1, got {math.fsum(probabilities):g}"
+            f"the probabilities of {builder_name} must add up to 1,"
+            f" got {math.fsum(probabilities):g}"
         )
 
 
 MOST_ROUNDS = 64
-"""Rounds at most whose probabilities are listed: they are nested one inside the other."""
+"""The largest number of rounds whose probabilities may be listed: the rounds become choices that
+are nested in each other.
+"""
 
 _ROUNDS_IN_WORDS = (
     "a finite number in base units, an expression, or the probabilities of 0, 1, 2 ... rounds, such"
@@ -1076,7 +1080,7 @@ def _rounds_by_probability(probabilities: Sequence[Expr], body: Activity) -> Act
 
 
 _LEAST_DIVISOR = 1e-300
-"""In the place of a divisor that is 0 where the dividend is."""
+"""The least divisor: where a divisor is 0, its dividend is 0, too."""
 
 
 def _rounds_by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
@@ -1177,7 +1181,9 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
     body_parts = body.sequence
     own_reply = EarlyReply(resource)
     reply_indices = [
-        index for index, body_part in enumerate(body_parts) if own_reply in each_once([body_part])
+        index
+        for index, body_part in enumerate(body_parts)
+        if own_reply in distinct_activities([body_part])
     ]
     if len(reply_indices) != 1 or body_parts[reply_indices[0]] != own_reply:
         return body, None
@@ -1298,20 +1304,34 @@ def _balking_choice(balking: Sequence[Like], make_attempt: Callable[..., Attempt
     balking : the probabilities p
     make_attempt : with a `queue`
     """
-    leaving = (Number(0.0), *(as_count(p, "a probability of balking") for p in balking))
-    known = [p.value for p in leaving if isinstance(p, Number | Parameter) and p.value is not None]
-    if known != sorted(known) or known[-1] > 1:
+    balking_probabilities = (
+        Number(0.0),
+        *(as_count(p, "a probability of balking") for p in balking),
+    )
+    known_probabilities = [
+        p.value
+        for p in balking_probabilities
+        if isinstance(p, Number | Parameter) and p.value is not None
+    ]
+    if known_probabilities != sorted(known_probabilities) or known_probabilities[-1] > 1:
         raise ModelError(
             "probabilities of balking do not fall with the queue, and are at most 1, got"
-            f" {', '.join(f'{p:g}' for p in known[1:])}"
+            f" {', '.join(f'{p:g}' for p in known_probabilities[1:])}"
         )
     options = [
-        (at_this_length - at_shorter, make_attempt(queue=Number(float(waiting))))
-        for waiting, (at_shorter, at_this_length) in enumerate(pairwise(leaving))
+        (
+            probability_at_length - probability_at_shorter,
+            make_attempt(queue=Number(float(waiting_count))),
+        )
+        for waiting_count, (probability_at_shorter, probability_at_length) in enumerate(
+            pairwise(balking_probabilities)
+        )
     ]
     # A customer that joins any queue makes an attempt too: values count it, and a breaker may
     # refuse it.
-    return choose(*options, (1 - leaving[-1], make_attempt(queue=Number(float(MOST_HOLDERS)))))
+    return choose(
+        *options, (1 - balking_probabilities[-1], make_attempt(queue=Number(float(MOST_HOLDERS))))
+    )
 
 
 @checked(options=ACTIVITY, by=TEXT)
@@ -1480,6 +1500,7 @@ def barrier(name: str, parties: int | None = None) -> BarrierWait:
 
 
 def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:
+    """Return the name of a stage: the given name, or one made of the steps of its bodies."""
     if name is not None:
         return name
     return next((step.name for step in timed_steps(bodies)), "stage")
@@ -1487,12 +1508,12 @@ def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:
 
 def timed_steps(activities: Iterable[Activity]) -> Iterator[Step]:
     """Yield the services and delays of activities in the order written, each once."""
-    return (node for node in each_once(activities) if isinstance(node, Step))
+    return (node for node in distinct_activities(activities) if isinstance(node, Step))
 
 
 def pipelines_of(activities: Iterable[Activity]) -> Iterator[Pipeline]:
     """Yield the pipelines of activities in the order written, each once."""
-    return (node for node in each_once(activities) if isinstance(node, Pipeline))
+    return (node for node in distinct_activities(activities) if isinstance(node, Pipeline))
 
 
 def map_steps(
@@ -1501,8 +1522,8 @@ def map_steps(
     rename: Callable[[str], str] = lambda name: name,
     rebuilt_by_id: dict[int, Activity] | None = None,
 ) -> Activity:
-    """Return a copy of a tree in which each step is changed; parts that the tree shares stay
-    shared.
+    """Return a copy of an activity in which each step is changed by a function. An object that
+    occurs several times in the activity occurs as often in the copy, as one object.
 
     Parameters
     ----------
@@ -1531,7 +1552,9 @@ def map_steps(
 
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
-"""What names a step, a resource or a component: no spaces, so that it can stand in a path."""
+"""The form of the name of a step, a resource or a component: without spaces, so that the name can
+stand in a path.
+"""
 
 
 def check_name(name: str) -> None:
@@ -1576,7 +1599,9 @@ def as_count(value: Like, description: str) -> Expr:
 
 
 def _require_dimension(value: Expr, dimension: Dimension, description: str) -> Expr:
-    """Return an expression; raise if it has another dimension. A plain 0 fits any dimension."""
+    """Return an expression; raise if its dimension is not the given one. A plain 0 fits any
+    dimension.
+    """
     if value == Number(0.0):
         return total((), dimension)
     if value.dimension != dimension:

@@ -85,7 +85,9 @@ def lower_network(network: QueueingNetwork) -> Model:
         for name, station in network.stations.items()
     }
     resources |= {name: Permits(region.capacity) for name, region in network.regions.items()}
-    resources |= {name: guarded.breaker for name, guarded in network.breakers.items()}
+    resources |= {
+        name: guarded_stations.breaker for name, guarded_stations in network.breakers.items()
+    }
     class_by_name = network.classes
     cycle_by_class = {
         name: _cycle_activity(network, name, customer_class)

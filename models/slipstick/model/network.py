@@ -58,10 +58,10 @@ from slipstick.vocabulary import (
 )
 
 OUT = "out"
-"""Where a route of an open chain leads that leaves the network."""
+"""The target of a route by which customers of an open chain leave the network."""
 
 Place = tuple[str, str]
-"""A class at a station."""
+"""The name of a class and the name of a station that it visits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +207,8 @@ class NetworkStation:
         """Return whether visits of a class may fail: at the full station, or in or before its
         queue.
         """
-        impatient = {*self.patience, *self.timeout, *self.balking}
-        return self.capacity is not None or class_name in impatient
+        impatient_classes = {*self.patience, *self.timeout, *self.balking}
+        return self.capacity is not None or class_name in impatient_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +436,12 @@ class QueueingNetwork:
     def breaker_of(self, station: str) -> str:
         """Return the circuit breaker that guards a station; empty if none does."""
         return next(
-            (name for name, guarded in self.breakers.items() if station in guarded.stations), ""
+            (
+                name
+                for name, guarded_stations in self.breakers.items()
+                if station in guarded_stations.stations
+            ),
+            "",
         )
 
     def quantities(self) -> Iterator[tuple[str, Expr]]:
@@ -444,6 +449,7 @@ class QueueingNetwork:
         expressions: list[tuple[str, Expr]] = []
 
         def collect(path: str, value: Expr) -> Expr:
+            """Record a number with its path, and return it unchanged."""
             expressions.append((path, value))
             return value
 
@@ -468,7 +474,7 @@ _DIMENSION_BY_KEY = {
     "weight": COUNT,
     "back_off": TIME,
 }
-"""What a station says of each class in numbers that may vary."""
+"""The dimensions of the numbers of a station that differ by class, by their keys."""
 
 
 @checked(
@@ -682,8 +688,10 @@ def station(
         distribution=dict(distribution or {}),
         retries=dict(retries or {}),
         balking={
-            class_name: tuple(_as_number(p, COUNT, "a probability of balking") for p in leaving)
-            for class_name, leaving in (balking or {}).items()
+            class_name: tuple(
+                _as_number(p, COUNT, "a probability of balking") for p in balking_probabilities
+            )
+            for class_name, balking_probabilities in (balking or {}).items()
         },
     )
 
@@ -771,13 +779,13 @@ def _with_changed_numbers(network_part: Any, path: str, change: Callable[[str, E
         return change(path, network_part)
     if isinstance(network_part, Mapping):
         return {
-            key: _with_changed_numbers(item, f"{path}.{key}", change)
-            for key, item in network_part.items()
+            key: _with_changed_numbers(inner_part, f"{path}.{key}", change)
+            for key, inner_part in network_part.items()
         }
     if isinstance(network_part, tuple):
         return tuple(
-            _with_changed_numbers(item, f"{path}.{index}", change)
-            for index, item in enumerate(network_part)
+            _with_changed_numbers(inner_part, f"{path}.{index}", change)
+            for index, inner_part in enumerate(network_part)
         )
     if not is_dataclass(network_part) or isinstance(network_part, type):
         return network_part
@@ -799,6 +807,9 @@ def _with_changed_numbers(network_part: Any, path: str, change: Callable[[str, E
 
 
 def _as_parameter(path: str, value: Expr) -> Expr:
+    """Return a plain number as a parameter whose name is its path. A time of 0, which stands for an
+    absent one, and other expressions are returned unchanged.
+    """
     # A class without think time or bursts has none to vary.
     is_absent = path.endswith("_time") and value == zero(value.dimension)
     return (
@@ -812,7 +823,7 @@ BY_CLASS = (
     *("demand", "service", "visits", "scv", "priority", "patience", "timeout"),
     *("distribution", "weight", "retries", "back_off", "balking"),
 )
-"""What a station says by class."""
+"""The keys of a station whose values differ by class."""
 
 Path = tuple[str | int, ...]
 NextPlaces = Mapping[Place | None, Sequence[Place]]
@@ -862,10 +873,11 @@ class _Inspection:
         yield from chain_faults
         yield from self._routing_faults(not chain_faults)
         yield from self._region_faults()
-        for name, guarded in self._network.breakers.items():
-            yield from self._breaker_faults(name, guarded)
+        for name, guarded_stations in self._network.breakers.items():
+            yield from self._breaker_faults(name, guarded_stations)
 
     def _class_faults(self) -> Iterator[Fault]:
+        """Yield the faults of classes."""
         stations = self._network.stations.values()
         if any(
             class_name not in self._class_names
@@ -995,29 +1007,37 @@ class _Inspection:
             yield Fault(path, message, key=True)
 
     def _balking_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that customers that balk find a queue, and that they do so the more the longer it
-        is.
+        """Check that there is a queue at which customers may balk, and that their probabilities of
+        balking do not fall with its length.
         """
         discipline = DISCIPLINES[station.discipline]
-        for class_name, leaving in station.balking.items():
-            known = [p for p in map(_known_value, leaving) if p is not None]
+        for class_name, balking_probabilities in station.balking.items():
+            known_probabilities = [
+                p for p in map(_known_value, balking_probabilities) if p is not None
+            ]
             if discipline.at_once or discipline.preemptive:
                 message = f"a station that is {station.discipline} has no queue at which to balk"
             elif station.blocking != LOSS:
                 message = "no method has balking at a station that blocks; leave one of them out"
             elif class_name in self._class_names and class_name not in station.visitors():
                 message = f"{class_name} has no service at {station_name}; leave its balking out"
-            elif not leaving or known != sorted(known) or known[-1:] > [1]:
+            elif (
+                not balking_probabilities
+                or known_probabilities != sorted(known_probabilities)
+                or known_probabilities[-1:] > [1]
+            ):
                 message = (
                     "probabilities of balking do not fall with the queue, and are at most 1, got"
-                    f" {', '.join(f'{p:g}' for p in known) or 'none'}"
+                    f" {', '.join(f'{p:g}' for p in known_probabilities) or 'none'}"
                 )
             else:
                 continue
             yield Fault(("stations", station_name, "balking", class_name), message, key=True)
 
     def _weight_faults(self, station_name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that a station with weights shares its servers, and that they are above 0."""
+        """Check that a station with weights shares its servers, and that its weights are
+        above 0.
+        """
         path = ("stations", station_name, "weight")
         if not DISCIPLINES[station.discipline].shared:
             message = (
@@ -1203,13 +1223,15 @@ class _Inspection:
                 )
                 yield Fault(("routing", index, "to"), message)
 
-    def _breaker_faults(self, breaker_name: str, guarded: GuardedStations) -> Iterator[Fault]:
+    def _breaker_faults(
+        self, breaker_name: str, guarded_stations: GuardedStations
+    ) -> Iterator[Fault]:
         """Check that the stations of a circuit breaker exist, that no other breaker guards them,
         and that visits there may fail and do not block.
         """
         network = self._network
         path = ("breakers", breaker_name, "stations")
-        for index, name in enumerate(guarded.stations):
+        for index, name in enumerate(guarded_stations.stations):
             station = network.stations.get(name)
             if station is None:
                 message = unknown_station_message(name, list(network.stations))
@@ -1224,7 +1246,7 @@ class _Inspection:
             else:
                 continue
             yield Fault((*path, index), message)
-        if not guarded.stations:
+        if not guarded_stations.stations:
             yield Fault(path, f"breaker {breaker_name} guards no station; list some")
 
     def _route_faults(self, route: Route, index: int) -> Iterator[Fault]:

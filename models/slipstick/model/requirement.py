@@ -30,8 +30,8 @@ class Requirement:
     says: str = ""
 
     def message(self, sides_in_words: str = "") -> str:
-        """Return the message for a requirement that is not met, with its reason and the values of
-        its sides at a single point.
+        """Return the message for a requirement that is not met, with its reason and, at a single
+        point, the values of both sides of its condition.
         """
         reasons = [reason for reason in (self.says, sides_in_words) if reason]
         return f"{self.name}: {'; '.join(reasons) or 'the requirement is not met'} ({self.text})"
@@ -39,8 +39,8 @@ class Requirement:
     def violations(
         self, values: Mapping[str, Any], show: Callable[[float, Dimension], str]
     ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield, for each condition, the values of its two sides at the first point in words, and
-        the points at which it does not hold.
+        """Yield, for each condition, a phrase with the values of its two sides at the first point,
+        and a mask of the points at which the condition does not hold.
 
         Parameters
         ----------

@@ -21,11 +21,13 @@ from slipstick.model.activity import GEOMETRIC, Choice, Repeat, Then, then
 from slipstick.model.steps import ONCE, Activity, steps
 
 MOST_STEPS = 2000
-"""Steps of a program of routes at most; shared parts count each time."""
+"""The largest number of steps of a program of routes; a part that occurs several times counts each
+time.
+"""
 
 START, END = "start", "end"
 PlaceOrEnd = Any
-"""A place, or where the program begins or ends."""
+"""A place of the network, or `START` or `END` of the program."""
 
 
 class Way(NamedTuple):
@@ -106,14 +108,14 @@ def _without_place(
             activity = then(
                 _choice_between(entering_ways), repeated_stay, _choice_between(leaving_ways)
             )
-            _refuse_long(activity)
+            _refuse_long_program(activity)
             remaining_ways.setdefault((source, target), []).append(
                 Way(entry_probability * leave_probability, activity)
             )
     return remaining_ways
 
 
-def _refuse_long(activity: Activity) -> None:
+def _refuse_long_program(activity: Activity) -> None:
     """Raise if an activity has more than `MOST_STEPS` steps."""
     if sum(1 for _ in steps(activity)) > MOST_STEPS:
         raise NoAnswerError(

@@ -79,14 +79,15 @@ class ByState(Enum):
 
 
 BY_STATE: Final = ByState.BY_STATE
-"""In the place of executions whose mean depends on the state, so that only methods with states
-know it: the longest of several queues, say."""
+"""The number of executions of a child whose mean depends on the state of the system, such as on the
+longest of several queues. Only methods that follow the state know it.
+"""
 
 ONCE: Final = Number(1.0)
 """Executions of a child that is executed exactly once [1]."""
 
 NEVER, ALWAYS = Number(0.0), Number(1.0)
-"""Variation of what is constant, and of what varies at all values [1]."""
+"""The variation of a time or a number that is constant, and of one that always varies [1]."""
 
 NOTHING, SERVED, HELD, MET, ASKED, TAKEN, GIVEN, GUARDED = (
     "",
@@ -99,14 +100,17 @@ NOTHING, SERVED, HELD, MET, ASKED, TAKEN, GIVEN, GUARDED = (
     "attempt",
 )
 """What a step does with a resource: nothing; it is served there for its time; it holds the resource
-while its children are executed; it waits there for the others; it executes tasks of a pool with all
-others; it takes a unit of a counter, and waits for one; it gives a unit, and never waits; a circuit
-breaker admits or refuses it."""
+while its children are executed; it waits there for other processors; it executes tasks of a pool
+with all others; it takes a unit of a counter, and waits for one; it adds a unit, and never waits; a
+circuit breaker admits or refuses it.
+"""
 
 _REQUIRED_NAMES = ("made_of", "executions", "variation", "combination", "use")
 
 ROUNDING = 1e-9
-"""Fraction of a count, relative to it, up to which it is rounding of arithmetic."""
+"""The largest difference of a count from a whole number, relative to the count, that is due to
+rounding [1].
+"""
 
 
 def fractional_part(count: Expr) -> Expr:
@@ -434,7 +438,7 @@ def steps(activity: Activity) -> Iterator[Activity]:
         stack.extend(reversed(node.children))
 
 
-def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
+def distinct_activities(activities: Iterable[Activity]) -> Iterator[Activity]:
     """Yield every activity of several trees in the order written; a part that the trees share comes
     once.
     """
@@ -451,7 +455,7 @@ def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
 
 def list_parallel_nodes(activities: Iterable[Activity]) -> list[Activity]:
     """List the nodes, each once, whose children or items are under way at the same time."""
-    return [node for node in each_once(activities) if is_parallel(node)]
+    return [node for node in distinct_activities(activities) if is_parallel(node)]
 
 
 def is_parallel(node: Activity) -> bool:

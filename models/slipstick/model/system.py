@@ -94,7 +94,7 @@ from slipstick.model.steps import (
     NumberRange,
     check_fields,
     constructs_of,
-    each_once,
+    distinct_activities,
     fractional_part,
     is_parallel,
     steps,
@@ -147,7 +147,9 @@ IDLE_PROCESSORS = "idle:processors"
 
 
 MANY = 1e300
-"""Customers of a stream that may be present at once: any number."""
+"""The largest number of customers of a stream that may be present at once: more than there can be
+[1].
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +274,7 @@ class ResourceKind:
 
     @property
     def undefined(self) -> Mapping[str, str]:
-        """The values of answers that have no meaning for it, each with the reason."""
+        """The values of answers that are not defined for the resource, each with the reason."""
         return {} if self.capacity < MOST_HOLDERS else {"utilization": NEVER_ALL_BUSY}
 
     def with_parameters(self, name: str) -> Any:
@@ -796,7 +798,7 @@ class Barrier(ResourceKind):
 
 
 MOST_CALLS = 10_000
-"""Calls, failures and trials that a circuit breaker counts, at most."""
+"""The largest number of calls, failures or trials that a circuit breaker counts."""
 
 
 @checked(
@@ -885,6 +887,7 @@ Resource = (
 
 
 def _refuse_unknown_word(noun: str, word: str, allowed_words: Collection[str]) -> None:
+    """Raise if a word, such as the name of a discipline, is not among the allowed words."""
     if word not in allowed_words:
         raise ModelError(f"there is no {noun} {word!r}{did_you_mean(word, allowed_words)}")
 
@@ -1579,7 +1582,7 @@ class Model:
                 # Accesses to the word queue at its station as steps do.
                 self._check_use(f"the word of lock {lock_name}", resource.word, "service")
         node_by_name: dict[tuple[str, str], Activity] = {}
-        nodes = list(each_once(self.bodies))
+        nodes = list(distinct_activities(self.bodies))
         for node in nodes:
             with note_part(node):
                 self.check_uses(node)
@@ -1630,7 +1633,7 @@ class Model:
         """The constructs of all parts of the model; a method that does not support one of them
         refuses the model.
         """
-        model_parts = (*each_once(self.bodies), *self.resources.values(), self.population)
+        model_parts = (*distinct_activities(self.bodies), *self.resources.values(), self.population)
         return frozenset().union(*(model_part.constructs for model_part in model_parts))
 
     @cached_property
@@ -1664,7 +1667,7 @@ class Model:
 
     def expressions_of(self, bodies: Iterable[Activity]) -> Iterator[Expr]:
         """Yield every expression of some activities and of the resources that they use."""
-        for node in each_once(bodies):
+        for node in distinct_activities(bodies):
             yield from node.expressions
             for name in node.uses:
                 yield from () if is_processor(name) else self.resources[name].expressions
@@ -1820,7 +1823,7 @@ class Model:
                 self._check_known_work(resource_name)
 
     def _check_known_work(self, resource_name: str) -> None:
-        """Raise if the work that is left at a resource is not known, or not done at one speed."""
+        """Raise if the remaining work at a resource is unknown, or is not done at one speed."""
         resource = self.resources[resource_name]
         resource_in_words = resource.noun
         if discipline := self.service_discipline(resource_name):
@@ -1944,6 +1947,7 @@ class Model:
         return owner if isinstance(self.resources.get(owner), Monitor) else None
 
     def _check_use(self, user: str, name: str, use: str) -> None:
+        """Raise if a resource does not exist, or is not of the kind that its user needs."""
         if name not in self.resources:
             known_names = (*self.resources, *PROCESSORS)
             raise ModelError(
@@ -1964,7 +1968,7 @@ def _check_think_time(model: Model) -> None:
         first_step = think_step(body) if any(body is cycle for cycle in cycles) else None
         later_parts = body.sequence[1:] if first_step else ()
         other_activities += later_parts if later_parts else (body,)
-    for node in each_once(other_activities):
+    for node in distinct_activities(other_activities):
         if isinstance(node, Step) and node.think:
             with note_part(node):
                 raise ModelError(
@@ -1981,7 +1985,7 @@ def _check_replies(model: Model) -> None:
     body: Activity
     for body in model.bodies:
         _check_replies_inside(body, ())
-    for node in each_once(model.bodies):
+    for node in distinct_activities(model.bodies):
         if isinstance(node, Hold) and has_reply(node):
             with note_part(node):
                 _check_hold_with_reply(model, node)
@@ -2054,14 +2058,14 @@ def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
 def _check_late(enclosing: tuple[Activity, ...]) -> None:
     """Raise for steps without a fork around them that stops waiting before all branches end."""
     # Below these nodes another token executes the steps than the one that began.
-    begins_beside = (
-        around
-        for around in enclosing[::-1]
-        if around.unawaited_children
-        or is_parallel(around)
-        or (isinstance(around, Hold) and has_reply(around))
+    nodes_with_parallel_parts = (
+        enclosing_node
+        for enclosing_node in enclosing[::-1]
+        if enclosing_node.unawaited_children
+        or is_parallel(enclosing_node)
+        or (isinstance(enclosing_node, Hold) and has_reply(enclosing_node))
     )
-    fork_around = next(begins_beside, None)
+    fork_around = next(nodes_with_parallel_parts, None)
     join = fork_around.join if isinstance(fork_around, Fork) else None
     if join is None or is_number(join, 0.0):
         raise ModelError(
@@ -2074,7 +2078,7 @@ def has_reply(hold: Hold) -> bool:
     """Return whether the body of a hold has a reply of its own."""
     return any(
         isinstance(node, EarlyReply) and node.resource == hold.resource
-        for node in each_once([hold.body])
+        for node in distinct_activities([hold.body])
     )
 
 
@@ -2120,7 +2124,7 @@ def _check_waits(model: Model) -> None:
     A signal is the last step in a monitor, because its processor leaves the monitor. A processor
     that waits in a monitor holds no other lock, because it would keep that lock while it waits.
     """
-    nodes = list(each_once(model.bodies))
+    nodes = list(distinct_activities(model.bodies))
     signalled_counters, taken_counters = (
         {node.counter for node in nodes if node.use == use} for use in (GIVEN, TAKEN)
     )
@@ -2209,6 +2213,7 @@ class Labels:
         return self._component_and_technology(label)[1]
 
     def _component_and_technology(self, label: str) -> tuple[str, str]:
+        """Return the component and the technology class of a label."""
         if label.startswith(f"{BARRIER}:") and label not in self.steps:
             return BARRIER, "software"
         default_classes = (
@@ -2510,7 +2515,7 @@ def _with_default_resources(
     resources = dict(given_resources or {})
     # So that every time of the model has a path by which it can be set.
     resources = {name: resource.with_parameters(name) for name, resource in resources.items()}
-    for node in each_once(bodies):
+    for node in distinct_activities(bodies):
         for name in node.uses:
             if node.use in _DEFAULT_RESOURCES and not is_processor(name):
                 # A name alone says only what kind of use is made of it.

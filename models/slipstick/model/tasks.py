@@ -16,11 +16,15 @@ from slipstick.arguments import checked, either, listed, whole
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME, Expr, maximum, total
 
-Part = tuple[int, int, int]
-TaskSet = tuple[tuple[int, ...], tuple[tuple[Part, ...], ...]]
-"""The tasks that are there at the start, and all tasks."""
+TaskPart = tuple[int, int, int]
+"""Numbers of interior nodes and of leaves that are worked on, and the number of the task that is
+added to the pool afterwards, -1 for none.
+"""
+TaskSet = tuple[tuple[int, ...], tuple[tuple[TaskPart, ...], ...]]
+"""The numbers of the tasks that are in the pool at the start, and the parts of every task."""
 
 MOST_NODES = 10**6
+"""The largest number of nodes of a tree, or of iterations of a loop."""
 
 
 _ITERATIONS = either(
@@ -51,7 +55,7 @@ class Loop:
     chunk: int = 1
 
     def problems(self) -> tuple[TaskSet, ...]:
-        """Cut the iterations into tasks."""
+        """Return the tasks into which the iterations are cut, as a single problem."""
         work_by_iteration = (
             (1,) * self.iterations if isinstance(self.iterations, int) else self.iterations
         )
@@ -104,7 +108,7 @@ class Trees:
             )
 
     def problems(self) -> tuple[TaskSet, ...]:
-        """Cut every tree into tasks."""
+        """Return the tasks into which the trees are cut; each tree is one problem."""
         # Without stated work each node has one unit.
         work_by_tree = self.work or tuple((1,) * len(shape) for shape in self.shapes)
         return tuple(
@@ -139,12 +143,12 @@ def _subtree_sizes(child_counts: Sequence[int]) -> list[int]:
 
 def _tree_tasks(
     child_counts: Sequence[int], min_size: int, work_by_node: Sequence[int]
-) -> Iterator[tuple[Part, ...]]:
+) -> Iterator[tuple[TaskPart, ...]]:
     """Yield the parts of each task into which a tree is cut, the first task with the root."""
     subtree_sizes = _subtree_sizes(child_counts)
     task_roots = [0]
     for node in task_roots:  # which grows by the subtrees that are added
-        task_parts: list[Part] = []
+        task_parts: list[TaskPart] = []
         own_roots: list[int] = []
         interior_work = node_count = 0
         # Walk down the largest subtrees: the nodes above them stay in this task, as interior work.
@@ -252,7 +256,7 @@ def _time_of_counts(counts: tuple[int, int, int], unit_times: tuple[Expr, Expr, 
 
 
 def longest_paths(
-    roots: Sequence[int], tasks: Sequence[Sequence[Part]]
+    roots: Sequence[int], tasks: Sequence[Sequence[TaskPart]]
 ) -> list[tuple[int, int, int]]:
     """Return for each path through the tasks its numbers of interior nodes, leaves and accesses to
     the queue. A path is left out if another path has at least as many of each.

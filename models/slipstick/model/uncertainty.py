@@ -54,6 +54,7 @@ def _quantiles_of_discrete(
 
 
 def _standard_normal_quantiles(probability: Array) -> Array:
+    """Return quantiles of the standard normal distribution."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(probability))
@@ -156,7 +157,7 @@ def sample_points(
     rng: np.random.Generator,
     sequence: str = QUASI_RANDOM,
 ) -> dict[str, Array]:
-    """Draw random points of several independent quantities.
+    """Draw random values of several independent quantities at a number of points.
 
     Parameters
     ----------
@@ -184,6 +185,7 @@ def sample_points(
 def _unit_points(
     names: Sequence[str], count: int, rng: np.random.Generator, sequence: str
 ) -> Array:
+    """Draw points in the unit cube, with a coordinate for each name [points, names]."""
     if sequence == RANDOM:
         unit_points = rng.random((count, len(names)))
     else:

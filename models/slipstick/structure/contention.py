@@ -46,7 +46,7 @@ from slipstick.model.steps import (
     SERVED,
     TAKEN,
     Activity,
-    each_once,
+    distinct_activities,
     list_parallel_nodes,
     no_rule,
     requested_resource,
@@ -57,12 +57,12 @@ from slipstick.structure.work import (
     demands,
     held_times,
     maximum_of_distinct,
-    most_at_once,
+    most_requests_at_once,
     total_work,
 )
 
 MOST_NAMED = 3
-"""Pipelines up to which notes name them one by one."""
+"""The largest number of pipelines that a note names one by one."""
 
 _RANDOM_NOTE = "ignores that parallel times vary, so waits for the slowest are too short"
 
@@ -95,7 +95,7 @@ class LeftOut:
 
     def notes(self, point_index: int) -> tuple[str, ...]:
         """Return notes on the effects neglected at one point; none if the answer is exact."""
-        crowded_names = dict.fromkeys(
+        names_with_waiting = dict.fromkeys(
             _TITLES.get(resource_name, resource_name)
             for resource_name, is_present in self.flags_by_resource.items()
             if entry_at(is_present, point_index)
@@ -103,11 +103,11 @@ class LeftOut:
         waiting_notes = (
             [
                 WaitingLeftOut(
-                    f"leaves out waiting for {', '.join(crowded_names)}",
-                    resource_names=tuple(crowded_names),
+                    f"leaves out waiting for {', '.join(names_with_waiting)}",
+                    resource_names=tuple(names_with_waiting),
                 )
             ]
-            if crowded_names
+            if names_with_waiting
             else []
         )
         return (
@@ -146,7 +146,7 @@ class Contention:
     """
 
     def __init__(self, model: Model) -> None:
-        nodes = list(each_once(model.bodies))
+        nodes = list(distinct_activities(model.bodies))
         processors_present = model.population.present
         self._counts_by_resource = _counts_at_queues(model, nodes)
         for node in nodes:
@@ -166,14 +166,14 @@ class Contention:
     def left_out(self, values: Values) -> LeftOut:
         """Return the effects that are neglected at aligned points."""
         counts = iter(self._tape.run(selected_values(values, self._tape.parameters)))
-        crowded_flags, flags_of_notes = (
+        flags_of_resources, flags_of_notes = (
             {
                 resource_or_note: next(counts) > limit
                 for resource_or_note, (_, limit) in counts_by_name.items()
             }
             for counts_by_name in (self._counts_by_resource, self._counts_by_note)
         )
-        return LeftOut(crowded_flags, flags_of_notes)
+        return LeftOut(flags_of_resources, flags_of_notes)
 
     def neglects_nothing(self, values: Values) -> Flags:
         """Return, as a mask, the points at which a method without contention neglects nothing."""
@@ -284,7 +284,7 @@ def _counts_by_maximum_note(model: Model, processors_present: Expr) -> dict[str,
 
 def variation(activities: Iterable[Activity]) -> Expr:
     """Return a number that is above 0 if a time or a count in some of the activities varies [1]."""
-    return total(dict.fromkeys(node.variation for node in each_once(activities)))
+    return total(dict.fromkeys(node.variation for node in distinct_activities(activities)))
 
 
 class Variation:
@@ -400,7 +400,7 @@ def _served_names(bodies: Iterable[Activity]) -> set[str]:
     """Return the names of the resources at which steps of some activities are served."""
     served_names = (
         resource_name
-        for node in each_once(bodies)
+        for node in distinct_activities(bodies)
         if node.use == SERVED
         for resource_name in node.uses
     )
@@ -415,7 +415,7 @@ def _requests_at_once(model: Model, resource_names: Sequence[str]) -> dict[str, 
         return dict.fromkeys(resource_names, processors_present)
     counts_by_node: dict[int, dict[str, Expr]] = {}
     requests_by_body = [
-        most_at_once(body, requested_resource, counts_by_node) for body in model.bodies
+        most_requests_at_once(body, requested_resource, counts_by_node) for body in model.bodies
     ]
     group_sizes = [
         group.processors if group.arrivals is None else processors_present
@@ -569,7 +569,7 @@ class ComputedCounts:
     def __init__(self, model: Model, method: str) -> None:
         population = model.population
         node_ranges = (
-            value_range for node in each_once(model.bodies) for value_range in node.ranges
+            value_range for node in distinct_activities(model.bodies) for value_range in node.ranges
         )
         own_ranges = (
             value_range
@@ -606,7 +606,9 @@ class ComputedCounts:
 
 
 _ROUNDING = 1e-9
-"""Part by which a computed count or probability may miss its range by rounding [1]."""
+"""The largest difference from its range that a computed count or probability may have by rounding
+[1].
+"""
 
 
 def without_values_at(column: Array, point_indexes: Collection[int]) -> Array:

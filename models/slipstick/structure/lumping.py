@@ -24,7 +24,7 @@ from slipstick.model.steps import (
 from slipstick.model.system import Model
 
 LUMPED_FROM = 8
-"""Number of alike resources from which on they are lumped into one; fewer cost little."""
+"""The least number of alike resources that are lumped into one; fewer cost little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,12 @@ class LumpedActivities:
         """
         time_by_label: dict[str, Array] = {}
         for label, label_time in booked_by_label.items():
-            for own_label in (own_labels := self.copies_by_label.get(label, (label,))):
-                time_by_label[own_label] = time_by_label.get(
-                    own_label, np.zeros(1)
-                ) + label_time / len(own_labels)
+            for represented_label in (
+                represented_labels := self.copies_by_label.get(label, (label,))
+            ):
+                time_by_label[represented_label] = time_by_label.get(
+                    represented_label, np.zeros(1)
+                ) + label_time / len(represented_labels)
         return {label: time_by_label[label] for label in listed_labels}
 
     def copy_uses(

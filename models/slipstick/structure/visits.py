@@ -314,7 +314,7 @@ class _TreeBuilder:
             )
         # A reader shares its lock with others, so that only a lock of one place, or one held to
         # write, keeps others away.
-        exclusive = self.written_locks | {
+        exclusive_locks = self.written_locks | {
             lock_name for lock_name in held_locks if self.model.resources[lock_name].capacity == 1
         }
         self.visits.append(
@@ -322,7 +322,7 @@ class _TreeBuilder:
                 len(self.visits),
                 queue_name,
                 held_locks,
-                exclusive,
+                exclusive_locks,
                 step,
                 self.released_locks,
                 wait_label,
@@ -413,7 +413,7 @@ def _add_ratios(
 
 
 MOST_WRITTEN_OUT = 12
-"""Visits of a repetition up to which its turns are told apart."""
+"""The largest number of visits of a repetition up to which its rounds are distinguished."""
 
 
 @dataclass(slots=True)
@@ -421,7 +421,7 @@ class Places:
     """The services of an activity in their order, and how often one immediately follows another at
     the same queue.
 
-    A place is one visit in one turn of the repetitions around it, where these are few.
+    A place is one visit in one round of the repetitions around it, where these have few rounds.
 
     Parameters
     ----------
@@ -522,11 +522,11 @@ class Places:
                 place_of_visit = [(len(self.visits) - 1, np.ones(1))]
                 return place_of_visit, place_of_visit
             case Then():
-                return self._places_in_turn(places_by_child, execution_count)
+                return self._places_in_sequence(places_by_child, execution_count)
             case _:
                 raise no_rule("the count of immediate returns", node)
 
-    def _places_in_turn(
+    def _places_in_sequence(
         self, places_by_part: Sequence[tuple[_EndPlaces, _EndPlaces]], execution_count: Array
     ) -> tuple[_EndPlaces, _EndPlaces]:
         """Return the first and the last places of parts that are executed one after the other, and
@@ -538,38 +538,38 @@ class Places:
 
     def _places_of_repeat(
         self,
-        turn_counts: Array,
+        round_counts: Array,
         body: Activity,
         execution_count: Array,
         value_by_expr: Numbers,
         is_geometric: bool,
     ) -> tuple[_EndPlaces, _EndPlaces]:
-        """Return the first and the last places of a repetition. A whole and small number of turns
-        is written out turn by turn; any other number is taken as geometric.
+        """Return the first and the last places of a repetition. A small and whole number of rounds
+        is written out round by round; any other number is taken as geometric.
         """
-        first_turn_count = float(turn_counts.flat[0].real)
-        has_few_turns = (
+        first_round_count = float(round_counts.flat[0].real)
+        has_few_rounds = (
             1
-            <= first_turn_count * max(1, sum(1 for _ in visits_of_tree_part(body)))
+            <= first_round_count * max(1, sum(1 for _ in visits_of_tree_part(body)))
             <= MOST_WRITTEN_OUT
         )
         if (
-            has_few_turns
+            has_few_rounds
             and not is_geometric
-            and first_turn_count.is_integer()
-            and np.all(turn_counts.real == first_turn_count)
+            and first_round_count.is_integer()
+            and np.all(round_counts.real == first_round_count)
         ):
-            places_by_turn = [
+            places_by_round = [
                 self._end_places(body, execution_count, value_by_expr)
-                for _ in range(int(first_turn_count))
+                for _ in range(int(first_round_count))
             ]
-            return self._places_in_turn(places_by_turn, execution_count)
+            return self._places_in_sequence(places_by_round, execution_count)
         first_places, last_places = self._end_places(
-            body, execution_count * turn_counts, value_by_expr
+            body, execution_count * round_counts, value_by_expr
         )
         # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
-        repetitions = np.where(turn_counts.real > 1, turn_counts - 1, 0.0)
-        returns_to_start = turn_counts**2 / (1 + turn_counts) if is_geometric else repetitions
+        repetitions = np.where(round_counts.real > 1, round_counts - 1, 0.0)
+        returns_to_start = round_counts**2 / (1 + round_counts) if is_geometric else repetitions
         self._count_returns(last_places, first_places, execution_count * returns_to_start)
         return first_places, last_places
 

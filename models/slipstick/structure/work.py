@@ -25,7 +25,7 @@ from slipstick.model.steps import (
     BY_STATE,
     Activity,
     Combination,
-    each_once,
+    distinct_activities,
     is_parallel,
     list_parallel_nodes,
     no_rule,
@@ -45,13 +45,15 @@ PROCESSORS, NOWHERE = "own", ""
 """Stand for all processors, and for no resource, among those that steps are at."""
 
 ROUNDING = 1e-12
-"""Overlap, as a part of the work of a component, up to which it is rounding."""
+"""The largest overlap, relative to the work of a component, that is taken as rounding [1]."""
 
 AT_ONCE = "the number under way at once"
 """What messages call this rule."""
 
 StepKey = Callable[[Step], "str | None"]
-"""What the time of a step is added up under; None: under nothing."""
+"""A function that returns the name under which the time of a step is added up; None if the time is
+not counted.
+"""
 
 
 def total_work(
@@ -171,7 +173,7 @@ def _least_time(node: Activity, model: Model) -> Expr:
     times = []
     for executions, child in node.children_with_least_executions:
         has_counts_by_state = any(
-            BY_STATE in inner_node.executions for inner_node in each_once([child])
+            BY_STATE in inner_node.executions for inner_node in distinct_activities([child])
         )
         child_time = (
             _least_time(child, model)
@@ -233,7 +235,7 @@ def work_of_steps(model: Model, name_of_step: StepKey) -> dict[str, Expr]:
     return work_of_body(population.bodies[0])
 
 
-def most_at_once(
+def most_requests_at_once(
     activity: Activity,
     name_of_request: Callable[[Activity], str | None],
     requests_by_node: dict[int, dict[str, Expr]],
@@ -249,7 +251,8 @@ def most_at_once(
     """
     if id(activity) not in requests_by_node:
         requests_by_child = [
-            most_at_once(child, name_of_request, requests_by_node) for child in activity.children
+            most_requests_at_once(child, name_of_request, requests_by_node)
+            for child in activity.children
         ]
         request_name = name_of_request(activity)
         own_request = {} if request_name is None else {request_name: Number(1.0)}
@@ -270,14 +273,14 @@ def most_at_once(
                     maximum_of_distinct,
                 )
             case Combination.ITEMS if isinstance(activity, Pipeline):
-                requests_by_name = _items_at_once(activity, requests_by_child)
+                requests_by_name = _item_requests_at_once(activity, requests_by_child)
             case _:
                 raise no_rule(AT_ONCE, activity)
         requests_by_node[id(activity)] = requests_by_name
     return requests_by_node[id(activity)]
 
 
-def _items_at_once(
+def _item_requests_at_once(
     pipeline: Pipeline, requests_by_body: Sequence[Mapping[str, Expr]]
 ) -> dict[str, Expr]:
     """Return the largest number of requests that the items of a pipeline can have under way at
@@ -316,7 +319,8 @@ def _most_steps_at_once(bodies: Sequence[Activity], name_of_step: StepKey) -> di
         return name_of_step(node) if isinstance(node, Step) else None
 
     return _combine_by_name(
-        (most_at_once(body, name_of_node, requests_by_node) for body in bodies), maximum_of_distinct
+        (most_requests_at_once(body, name_of_node, requests_by_node) for body in bodies),
+        maximum_of_distinct,
     )
 
 
@@ -338,7 +342,9 @@ class ParallelWork:
         self.model = model
         bodies = model.population.bodies if model.population.finite else model.population.bodies[:1]
         # How often a child is executed by state is known only from a solution, and so is its work.
-        has_counts_by_state = any(BY_STATE in node.executions for node in each_once(bodies))
+        has_counts_by_state = any(
+            BY_STATE in node.executions for node in distinct_activities(bodies)
+        )
         parallel_nodes = [] if has_counts_by_state else list_parallel_nodes(bodies)
         parallel_components = dict.fromkeys(step.component for step in timed_steps(parallel_nodes))
         has_supersteps = isinstance(model.population, SuperstepPopulation)

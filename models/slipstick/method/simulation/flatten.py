@@ -35,7 +35,15 @@ from slipstick.model.activity import (
     pipelines_of,
     think_step,
 )
-from slipstick.model.steps import ASKED, MET, Activity, Combination, each_once, no_rule, steps
+from slipstick.model.steps import (
+    ASKED,
+    MET,
+    Activity,
+    Combination,
+    distinct_activities,
+    no_rule,
+    steps,
+)
 from slipstick.model.system import (
     BARRIER,
     MONITOR,
@@ -394,7 +402,7 @@ class Writer:
 
     def refuse_own_processors(self, *bodies: Activity) -> None:
         """Raise if activities of arriving customers name a processor as a resource."""
-        if any(is_processor(name) for node in each_once(bodies) for name in node.uses):
+        if any(is_processor(name) for node in distinct_activities(bodies) for name in node.uses):
             raise ModelError(
                 "customers that arrive have no processors of their own; name a resource instead"
             )

@@ -30,7 +30,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.method.names import QUANTILES, TIME_QUANTILES
 from slipstick.method.simulation.flatten import ALL, FlatModel, flatten
 from slipstick.model.activity import Attempt, think_step
-from slipstick.model.steps import each_once, list_parallel_nodes, steps
+from slipstick.model.steps import distinct_activities, list_parallel_nodes, steps
 from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
 from slipstick.sim.estimate import (
     Estimate,
@@ -480,7 +480,7 @@ def _is_exact(flat_model: FlatModel, result: Result, estimates: Mapping[str, Est
 
 def _refuse_standstill(model: Model, result: Result) -> None:
     """Raise if attempts that fail at once are made again and again while no time passes."""
-    has_attempts = any(isinstance(node, Attempt) for node in each_once(model.bodies))
+    has_attempts = any(isinstance(node, Attempt) for node in distinct_activities(model.bodies))
     if not has_attempts or result.plan.is_program or not len(result.batches):
         return
     if not result.batches[-1, result.layout.time] > 0:

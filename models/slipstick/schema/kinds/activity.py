@@ -37,7 +37,7 @@ from slipstick.model import activity as activities
 from slipstick.model import system
 from slipstick.model.activity import choose, hold, parallel, pipeline, serial, then
 from slipstick.model.requirement import Requirement
-from slipstick.model.steps import Activity, each_once
+from slipstick.model.steps import Activity, distinct_activities
 from slipstick.model.system import buffer, check_counter, need_model, scaled_model
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
 from slipstick.schema.arrivals import StreamSpec, pattern_data
@@ -2232,7 +2232,9 @@ class ActivityReader:
         the resources if no item contains it.
         """
         for activity, loc in self._activities_and_locs:  # an item is built after those inside it
-            if isinstance(part, Activity) and any(node is part for node in each_once([activity])):
+            if isinstance(part, Activity) and any(
+                node is part for node in distinct_activities([activity])
+            ):
                 return loc
         return ("resources",)
 
@@ -2253,7 +2255,7 @@ class ActivityReader:
                 # only.
                 check_counter(first_part, self._resources)
             else:
-                for node in each_once([without_body]):
+                for node in distinct_activities([without_body]):
                     self._model_without_steps.check_uses(node)
         except ModelError as error:
             self.values.report_problem(loc, str(error))
