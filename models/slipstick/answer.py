@@ -16,8 +16,8 @@ from slipstick.extensions import FUNCTIONS
 from slipstick.vocabulary import BOUNDS, NOT_CHECKED, UNDECIDED
 
 OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
-"""Time of a processor that is not useful: all that the account holds besides the useful; and 1 -
-after / before of it.
+"""The names of two values: the time of a processor that is not useful work, and the fraction of
+this time that a case saves of it, 1 - after / before.
 """
 
 LOW = "low"
@@ -87,8 +87,8 @@ def labelled_name(quantity: str, *labels: str) -> str:
     return f"{quantity}[{label_list}]" if label_list else quantity
 
 
-OF_EACH_GROUP = ("time", "throughput")
-"""Values that each group of processors has for itself."""
+VALUES_OF_EACH_GROUP = ("time", "throughput")
+"""Kinds of values that each group of processors has for itself."""
 
 
 def hint_of_group_names(name: str, groups: Sequence[str]) -> str:
@@ -100,13 +100,15 @@ def hint_of_group_names(name: str, groups: Sequence[str]) -> str:
     >>> hint_of_group_names("time", ["readers"])
     ''
     """
-    if name not in OF_EACH_GROUP or len(groups) < 2:
+    if name not in VALUES_OF_EACH_GROUP or len(groups) < 2:
         return ""
     return f" without a group; write {' or '.join(f'{name}[{group}]' for group in groups)}"
 
 
-OF_ALL_GROUPS = ("wait", "utilization", "queue_length")
-"""Values of a resource that all groups have together: a wait is the mean of all visits."""
+VALUES_OF_ALL_GROUPS = ("wait", "utilization", "queue_length")
+"""Kinds of values of a resource that hold for all groups together: a wait is the mean over all
+visits.
+"""
 
 
 def hint_of_known_name(name: str, groups: Sequence[str], names: Collection[str]) -> str:
@@ -122,7 +124,7 @@ def hint_of_known_name(name: str, groups: Sequence[str], names: Collection[str])
         return f"; as a part of the time of a cycle it is account[{name}]"
     quantity, _, label_list = name.removesuffix("]").partition("[")
     labels_in_brackets = label_list.split(",")
-    has_group_label = quantity in OF_ALL_GROUPS and any(
+    has_group_label = quantity in VALUES_OF_ALL_GROUPS and any(
         label in groups for label in labels_in_brackets
     )
     for label in labels_in_brackets if has_group_label else ():

@@ -32,6 +32,7 @@ from typing import Any, Self, TypeVar
 T = TypeVar("T")
 
 MOST_PROBLEMS_SHOWN = 20
+"""The largest number of problems that the text of an error lists."""
 
 
 class TypedSentence(str):
@@ -59,53 +60,57 @@ class TypedSentence(str):
 
 
 class Saturated(TypedSentence):
-    """Arrivals ask a resource for more than it can do."""
+    """A sentence that a resource is saturated: arrivals bring it more work than it can do."""
 
 
 class NothingToEstimate(TypedSentence):
-    """A simulation was too short to estimate anything."""
+    """A sentence that a simulation was too short to estimate anything."""
 
 
 class Doubt(TypedSentence):
-    """How certain an answer is: its usual error, what it leaves out, whether it has converged."""
+    """A sentence on how certain an answer is: its usual error, what it leaves out, or whether it
+    has converged.
+    """
 
 
 class WaitingLeftOut(Doubt):
-    """The answer leaves out waiting."""
+    """A sentence that an answer leaves out waiting at some resources."""
 
     resource_names: Sequence[str]
 
 
 class Definition(TypedSentence):
-    """What a value means, or which parts it consists of."""
+    """A sentence on what a value means, or which parts it consists of."""
 
 
 class RunLength(TypedSentence):
-    """How long a simulation has run, and what ended it."""
+    """A sentence on how long a simulation has run, and what ended it."""
 
 
 class SlightlyBeyond(TypedSentence):
-    """An estimate lies beyond a bound by so few half-widths of its interval that it is not counted
-    as a contradiction, see `slipstick.answer.SURE_HALF_WIDTHS`.
+    """A sentence that an estimate lies beyond a bound by so few half-widths of its interval that it
+    does not count as a contradiction; see `slipstick.answer.SURE_HALF_WIDTHS`.
     """
 
 
 class AbsentValue(TypedSentence):
-    """No answer has a value that was asked for."""
+    """A sentence that no answer has a value that was requested."""
 
 
 class DoubtfulRate(TypedSentence):
-    """A guess or a weak series takes a quantity to another year."""
+    """A sentence that a quantity was scaled to another year by a rate that is a guess, or is based
+    on a weak series.
+    """
 
 
 class DoubtfulSource(TypedSentence):
-    """The source of a quantity that a doubtful rate takes to another year."""
+    """A sentence on the source of a quantity that was scaled to another year by a doubtful rate."""
 
     rate_in_words: str
 
 
 class MissingValue(TypedSentence):
-    """An answer has no value of a name, for a reason."""
+    """A sentence on the reason why an answer does not have a value."""
 
     value_name: str
     reason: str

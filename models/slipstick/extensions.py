@@ -157,8 +157,8 @@ def import_object(location: str) -> Any:
 
 @cache
 def _entry_points(search_path: tuple[str, ...]) -> EntryPoints:
-    """Read the entry points of all distributions on the search path of modules, once for all
-    groups: each look at their files takes as long as the import of a small library.
+    """Read the entry points of all distributions on the search path of modules. They are read once
+    for all groups, because this takes as long as the import of a small library.
     """
     from importlib.metadata import entry_points
 

@@ -122,8 +122,8 @@ LIMITS = {
     "events": CostLimit(2e7, "events of a trace", "4 us each"),
     "input_bytes": CostLimit(2**28, "bytes of standard input", "1 B each"),
 }
-"""By name. The costs were measured in November 2026, except those of arrivals and of standard
-input, which are estimated.
+"""The limits on costs, by name. The costs were measured in November 2026, except those of
+arrivals and of standard input, which are estimated.
 
 A study may limit the time and the memory of one point as well.
 """
@@ -137,10 +137,14 @@ ANNOUNCED = 5.0
 """Processor time above which an estimate is announced before the work begins [s]."""
 
 ANNOUNCE: ContextVar[Callable[[str], object] | None] = ContextVar("announce", default=None)
-"""Is called with such an estimate, in words."""
+"""A function that announces an estimated processor time above `ANNOUNCED`, in words; None if
+nothing is announced.
+"""
 
 _SPENT: ContextVar[list[float] | None] = ContextVar("spent", default=None)
+"""The fraction of its limit that each request in the body of `with_summed_costs` takes [1]."""
 _GIVEN: ContextVar[Mapping[str, float]] = ContextVar("given limits", default=MappingProxyType({}))
+"""The limits in force that replace those of `LIMITS`, by name."""
 
 
 def given_limits() -> Mapping[str, float]:

@@ -22,6 +22,7 @@ Array = NDArray[Any]
 
 # A chain has a state for each phase of a time: a hundred phases make it a hundred times as large.
 MOST_PHASES = 100
+"""The largest number of phases of a time."""
 LEAST_SCV = 1 / MOST_PHASES
 """The least squared coefficient of variation of a time made of phases."""
 

@@ -12,8 +12,9 @@ Profile = tuple[tuple[float, float], ...]
 """
 
 OTHER_PATTERN = "a profile says at which rate customers arrive; leave bursts and traces out"
+"""The message on a profile beside another pattern of arrivals."""
 NO_ARRIVALS = "a profile needs a piece in which customers arrive"
-"""What is wrong with a profile beside another pattern, and with one without arrivals."""
+"""The message on a profile without arrivals."""
 
 
 def period_of(profile: Profile) -> float:

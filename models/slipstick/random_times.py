@@ -80,14 +80,14 @@ def nonzero(value: Array) -> Array:
 
 
 def added(values: Iterable[Array]) -> Array:
-    """Return the sum of columns; 0 for none."""
+    """Return the sum of several columns; 0 if there are none."""
     total: Array = sum(values, np.zeros(1))
     return total
 
 
 def largest(values: Sequence[Array]) -> Array:
-    """Return the largest column by real parts, the first of equal ones, so that the derivative
-    belongs to one operand.
+    """Return, at each point, the largest of several columns by its real part. Of equal ones it is
+    the first, so that the derivative belongs to one operand.
     """
     largest_values = values[0]
     for value in values[1:]:
@@ -96,7 +96,9 @@ def largest(values: Sequence[Array]) -> Array:
 
 
 def smallest(values: Sequence[Array]) -> Array:
-    """Return the smallest column by real parts, the first of equal ones."""
+    """Return, at each point, the smallest of several columns by its real part; of equal ones the
+    first.
+    """
     return -largest([-value for value in values])
 
 
@@ -163,7 +165,7 @@ def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
 
 
 MOST_EXPONENTIAL = 8
-"""Up to this many exponential times the maximum is exact: 2^8 terms."""
+"""The largest number of exponential times whose maximum is computed exactly, by 2^8 terms."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _PANELS = 8
@@ -179,8 +181,8 @@ _NEWTON_STEPS = 10
 """Steps to a quantile; up to an scv of 10,000 eight are enough."""
 
 LEAST_VARIED = 1 + 1e-6
-"""Squared coefficient of variation above which a time is hyperexponential; below, rounding of an
-exponential one [1].
+"""The squared coefficient of variation above which a time is hyperexponential; a smaller one above
+1 is the rounding of an exponential time [1].
 """
 
 

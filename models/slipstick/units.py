@@ -25,10 +25,13 @@ from slipstick.errors import UnitError, did_you_mean
 from slipstick.expression.nodes import BASES, BYTES, COUNT, Dimension
 
 LONGEST_TEXT = 200
-MOST_PLACES = (
-    5000  # a number with more decimal places than this is refused before it is written out
-)
-PLAIN_BELOW = 10_000  # a whole number of bytes below this needs no prefix
+"""The largest number of characters of a quantity."""
+
+MOST_PLACES = 5000
+"""The largest number of decimal places; a number with more is refused before it is expanded."""
+
+PLAIN_BELOW = 10_000
+"""A whole number of bytes below this is written without a prefix [B]."""
 
 _MICRO = "u\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}"
 _PREFIXES = {
@@ -410,7 +413,7 @@ def choose_unit(values: Iterable[float], dimension: Dimension) -> tuple[str, flo
     return unit, float(factor)
 
 
-def unit_rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
+def units_by_size(dimension: Dimension) -> list[tuple[str, float, float]]:
     """Return the units that `show` chooses from in ascending order: name, factor, and the size from
     which each is used.
 
@@ -433,12 +436,12 @@ def _suitable_unit(
         dimension == BYTES
         and not any(absolute_value % 1 for absolute_value in absolute_values)
         and (
-            binary_rung := _suitable_binary_unit(
+            binary_unit_and_factor := _suitable_binary_unit(
                 [int(absolute_value) for absolute_value in absolute_values]
             )
         )
     ):
-        return binary_rung
+        return binary_unit_and_factor
     # Rounded first: 999.99 us are shown as 1 ms.
     largest_value = float(f"{max(absolute_values, default=0.0):.{digits - 1}e}") or 1.0
     fitting_units = [

@@ -26,7 +26,7 @@ from slipstick.report.formatting import (
 from slipstick.report.html import MOST_PAGE_BYTES, PageSection, html_page
 from slipstick.results.words import Words
 from slipstick.study.wording import meanings_of
-from slipstick.units import unit_rungs
+from slipstick.units import units_by_size
 
 if TYPE_CHECKING:
     from slipstick.results.study import Results
@@ -220,7 +220,7 @@ def _live_html(model: LiveModel) -> str:
             }
             for slider in model.sliders
         ],
-        "ladders": {unit: unit_rungs(Dimension.of(unit)) for unit in dimensions},
+        "ladders": {unit: units_by_size(Dimension.of(unit)) for unit in dimensions},
         "units": {unit: written_units(unit) for unit in dimensions},
     }
     # A text may not end the element that it is in, nor begin a comment.
@@ -330,8 +330,8 @@ def written_units(unit: str) -> dict[str, float]:
     """
     dimension = Dimension.of(unit)
     if dimension == Dimension.of("1/s"):
-        return {f"/{name}": 1 / factor for name, factor, _ in unit_rungs(Dimension.of("s"))}
-    return {name: factor for name, factor, _ in unit_rungs(dimension)}
+        return {f"/{name}": 1 / factor for name, factor, _ in units_by_size(Dimension.of("s"))}
+    return {name: factor for name, factor, _ in units_by_size(dimension)}
 
 
 def _interpolation_note(grid: Mapping[str, Any]) -> str:

@@ -55,7 +55,7 @@ from slipstick.schema.library import Library, names_of_kind
 from slipstick.schema.text import read_value
 from slipstick.study.run import prepare
 from slipstick.study.run import run as run_study
-from slipstick.units import show, unit_rungs
+from slipstick.units import show, units_by_size
 from slipstick_pages import model as live
 from slipstick_pages.grid import AnswerGrid, GridForm
 from slipstick_pages.model import PAGE_OPERATORS, LiveModel, Slider, live_page, page_section
@@ -205,7 +205,7 @@ def test_a_page_writes_quantities_as_the_terminal_does(
 ) -> None:
     dimension = Dimension.of(unit)
     written = engine.eval(
-        f"shown({value}, {json.dumps(unit)}, {json.dumps({unit: unit_rungs(dimension)})})"
+        f"shown({value}, {json.dumps(unit)}, {json.dumps({unit: units_by_size(dimension)})})"
     )
     assert written == show(value, dimension)
 
@@ -468,7 +468,7 @@ def test_a_value_is_typed_with_its_unit(
 def test_a_slow_rate_is_written_in_a_minute_or_an_hour(
     engine: quickjs.Context, value: float, text: str
 ) -> None:
-    ladders = json.dumps({"1/s": unit_rungs(RATE)})
+    ladders = json.dumps({"1/s": units_by_size(RATE)})
     assert engine.eval(f"shown({value!r}, '1/s', {ladders})") == text
     assert quantity(value, "1/s") == text
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 DONE = 0
+"""The exit status of a command that has succeeded."""
 NO_ANSWER = 1
+"""The exit status of a command whose model has no answer."""
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 json_option = click.option(

@@ -406,7 +406,9 @@ def _number_parameters(changes: Sequence[str]) -> dict[str, float]:
 
 
 WRONG_INPUT = 2
+"""The exit status of a command whose input is wrong."""
 INTERRUPTED = 130
+"""The exit status of a command that was interrupted."""
 COMMAND_LINE = "command line"
 MODEL_OPTIONS = (
     *(
@@ -460,7 +462,8 @@ class _CommandsByTask(click.Group):
                     formatter.write_dl(rows)
 
 
-_LONGEST_HELP = 200  # characters
+_LONGEST_HELP = 200
+"""The largest number of characters of a command's line in the help."""
 
 
 @click.group(

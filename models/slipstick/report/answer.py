@@ -54,17 +54,21 @@ _FIRST_KINDS = (
 )
 
 _USUAL_VALUES = ("time", "response_time", "throughput", "efficiency")
-"""Values that the first line has where none is asked for."""
+"""Kinds of values in the first line if no value is requested."""
 
-_SCREEN_LINES = 40  # lines
-# The most values, components, shares and notes; the second row if an answer exceeds a screen.
+_SCREEN_LINES = 40
+"""The number of lines of a screen."""
+
 _ROWS_ON_SCREEN, _ROWS_WHERE_TIGHT = (
     (14, 8, 5, 2),
     (8, 5, 3, 2),
 )
-"""Rows of an answer that fits a screen."""
+"""The largest numbers of values, components, shares and notes of an answer on a screen; the second
+row applies if the answer exceeds a screen with the first.
+"""
 
 _FEWEST_FOLDED = 4
+"""The least number of rows with numbered names that are merged into one."""
 # Matches successive names with numbers, such as memory-0, memory-1, ... memory-7.
 _NUMBERED_NAMES = re.compile(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")
 _MOST_POINTS = 30
@@ -90,10 +94,12 @@ _COLUMN_TITLES = {
 # Probabilities of each number present are for programs, not for the terminal.
 _PROBABILITY = re.compile(r"probability\[.*\]")
 _MOST_UNDECIDED = 3
-"""Waits and utilizations that are named as undecided at most."""
+"""The largest number of undecided waits and utilizations that are named."""
 
 MOST_SECONDS_OF_SHARES = 1.0
-"""Estimated processor time up to which a screen has shares without `--all` [s]."""
+"""The largest estimated processor time up to which an answer on the screen has shares without
+`--all` [s].
+"""
 
 Entries = Mapping[str, "DescribedValue"]
 
@@ -297,6 +303,7 @@ def sweep_text(sweep: Sweep) -> str:
 
 
 _MOST_ROWS = 24
+"""The largest number of values in the comparison of methods."""
 
 
 def agreement_text(agreement: Agreement) -> str:
@@ -329,7 +336,10 @@ def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
 
 
 _MOST_NAMED = 3
-_LEAST_TIME_SHARE = 0.05  # part of the time that is named
+"""The largest number of values, and of parts of the time, in the first lines of an answer."""
+
+_LEAST_TIME_SHARE = 0.05
+"""The smallest part of the time that the first lines name [1]."""
 
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
@@ -360,8 +370,8 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         if total_time > 0 and time >= _LEAST_TIME_SHARE * total_time
     ]
     if len(answer.account) > 1 and parts_in_words:
-        whose_time = f"the time of {answer.groups[0]}" if answer.groups else "the time"
-        yield wrapped(f"where {whose_time} goes: {', '.join(parts_in_words)}", _INDENT)
+        time_in_words = f"the time of {answer.groups[0]}" if answer.groups else "the time"
+        yield wrapped(f"where {time_in_words} goes: {', '.join(parts_in_words)}", _INDENT)
 
 
 def _has_other_name(answer: Answer, name: str) -> bool:

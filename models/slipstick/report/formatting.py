@@ -28,7 +28,7 @@ PAGE_WIDTH = 120
 """Letters of a row of a table on a page."""
 
 NOTHING = "-"
-"""What stands where there is no value."""
+"""The text of a cell without a value."""
 
 _LONGEST_LABEL = 44
 _LONGEST_CELL = 24  # longer texts become notes where a table is too wide for the page
@@ -49,10 +49,10 @@ INTERVALS = (
 """The explanation of the intervals that `quantity` writes."""
 
 UNKNOWN = "no interval"
-"""The words behind an estimate whose interval is unknown."""
+"""The words after an estimate whose interval is unknown."""
 
 NOTHING_SAID: Mapping[str, str] = {}
-"""Where a page says nothing on how all of it was computed."""
+"""The common words of a page that does not state once how all its results were computed: none."""
 
 Ends = tuple[float | None, float | None]
 """Both ends of an interval; None where there is none."""

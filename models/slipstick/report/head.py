@@ -41,11 +41,16 @@ from slipstick.results.words import Words, asks_yes_or_no, may_ask_for_opposite
 from slipstick.vocabulary import VERDICTS
 
 _MOST_LINES = 4
+"""The largest number of sentences of questions at the head of a report."""
 _FEW_INPUTS = 2
 _LONGEST_SENTENCE = 250
-"""Letters up to which the clauses on how answers were computed are one sentence."""
+"""The largest number of letters of the clauses on how answers were computed that are joined into
+one sentence.
+"""
 _FEW_CASES = 8
-"""Cases up to which a head compares them; more are a campaign, whose tables say it."""
+"""The largest number of cases that a head compares; more cases are a campaign, whose tables compare
+them.
+"""
 
 _LEAST_SHARE = 0.05  # part of the time that is named beside the largest
 _WORK_TOLERANCE = 0.02  # relative difference of work that a simulation may leave
@@ -97,8 +102,8 @@ def head_lines(results: Results, value_names: Sequence[str]) -> list[str]:
         else []
     )
     # A ranking of changes says nothing of the value itself.
-    is_base_untold = not question_lines or results.questions.keys() <= {"rank"}
-    asks_for_base = _HOW_MUCH.match(results.title) and is_base_untold and not unlike_case_lines
+    is_base_missing = not question_lines or results.questions.keys() <= {"rank"}
+    asks_for_base = _HOW_MUCH.match(results.title) and is_base_missing and not unlike_case_lines
     lines = [*base_lines, *lines] if asks_for_base else [*lines, *base_lines]
     if not question_lines:
         sweep_lines = _sweep_lines if answer_lines or verdict.word else _sweep_or_end_lines
@@ -526,7 +531,9 @@ def _extreme_line(
 
 
 def _degree_and_value(value_name: str, words: Words) -> str:
-    """Return the title of a value after the word for the best of its amounts, such as shortest."""
+    """Return a value in words after the word for its best amount, such as "shortest time of
+    jobs".
+    """
     title = words.value(value_name)
     if _is_more_better(value_name):
         return f"highest {title}"
@@ -581,7 +588,7 @@ def _order_doubt(first_answer: Answer, second_answer: Answer, value_name: str) -
         )
         return (
             " (undecided within the ranges)"
-            if DRAWS_AGAINST < share_of_draws_below < 1 - DRAWS_AGAINST
+            if MOST_DRAWS_AGAINST_ORDER < share_of_draws_below < 1 - MOST_DRAWS_AGAINST_ORDER
             else ""
         )
     return (
@@ -591,8 +598,10 @@ def _order_doubt(first_answer: Answer, second_answer: Answer, value_name: str) -
     )
 
 
-DRAWS_AGAINST = 0.05
-"""Part of the draws in which an order may be the other one, and is decided nonetheless."""
+MOST_DRAWS_AGAINST_ORDER = 0.05
+"""The largest fraction of the draws in which the order of two answers may be reversed, if the order
+is to count as decided [1].
+"""
 
 
 def _ratio_and_doubt(base_answer: Answer, case_answer: Answer, value_name: str) -> tuple[str, str]:
@@ -602,13 +611,13 @@ def _ratio_and_doubt(base_answer: Answer, case_answer: Answer, value_name: str) 
     ratio = (case_answer.find(value_name) or 0.0) / (base_answer.find(value_name) or 1.0)
     # To three digits there is no difference.
     if "1" in (plain_decimal(ratio, 3), plain_decimal(1 / ratio, 3)):
-        nearness = "exactly" if ratio == 1 else "about"
-        return f"{nearness} {'as fast' if value_name == 'time' else 'the same'}", ""
+        precision_word = "exactly" if ratio == 1 else "about"
+        return f"{precision_word} {'as fast' if value_name == 'time' else 'the same'}", ""
     doubt = _order_doubt(base_answer, case_answer, value_name)
     if value_name == "time":
         is_faster = ratio < 1
-        times = plain_decimal(1 / ratio if is_faster else ratio, 3)
-        return f"{times} times as {'fast' if is_faster else 'long'}", doubt
+        ratio_in_words = plain_decimal(1 / ratio if is_faster else ratio, 3)
+        return f"{ratio_in_words} times as {'fast' if is_faster else 'long'}", doubt
     degree = "long" if "time" in value_name else "much"
     return f"{plain_decimal(ratio, 3)} times as {degree}", doubt
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 
 MOST_POINTS = 40
+"""The largest number of points of a sweep that are written one by one."""
+
 _MOST_COLUMNS = 8
 _MOST_CHANGES = 12
 _MOST_GROUPS = 12

@@ -24,8 +24,8 @@ _LEAST_ROWS = 4
 _LEAST_ROOM = 10  # of a table with its headings
 _PICTURE = re.compile(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
 _LINE_SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 1, "What limits": 0, "Notes": 0}
-"""How the room is shared where there is not enough: other sections have three parts each, and
-those without a part what is left.
+"""The shares of sections in the lines of a page that is too short for all of them; other sections
+have three shares each. A section with the share 0 gets the lines that are left.
 """
 
 
@@ -128,7 +128,7 @@ class _ShortenedSection:
         self.shown_blocks = [""] * len(self.blocks)
 
     def _rank_of_block(self, index: int) -> int:
-        """Return in which turn a block is shown."""
+        """Return the rank of a block: blocks with a smaller rank are shown first."""
         has_table_above = any(self.is_table[:index])
         if self.title == ABOUT:
             return 0
@@ -149,8 +149,9 @@ class _ShortenedSection:
                 self._add_block(index)
 
     def _tables_beside(self, index: int) -> list[str]:
-        """Return the tables in the subsection of a block, or in all if it is in none; empty texts
-        are those not shown.
+        """Return the tables in the subsection of a block, as far as they are shown; a table that is
+        not shown is an empty text. A block outside of all subsections has the tables of the whole
+        section.
         """
         own_subsection = self.subsections[index]
         return [

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 
 PAGE = "report.md"
+"""The name of the file with the report in Markdown."""
 TABLE = "results.csv"
+"""The name of the file with the tidy table of all results."""
 HTML = "report.html"
+"""The name of the file with the report as a page."""
 PICTURE_ENDINGS = (".png", ".svg")
 _QUOTED = re.compile('[",\n\r]')
 
@@ -66,7 +69,7 @@ def write(
     folder: Path,
     command: str,
     as_page: bool = False,
-    live: PageSection | None = None,
+    live_section: PageSection | None = None,
     force: bool = False,
 ) -> list[Path]:
     """Write the files of a report into its folder: report.md, results.csv, tables of questions,
@@ -79,7 +82,7 @@ def write(
     folder : where to; it is made if it is not there
     command : what was typed, to be repeated
     as_page : write report.html as well, with the pictures inside
-    live : the section of a model that runs there
+    live_section : the section of a model that runs there
     force : as for `slipstick.report.folder.check_folder`
 
     Notes
@@ -94,7 +97,9 @@ def write(
             )
             _write_text(
                 work_folder / HTML,
-                report_page(results.title or results.name, page_markdown, work_folder, live),
+                report_page(
+                    results.title or results.name, page_markdown, work_folder, live_section
+                ),
             )
             file_names.append(HTML)
             for path in work_folder.glob(f"*{NARROW}"):  # inside of the page now

@@ -225,7 +225,7 @@ class TitleAnswer(NamedTuple):
 YES, NO, UNDECIDED, IN_PART = "Yes", "No", "Undecided", "In part"
 
 
-def verdict_word(truths: Iterable[bool | None]) -> str:
+def verdict_word(condition_values: Iterable[bool | None]) -> str:
     """Return the word of a verdict on one or several conditions; None is an undecided one.
 
     >>> verdict_word([True, True]), verdict_word([False]), verdict_word([True, None])
@@ -233,12 +233,12 @@ def verdict_word(truths: Iterable[bool | None]) -> str:
     >>> verdict_word([True, False])
     'In part'
     """
-    distinct = {*truths}
-    if {True, False} <= distinct:
+    distinct_values = {*condition_values}
+    if {True, False} <= distinct_values:
         return IN_PART
-    if None in distinct or not distinct:
+    if None in distinct_values or not distinct_values:
         return UNDECIDED
-    return YES if True in distinct else NO
+    return YES if True in distinct_values else NO
 
 
 class QuestionResult:
@@ -258,16 +258,20 @@ class QuestionResult:
     """What a reader needs to know to understand its tables."""
 
     leading_columns: ClassVar[bool] = False
-    """Its own columns of results.csv stand before those of the sweeps."""
+    """The columns of this question in results.csv come before those of the sweeps."""
 
     estimates: ClassVar[bool] = False
     """Its numbers are estimated from data, so that no answer that follows from them is exact."""
 
     states_the_title: ClassVar[bool] = False
-    """Its author says in words what is to be true, as a title does that asks yes or no."""
+    """The author of the question states in words what should be true, as a title that asks yes or
+    no does.
+    """
 
     own_cases: ClassVar[bool] = False
-    """The cases are its models of different subjects, so that a head does not compare them."""
+    """The cases are models of different subjects, which only the question itself compares, so that
+    the head of a report does not.
+    """
 
     def sentences(self) -> Sequence[str]:
         """Return the results in sentences, the most important first; at least one."""

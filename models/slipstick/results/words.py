@@ -417,7 +417,9 @@ class Words:
         return f"the {noun} {'are' if is_plural(noun.partition(' ')[0]) else 'is'} {amount}"
 
     def _is_quantile_clause(self, name: str) -> bool:
-        """Return whether a value is told as a share of what ends within it."""
+        """Return whether the clause for a value is the share of what ends within it, such as 95 %
+        of jobs.
+        """
         return name.partition("[")[0].endswith("_quantile") and name not in self.meanings
 
     def _quantile_clause(self, value_kind: str, label: str) -> str:
@@ -533,7 +535,7 @@ def may_ask_for_opposite(title: str) -> bool:
 
 
 NO_WORDS = Words()
-"""The words of a study without any: names are written as words."""
+"""The words of a study that has no titles and meanings of its own: names are written as words."""
 
 
 def _is_unit(term_match: re.Match[str]) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from slipstick.answer import OF_EACH_GROUP, hint_of_group_names
+from slipstick.answer import VALUES_OF_EACH_GROUP, hint_of_group_names
 from slipstick.errors import Problem
 from slipstick.method.asked import needs_simulation, value_names_in_texts
 from slipstick.model.system import group_names
@@ -139,7 +139,9 @@ def hint_of_missing_group(name: str, cases: Collection[Evaluator]) -> str:
 def ungrouped_value_problems(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
     """List the problems of values that are named without a group in models of several groups."""
     problems = []
-    hint_by_name = {name: hint_of_missing_group(name, cases.values()) for name in OF_EACH_GROUP}
+    hint_by_name = {
+        name: hint_of_missing_group(name, cases.values()) for name in VALUES_OF_EACH_GROUP
+    }
     for path, text_node in _value_texts(study.tree):
         if path.split(".")[0] not in ("answer", *_CONDITION_KEYS):
             continue

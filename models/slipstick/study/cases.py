@@ -47,13 +47,13 @@ from slipstick.schema.text import (
 )
 from slipstick.units import parse
 
-CHECK_ALL = 500
-"""The longest list of which every quantity is checked; of a longer one, and of a range, the
-extremes are.
+MOST_VALUES_CHECKED = 500
+"""The largest number of values of an axis that are all checked; of a longer axis, and of a range,
+only the extremes are.
 """
 
 Place = tuple[str | int, ...]
-"""Keys and indices that lead from the study to a value."""
+"""Keys and indices that lead from the root of a study to a value."""
 
 PictureT = TypeVar("PictureT", bound=Drawn)
 
@@ -84,7 +84,8 @@ class _Range(Sequence[Node]):
 def axis_nodes(
     spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repeated: bool = False
 ) -> Sequence[Node]:
-    """List the values of an axis as nodes that stand where the axis is written.
+    """List the values of an axis as nodes, each with the place in the file where the axis is
+    written.
 
     Parameters
     ----------
@@ -135,7 +136,9 @@ def indices_to_check(nodes: Sequence[Node]) -> list[int]:
     extremes are allowed, and the first value that is not whole, all of them are. Names are checked
     one by one.
     """
-    values = numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > CHECK_ALL else None
+    values = (
+        numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > MOST_VALUES_CHECKED else None
+    )
     if values is None:
         return list(range(len(nodes)))
     # A value that is not whole is refused where the quantity is a count, so one is looked at.
@@ -166,6 +169,7 @@ class _RangeReader:
         return _Range(self._range_values(start_value, end_value, unit), unit, self.node.mark)
 
     def _range_values(self, start_value: float, end_value: float, unit: Dimension) -> list[float]:
+        """Return the values of the range by its number, factor or step, in base units."""
         if self.spec.count is not None:
             return self._spaced_values(start_value, end_value, self.spec.count)
         if self.spec.factor is not None:
@@ -196,6 +200,7 @@ class _RangeReader:
         return [start_value, *inner_values, end_value]
 
     def _ratio_of_ends(self, start_value: float, end_value: float) -> float:
+        """Return the end of the range divided by its start; raise unless both are positive."""
         if not (start_value > 0 and end_value > 0):
             raise self._error_at_key("", "a geometric range needs positive ends")
         self._check_width(end_value / start_value)
@@ -255,15 +260,19 @@ def quantity_node(value: float, unit: str, mark: Mark) -> Scalar:
 
 
 BASE = "base"
+"""The key of the base, and the name of the case that has its settings unchanged."""
 
 USE = "use"
+"""The key of a case that names the cases whose settings it takes over."""
 
 TITLE = "title"
-"""The key of the base and of a difference that says what it is called in a report."""
+"""The key of the base or of a case that holds its title in a report."""
 
 PLAIN_SWEEP = "vary"
+"""The name of the sweep whose axes are written without a name."""
 
 LONGEST_USE_CHAIN = 32
+"""The largest number of cases of which each uses the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,13 +292,15 @@ class SweepDefinition:
     path: Place
 
     def path_of(self, *keys: str | int) -> Place:
-        """Return the path in the study of a value inside the sweep, which some keys lead to."""
+        """Return the path, from the root of the study, of the value in the sweep to which some keys
+        lead.
+        """
         # Axes without a name stand directly under ``vary``, without the key ``axes``.
         axes_are_plain = len(self.path) == 1
         return (*self.path, *(keys[1:] if axes_are_plain and keys[:1] == ("axes",) else keys))
 
     def error_at(self, message: str, *keys: str | int) -> SpecError:
-        """Return the error of a problem inside the sweep."""
+        """Return an error with a message about the value in the sweep to which some keys lead."""
         return value_mark(self.node, keys).error(message, self.path_of(*keys))
 
     def axes(self) -> dict[str, Sequence[Node]]:
@@ -330,7 +341,7 @@ _MODEL_KEYS = ("model", "workload")
 
 
 def base_settings(study: Table) -> dict[str, Node]:
-    """Return the settings of the base."""
+    """Return the settings of the base of a study, by path."""
     settings = _settings_of_table(node_at(study, [BASE]))
     settings.pop(TITLE, None)
     return settings
@@ -450,7 +461,7 @@ def changed_settings_in_words(settings: Settings, base: Settings) -> dict[str, s
 
 
 def _setting_text(path: str, node: Node) -> str:
-    """Return a setting as text; a whole model by its title."""
+    """Return a setting as text; a whole model as its title."""
     title = node_at(node, ["title"]) if path == "model" else None
     return title.text if isinstance(title, Scalar) else node_text(node)
 
@@ -547,6 +558,7 @@ def _settings_of_difference(
 
 
 def _used_names(study: Table, name: str, used_names_node: Node | None) -> list[str]:
+    """Return the names of the cases that a case uses; raise if they are not written as a list."""
     if used_names_node is None:
         return []
     names = plain_data(used_names_node)

@@ -72,8 +72,8 @@ def catalogue_lines(
 
 
 def mentions(text: str, search: str) -> bool:
-    """Return whether a text has the words of a search one after the other, whatever the case and
-    what stands between them.
+    """Return whether a text contains the words of a search one after the other, regardless of
+    capitals and of the characters between the words.
 
     >>> mentions("A Gordon-Newell network", "gordon newell"), mentions("speed-up", "speedup")
     (True, True)
@@ -90,8 +90,8 @@ def mentions(text: str, search: str) -> bool:
 
 
 def _is_named(name: str, search: str) -> bool:
-    """Return whether a name is that of a search, or the first word of the name is; such entries
-    come first.
+    """Return whether a name, or its first word, is the searched one. Entries with such a name come
+    first.
 
     >>> _is_named("mm1-response-time", "M/M/1"), _is_named("mm1k-blocking", "M/M/1")
     (True, False)

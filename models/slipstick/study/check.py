@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
 
 CHECKS: Registry[Callable[[str], bool]] = Registry("slipstick.checks")
-"""Checks of files that are no specs, by what such a file is; each says whether the reference, a
-path or a name, is one.
+"""Functions that check a file that is no spec, by the description of such files. Each takes a name
+or a path, and returns whether that is such a file; it raises if the file has mistakes.
 """
 
 
@@ -72,7 +72,7 @@ def check_reference(reference: str) -> list[str]:
 
 
 def check_file(path: Path) -> str:
-    """Check one spec file and everything it names.
+    """Check one spec file and all files that it names; return the kind of the spec.
 
     Parameters
     ----------

@@ -58,15 +58,17 @@ if TYPE_CHECKING:
 HERE, THREADS, PROCESSES, MPI = "here", "threads", "processes", "mpi"
 """The engines by name; any other is the address of a Dask scheduler, such as tcp://node1:8786."""
 
-TURN_SECONDS = 1.0
-"""Seconds after which a group gives back what it has solved."""
+MOST_GROUP_SECONDS = 1.0
+"""Time after which a worker returns the points of its group that it has solved [s]."""
 
-# Blocks sent to a worker at once, and compiled models that a worker keeps.
 _MOST_TOGETHER = 64
-# Times that a process may die with a point before the point has no answer.
+"""The largest number of blocks sent to a worker at once, and of compiled models that it keeps."""
+
 _MOST_TRIES = 2
-# Seconds that a process has to import the solvers.
+"""The number of processes that may die while they solve a point, before it has no answer."""
+
 _START_TIME = 120.0
+"""The time that a process has to import the solvers [s]."""
 
 
 class Store(Protocol):
@@ -334,14 +336,14 @@ class Engine:
 
     def _submit_group(self, executor: Executor, group_blocks: Sequence[Block]) -> Future[Any]:
         """Hand a group of blocks to a worker."""
-        turn_seconds = 0.0 if self.on == THREADS else TURN_SECONDS
+        most_group_seconds = 0.0 if self.on == THREADS else MOST_GROUP_SECONDS
         future = executor.submit(
             _solve_group,
             group_blocks,
             self.limits,
             self._is_isolated,
             engine_versions(),
-            turn_seconds,
+            most_group_seconds,
         )
         self._futures.add(future)
         return future
@@ -361,7 +363,7 @@ class Engine:
         alone.
         """
         halves = block.halves()
-        return SolvedBlock.in_turn(
+        return SolvedBlock.joined(
             list(zip((half.count for half in halves), self.solve(halves), strict=True))
         )
 
@@ -476,10 +478,10 @@ def _solve_group(
     limits: Limits,
     is_isolated: bool,
     versions: Mapping[str, str],
-    turn_seconds: float,
+    most_group_seconds: float,
 ) -> list[tuple[SolvedBlock, float]]:
-    """Solve blocks in a worker process until about `turn_seconds` have passed; return the results
-    of those solved.
+    """Solve blocks in a worker process until about `most_group_seconds` have passed; return the
+    results of those solved.
     """
     # Other versions of a numerical library give other digits, which a study could not reproduce.
     if (versions_here := engine_versions()) != versions:
@@ -502,7 +504,7 @@ def _solve_group(
                 else _solve_with_time(_with_cached_model(block))
             )
         # The rest of a slow group goes back, where other workers can take it.
-        if monotonic() - start_time > turn_seconds:
+        if monotonic() - start_time > most_group_seconds:
             break
     return results
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slipstick.method.answers import CompiledModel
 
 ALL_SHARES = 10**6
-"""More shares than there are parameters: what a ranking needs of a simulation."""
+"""The number of shares that a ranking requests of a simulation: more than there are parameters."""
 
 
 def solve(blocks: Iterable[PointBlock], progress: Progress = ignore_progress) -> list[SolvedBlock]:
@@ -242,7 +242,9 @@ class CaseNames(Mapping[str, str]):
         return self.built.shape.answer_names(self.built.options.method)
 
 
-def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], message_start: str) -> str:
+def unknown_value_message(
+    name: str, names_by_case: Sequence[Mapping[str, str]], message_start: str
+) -> str:
     """Return the message that no case has a value of this name, with the nearest name; empty if a
     case has the value.
 

@@ -25,13 +25,15 @@ from slipstick.study.engine import Limits
 from slipstick.study.points import Block, ReplicationBlock, SolvedBlock
 
 NAME = ".points.sqlite"
-"""The file in the folder of a report."""
+"""The name of the file of stored points in the folder of a report."""
 
 LEAST_SECONDS = 1e-3
-"""Seconds of solving below which a block is not kept: to find it again would take about as long."""
+"""Time of solving below which a block is not stored, because reading it would take about as long
+[s].
+"""
 
 MOST_BYTES = 2**30
-"""Size of the file at which no more is kept; what is not, the next run solves again."""
+"""Size of the file above which no further block is stored; the next run solves those again [B]."""
 
 _CREATE_TABLES = """
 begin;

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from slipstick.sim.settings import Simulation
 
 COLUMNS, BRIEF, WHOLE = "columns", "brief", "whole"
-"""What is asked of a block: all columns, the first quantity alone, or the answer of a case."""
+"""The kinds of results that are requested of a block: all columns, the first quantity alone, or the
+whole answer of a case.
+"""
 
 Progress = Callable[[int], object]
 """A function that is called with the number of points solved since its last call."""
@@ -230,7 +232,7 @@ class SolvedBlock(PointTable):
         return cls({}, Provenance(methods, [False] * block.count), reason_by_row, answers=answers)
 
     @classmethod
-    def in_turn(cls, counts_and_blocks: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
+    def joined(cls, counts_and_blocks: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
         """Join the results of blocks, one after the other, each with its number of points."""
         block_ends = list(accumulate((count for count, _ in counts_and_blocks), initial=0))
         indices_by_block = (np.arange(*span) for span in pairwise(block_ends))
@@ -503,6 +505,7 @@ def _digest_of_tree(value_tree: object) -> bytes:
 
 
 _BY_CONTENT = (tuple, list, set, frozenset, Mapping)
+"""Types whose objects are hashed by their members, not by their fields."""
 
 
 @cache

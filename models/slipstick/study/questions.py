@@ -26,7 +26,9 @@ ValueNames = Mapping[str, str]
 
 
 PointSolver = Callable[[Mapping[str, Array], int, Sequence[str]], list[dict[str, Answer]]]
-"""Gives named answers at aligned values by path, of which the second argument says how many."""
+"""A function that returns, for each point of aligned values by path, answers by name. Its further
+arguments are the number of points and the names of the wanted values.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ from slipstick.study.evaluator import (
     ALL_SHARES,
     Evaluator,
     evaluator,
-    unknown_value,
+    unknown_value_message,
     with_overheads,
 )
 from slipstick.study.points import Progress, ignore_progress
@@ -359,7 +359,9 @@ def _check_value_names(
         possible_names: Sequence[ValueNames],
         message_start: str = "no answer has",
     ) -> None:
-        if possible_names and (message := unknown_value(name, possible_names, message_start)):
+        if possible_names and (
+            message := unknown_value_message(name, possible_names, message_start)
+        ):
             problems.append(study.problem(path, message))
 
     if "answer" in study.spec.model_fields_set:
@@ -413,7 +415,9 @@ def _misnamed_columns(
         answer_names = [names_by_case[case] for case in answers]
         only_cases = cases.keys() >= set(answers)
         for keys, name in columns_in(question_spec):
-            message = unknown_value(name, answer_names, "no case has") if answer_names else ""
+            message = (
+                unknown_value_message(name, answer_names, "no case has") if answer_names else ""
+            )
             if only_cases and not message:
                 message = hint_of_missing_group(name, [cases[case] for case in answers])
             if message:

@@ -20,11 +20,13 @@ from slipstick.study.points import Progress, SolvableModel, ignore_progress
 Array = NDArray[Any]
 
 ROWS_PER_GROUP = 1 << 17
-"""Points in memory at a time, which are a group of rows of the file."""
+"""The number of points that are in memory at a time; they become one group of rows of the file."""
 
 
 MOST_REASONS = 1000
-"""Points of a block whose reason is written, each some 10 us; the others say that they are more."""
+"""The largest number of points of a block whose own reason is written, because each takes some 10
+us; further points have a common sentence.
+"""
 
 NO_REASON = "no answer; run the study at this point for its reason"
 

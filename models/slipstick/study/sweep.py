@@ -25,7 +25,7 @@ from slipstick.schema.kinds.quantity import Given, read_condition
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, node_text
 from slipstick.study.cases import (
-    CHECK_ALL,
+    MOST_VALUES_CHECKED,
     StudyContext,
     SweepDefinition,
     collect_problems,
@@ -223,7 +223,9 @@ def _nodes_that_rebuild(path: str, nodes: Sequence[Node], case: Evaluator) -> It
         yield from nodes
     elif not case.built.are_free([canonical(case.inputs.tree, path)]):
         yield from (
-            nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, indices_to_check(nodes))
+            nodes
+            if len(nodes) <= MOST_VALUES_CHECKED
+            else map(nodes.__getitem__, indices_to_check(nodes))
         )
 
 
@@ -396,7 +398,9 @@ def _axes_that_rebuild(
     form = evaluator(case, {**settings, **first_nodes}, library).form
     rebuilding_axes = []
     for axis_index, (axis, nodes) in enumerate(axes_with_nodes):
-        if axis.has_names or (axis.path not in form.parameters and len(nodes) <= CHECK_ALL):
+        if axis.has_names or (
+            axis.path not in form.parameters and len(nodes) <= MOST_VALUES_CHECKED
+        ):
             rebuilding_axes.append(axis_index)
         elif axis.path not in form.parameters:
             # Too many to build a model for each, so none may shape it: the extremes must be
@@ -435,7 +439,7 @@ def _condition_mask(
 
 
 MOST_REASONS = 1000
-"""The number of points without an answer whose reason is printed."""
+"""The largest number of points without an answer whose reason is printed."""
 
 
 def solve_plan(

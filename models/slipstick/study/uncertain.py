@@ -15,22 +15,33 @@ from slipstick.schema.uncertain import NORMAL_90, UncertainValues
 from slipstick.study.evaluator import Evaluator
 
 POINTS = 512
-"""Quasi-random points; ends of intervals of smooth answers change by a percent between seeds."""
+"""The number of quasi-random points at which uncertain settings are drawn; ends of intervals of
+smooth answers then change by a percent between seeds.
+"""
 
 BAND_DRAWS = 64
-"""Draws at each of many points: ends of intervals are then those of three draws."""
+"""The number of draws at each point of a sweep; the ends of an interval are then those of three
+draws.
+"""
 
 LOW_PROBABILITY = 0.05
 HIGH_PROBABILITY = 0.95
-PROBABILITIES_NEAR_ENDS = (0.02, LOW_PROBABILITY, HIGH_PROBABILITY, 0.98)
-NO_CORRECTION = 0.03
-CORRECTING_DRAWS = 16
-"""Parts of the draws below those that are run to test values taken as quadratic, the difference of
-logarithms up to which they agree, and the draws that correct them otherwise."""
+"""Fractions of the draws below the lower and the upper end of an interval [1]."""
 
-# Shares of the width that a note names: at least this part of it, and at most so many settings.
+PROBABILITIES_NEAR_ENDS = (0.02, LOW_PROBABILITY, HIGH_PROBABILITY, 0.98)
+"""Fractions of the draws below those that are solved to test the quadratic interpolation [1]."""
+
+NO_CORRECTION = 0.03
+"""The largest difference of logarithms up to which interpolated values agree with solved ones."""
+
+CORRECTING_DRAWS = 16
+"""The number of draws that are solved to correct interpolated values that do not agree."""
+
 LEAST_SHARE = 0.01
+"""The smallest share of the width of an interval that a note names [1]."""
+
 MOST_SHARES = 5
+"""The largest number of settings whose shares of the width a note names."""
 
 
 def drawn_settings(uncertain_values: UncertainValues, count: int = POINTS) -> dict[str, Array]:

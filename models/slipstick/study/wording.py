@@ -115,7 +115,8 @@ def _format_phrase(path: str, description: str) -> str:
 
 _SYMBOL = re.compile(r"^[A-Za-z](_[A-Za-z])?: ")  # by which a paper calls a quantity
 
-_FEWEST_POINTS = 3  # fewer are no curve
+_FEWEST_POINTS = 3
+"""The least number of points of an axis that a picture shows as a curve."""
 
 
 def default_pictures(
