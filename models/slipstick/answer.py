@@ -207,8 +207,8 @@ class AskedValue:
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """A change of the stage that limits a pipeline: when the parameter `path`, now `now`, reaches
-    `value`, another stage becomes the longest.
+    """A change of the stage that limits a pipeline: when the parameter `path`, whose present value
+    is `now`, reaches `value`, another stage becomes the longest.
     """
 
     path: str

@@ -26,11 +26,11 @@ class ShownAsTables:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        """Show the tables in a notebook."""
+        """Return the tables as HTML, for display in a notebook."""
         return "".join(html_table(*table) for table in self.shown_tables())
 
     def _repr_latex_(self) -> str:
-        """Show the tables where a notebook is printed."""
+        """Return the tables as LaTeX, for a notebook that is printed."""
         return "\n\n".join(latex_table(*table) for table in self.shown_tables())
 
 
@@ -40,7 +40,7 @@ def html_table(
     rows: Iterable[Sequence[object]],
     most_rows: int = MOST_ROWS,
 ) -> str:
-    """Lay a table out in HTML.
+    """Write a table in HTML, with a limited number of rows.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def latex_table(
     rows: Iterable[Sequence[object]],
     most_rows: int = MOST_ROWS,
 ) -> str:
-    r"""Lay a table out in LaTeX as an array, because mathematics on a page supports no tables of
+    r"""Write a table in LaTeX as an array, because mathematics on a page supports no tables of
     text.
 
     Parameters

@@ -242,8 +242,8 @@ class ModelError(InputError):
 
 @contextmanager
 def note_part(part: object) -> Iterator[None]:
-    """Note in a ModelError of the block which part of an activity it concerns, if it has no
-    note.
+    """Record in a ModelError that the body raises which part of an activity it concerns, unless an
+    inner block has recorded one.
     """
     try:
         yield
@@ -254,7 +254,7 @@ def note_part(part: object) -> Iterator[None]:
 
 
 class ModelFaultsError(ModelError):
-    """A model has faults."""
+    """The error of a model with faults."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults: tuple[Fault, ...] = tuple(faults)
@@ -262,7 +262,7 @@ class ModelFaultsError(ModelError):
 
 
 class UnknownNameError(InputError):
-    """A name is not among the known ones."""
+    """The error of a name that is not among the known ones."""
 
     def __init__(self, kind: str, name: str, known_names: Sequence[str], hint: str = "") -> None:
         self.kind = kind
@@ -288,7 +288,7 @@ class UnknownKeyError(UnknownNameError, KeyError):
 
 
 class MissingExtraError(InputError):
-    """An optional library is not installed."""
+    """The error of an optional library that is not installed."""
 
     def __init__(self, library: str, purpose: str, extra: str) -> None:
         self.library = library

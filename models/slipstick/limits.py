@@ -209,8 +209,8 @@ def with_lower_limits(limit_by_name: Mapping[str, float]) -> Iterator[None]:
 
 @contextmanager
 def with_summed_costs() -> Iterator[list[float]]:
-    """Apply limits to the sum of all requests in the body; yields each request as a fraction of its
-    limit.
+    """Apply limits to the sum of all requests in the body; yield a list to which each request adds
+    its cost, as a fraction of its limit.
     """
     fractions_spent: list[float] = []
     reset_token = _SPENT.set(fractions_spent)

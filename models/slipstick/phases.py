@@ -119,8 +119,8 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
 
 
 def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
-    """Return the phases of a time with mean 1 and scv below 1: equal phases, then one more with a
-    probability.
+    """Return, for a time with mean 1 and scv below 1, the number of equal phases, their mean, the
+    probability of one more phase, and its mean.
 
     Two phases where 1/2 <= scv < 1: one of mean 1/2, and with probability 1 / (2 scv) one of mean
     scv. They become one exponential time at scv 1, with a derivative. Below, k phases of mean 1 /
@@ -152,7 +152,7 @@ def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
 
 def coxian(mean: complex, scv: complex, owner: str = "a Coxian time") -> PhaseType:
     """Return a Coxian time: a chain of phases whose last one may be skipped, for scv from 0.01 on;
-    see `phases_below_one`. The owner of the time is named where the scv is too small.
+    see `phases_below_one`. An error for a smaller scv names the owner of the time.
 
     >>> time = coxian(2.0, 0.4)
     >>> print(time.phases, time.mean, time.scv)
@@ -173,8 +173,8 @@ def coxian(mean: complex, scv: complex, owner: str = "a Coxian time") -> PhaseTy
 
 
 def phase_type(mean: complex, scv: complex, owner: str = "a Coxian time") -> PhaseType:
-    """Return a time with a mean and an scv: exponential for 1, hyperexponential above, Coxian
-    below, whose owner is named where the scv is too small.
+    """Return a time with a mean and an scv: exponential for scv 1, hyperexponential above, Coxian
+    below. An error for a too small scv names the owner of the time.
 
     >>> phase_type(1.0, 1.0).phases, phase_type(1.0, 4.0).phases, phase_type(1.0, 0.25).phases
     (1, 2, 4)

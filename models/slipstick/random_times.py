@@ -187,7 +187,8 @@ LEAST_VARIED = 1 + 1e-6
 
 
 def normal_distribution(x: Array) -> Array:
-    """Return the normal distribution function, by an elementary formula with an error below 8e-8.
+    """Return the standard normal distribution function at x, by an elementary formula with an error
+    below 8e-8.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 7.1.26.
     """
@@ -505,8 +506,8 @@ class FittedDistribution:
             probability = np.where(is_hyperexponential, 1.0 - tail, probability)
         return probability if np.all(self.count == 1) else probability ** self.count[new_axes]
 
-    def at(self, t: Array) -> Array:
-        """Return P(time <= t), which is 0 for t <= 0."""
+    def probability_at_most(self, t: Array) -> Array:
+        """Return the probability that the time is at most t, also for negative t, where it is 0."""
         # Logarithms of t are evaluated for all elements; the result where t <= 0 is thrown away.
         return np.where(t.real > 0, self.distribution(np.where(t.real > 0, t, 1e-30 + 0 * t)), 0.0)
 

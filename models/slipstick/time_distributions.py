@@ -89,7 +89,9 @@ def _distribution_of_phases(
 
 
 def _erlang_phases(count_column: Array) -> PhaseType:
-    """Return equal phases of mean 1 together, one after the other."""
+    """Return the phases of an Erlang time: equal exponential phases in a row, with a total mean of
+    1.
+    """
     phase_count = int(count_column[0])
     start_probabilities = np.zeros(phase_count)
     start_probabilities[0] = 1.0
@@ -121,7 +123,9 @@ def _coxian_phases(means: Array, onward: Array) -> PhaseType:
 
 
 def _general_phases(start_probabilities: Array, *generator_rows: Array) -> PhaseType:
-    """Return the phases of a sub-generator, by its rows."""
+    """Return the phases that a sub-generator describes, by the probabilities of the first phase and
+    the rows of the matrix.
+    """
     generator = np.array(generator_rows)
     rates = -np.diag(generator)
     jump_probabilities = generator / rates[:, None]

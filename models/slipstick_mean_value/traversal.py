@@ -1348,7 +1348,7 @@ def _ordered_passing_times(passing_times: PassingTimes, time: RandomTime) -> Arr
         variance, starts = variance[..., :1], starts[..., :1]  # all start at once, as they often do
     distributions = FittedDistribution(RandomTime(time.mean[..., None], variance), np.ones(1))
     passing_probabilities = np.swapaxes(
-        distributions.at(grid_times[..., None, :] - starts[..., None]), -1, -2
+        distributions.probability_at_most(grid_times[..., None, :] - starts[..., None]), -1, -2
     )
     probabilities = np.broadcast_to(
         passing_probabilities, (*passing_probabilities.shape[:-1], processors)

@@ -41,7 +41,7 @@ _SLOPES_AT_ONCE = 512
 
 @dataclass(slots=True)
 class ActivityTable:
-    """The times of an activity and its use of resources at aligned points; NaN where there is no
+    """The times of an activity and its use of resources at many points; NaN where there is no
     answer.
 
     Parameters
@@ -206,7 +206,7 @@ class ActivityForm(CompiledModel):
         """Return the notes on an approximate answer, and the promised bound of its error."""
 
     def brief(self, values: Values) -> Solution:
-        """Compute the time alone at aligned points, without the account and the use of resources
+        """Compute the time alone at many points, without the account and the use of resources
         [s].
         """
         value_by_expr = self.numbers(values)
@@ -257,7 +257,7 @@ class ActivityForm(CompiledModel):
         return 2048
 
     def solution(self, values: Values) -> Solution:
-        """Compute all values at aligned points."""
+        """Compute all values at many points."""
         value_by_expr = self.numbers(values)
         table = self.table(value_by_expr, with_account=True)
         is_exact = self.exact(values, table)

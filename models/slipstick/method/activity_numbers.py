@@ -1,5 +1,5 @@
 """Checks of the numbers of an activity for mean value and the Markov chain: of counts, times and
-probabilities at aligned points, and of values that are set after a model is built.
+probabilities at many points, and of values that are set after a model is built.
 """
 
 from __future__ import annotations

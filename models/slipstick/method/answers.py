@@ -167,7 +167,7 @@ class Gradient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """The values that a method computes at aligned points. An array of length 1 holds for all
+    """The values that a method computes at many points. An array of length 1 holds for all
     points.
 
     Parameters
@@ -277,17 +277,17 @@ class CompiledModel:
         return False
 
     def takes(self, values: Values) -> Flags:
-        """Return at which aligned points the method answers if no method is named; one flag if it
-        is the same at all points.
+        """Return, as a mask, the points at which the method answers if no method is named; one flag
+        if it is the same at all points.
         """
         return np.ones(1, dtype=bool)
 
     @abstractmethod
     def solution(self, values: Values) -> Solution:
-        """Compute the values at aligned points."""
+        """Compute the values at many points."""
 
     def points(self, values: Values) -> Answers:
-        """Compute the answers at aligned points, to be read as columns or one by one."""
+        """Compute the answers at many points, to be read as columns or one by one."""
         return self._checked_answers(self.solution(self.values_for_solution(values)), values)
 
     def values_for_solution(self, values: Values) -> Values:
@@ -301,7 +301,7 @@ class CompiledModel:
         return self
 
     def brief_points(self, values: Values) -> Answers:
-        """Compute the first quantity alone (`quantity`), such as the time, at aligned points,
+        """Compute the first quantity alone (`quantity`), such as the time, at many points,
         without parts or bounds.
         """
         return self._checked_answers(self.brief(self.values_for_solution(values)), values)
@@ -341,7 +341,7 @@ class CompiledModel:
         return Answers(solution, bounds_at)
 
     def blocks(self, values: Values, count: int) -> Iterator[NDArray[np.intp]]:
-        """Divide aligned points into blocks that are solved together.
+        """Divide points into blocks that are solved together.
 
         Parameters
         ----------
@@ -352,7 +352,7 @@ class CompiledModel:
             yield np.arange(first_point, min(first_point + self.block_size, count))
 
     def brief(self, values: Values) -> Solution:
-        """Compute the first quantity alone, where that is faster than all values."""
+        """Compute the first quantity alone, if that is faster than computing all values."""
         return self.solution(values)
 
     def times(self, values: Values) -> Array:
@@ -362,7 +362,7 @@ class CompiledModel:
     def slopes(
         self, values: Values, parameter_names: Sequence[str], wanted_columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
-        """Return values at aligned points with their derivatives by some parameters.
+        """Return values at many points with their derivatives by some parameters.
 
         Central differences, all in one call of the method; a simulation has the same random
         numbers at all of them, and larger steps. Methods that have derivatives give these.
@@ -451,7 +451,7 @@ def _in_base_units(value: float, dimension: Dimension) -> str:
 
 
 def _without_answers(solution: Solution, reason: str, is_broken: Flags) -> Solution:
-    """Remove the answers of some points, and record the reason."""
+    """Return a solution without the answers of some points, for a reason that is recorded there."""
     earlier_remarks = solution.remarks
     original_detail = solution.detail
 
@@ -505,7 +505,9 @@ class Answers:
         return self.solution.interrupted
 
     def columns(self) -> dict[str, Array]:
-        """Return every number as a column, in base units; NaN where there is none."""
+        """Return every number of the answers as a column by name, in base units; NaN where there is
+        none.
+        """
         solution = self.solution
         columns_by_table = {
             "account": solution.account,

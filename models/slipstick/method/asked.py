@@ -160,19 +160,20 @@ def _state_in_activity(model: Model, answer: Answer, value_name: str) -> AskedVa
 
 
 def _refers_to_lock(model: Model, value_name: str) -> bool:
-    """Return whether the name of a fairness refers to a lock: the resource in the name is one, or
-    the name has no resource and the model has a lock.
+    """Return whether the name of a fairness value refers to a lock: the resource in the name is
+    one, or the name has no resource and the model has a lock.
     """
     resource_name = value_name.partition("[")[2].removesuffix("]")
     resource_names = [resource_name] if resource_name else list(model.resources)
     return any(
-        isinstance(model.resources.get(resource_or_none), Lock)
-        for resource_or_none in resource_names
+        isinstance(model.resources.get(candidate_name), Lock) for candidate_name in resource_names
     )
 
 
 def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -> AskedValue:
-    """Return why the answer of a queueing network lacks a value."""
+    """Return the state of a value that an answer for a queueing network does not have, with the
+    reason.
+    """
     value_kind, _, name_arguments = value_name.partition("[")
     class_or_station_name, _, station_name = name_arguments.removesuffix("]").partition(",")
     station = model.stations.get(station_name) or model.stations.get(class_or_station_name)

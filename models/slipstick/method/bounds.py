@@ -116,7 +116,7 @@ class CompiledBounds(CompiledModel):
         return population, dict(zip(self._lower_bounds, bound_columns, strict=True)), upper_bound
 
     def solution(self, values: Values) -> Solution:
-        """Evaluate the bounds at aligned points."""
+        """Evaluate the bounds at many points."""
         population, lower_bound_by_cause, upper_bound = self.terms(values)
         low_columns = {"time": np.max([*lower_bound_by_cause.values()], axis=0)}
         high_columns = {} if upper_bound is None else {"time": upper_bound}

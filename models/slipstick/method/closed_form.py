@@ -241,7 +241,7 @@ class ClosedForm(CompiledModel):
         return self._contention.neglects_nothing(values)
 
     def solution(self, values: Values) -> Solution:
-        """Evaluate time, account and derivatives at aligned points."""
+        """Evaluate time, account and derivatives at many points."""
         time_slopes = self.tape.differentiate(values, 0)
         # The account is a second expression only where processors differ, as in phases.
         account_slopes = (

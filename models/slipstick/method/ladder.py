@@ -238,7 +238,7 @@ class LadderForm(CompiledModel):
         return self._first_method_of_all_points[0].estimates
 
     def blocks(self, values: Values, count: int) -> Iterator[PointIndexes]:
-        """Divide aligned points by method, then into blocks that are solved together."""
+        """Divide points by method, then into blocks that are solved together."""
         for point_indexes, _, form in self._assigned_points(values, count):
             yield from (
                 point_indexes[block_indexes]

@@ -670,8 +670,8 @@ class Pipeline(Activity):
 
     @property
     def executions(self) -> tuple[Expr, ...]:
-        """The number of items, for the body of a stage with one body for all; 1 for each body of a
-        stage with one for each item.
+        """The mean number of executions of each body: the number of items for the only body of a
+        stage, and 1 for each body of a stage that has one for each item [1].
         """
         return tuple(
             self.items if len(stage.bodies) == 1 else ONCE
@@ -1119,8 +1119,8 @@ def _rounds_by_moments(mean: Expr, scv: Expr, body: Activity) -> Activity:
 
 
 def _check_scv(mean: Expr, scv: Expr) -> None:
-    """Raise if the scv of a count is below that of the whole numbers next to its mean, where both
-    are known.
+    """Raise if the scv of a count is smaller than the least one of a random whole number with its
+    mean, where both are known.
     """
     known_values = [expr.value for expr in (mean, scv) if isinstance(expr, Number | Parameter)]
     known_mean, known_scv = known_values if len(known_values) == 2 else (None, None)
@@ -1193,7 +1193,7 @@ def _first_and_second_phase(resource: str, body: Activity) -> tuple[Activity, Ac
 
 
 def rename_replies(activity: Activity, resource: str, copy_name: str) -> Activity:
-    """Return an activity whose replies to a resource are replies to one of its copies."""
+    """Return an activity in which the replies for a resource are replies for one of its copies."""
     if activity == EarlyReply(resource):
         return EarlyReply(copy_name)
     if not activity.children:

@@ -36,7 +36,7 @@ class AddedModel(ABC):
     @property
     @abstractmethod
     def parameters(self) -> dict[str, Parameter]:
-        """Everything that the model is computed from, by path."""
+        """The parameters from which the model is computed, by path."""
 
     @abstractmethod
     def answer_names(self) -> Iterable[str]:

@@ -139,7 +139,7 @@ CustomerClass = ClosedClass | OpenClass
 
 @dataclass(frozen=True, slots=True)
 class NetworkStation:
-    """A station of a network. Every mapping goes by class.
+    """A station of a network. The keys of each mapping are the names of classes.
 
     Parameters
     ----------

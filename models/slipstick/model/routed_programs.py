@@ -31,7 +31,7 @@ PlaceOrEnd = Any
 
 
 class Way(NamedTuple):
-    """A way between two points: its probability, and the activity that is executed on it."""
+    """A way from one place to another: its probability, and the activity that is executed on it."""
 
     probability: Expr
     activity: Activity

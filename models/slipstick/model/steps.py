@@ -157,8 +157,8 @@ def special_values(part: Any) -> tuple[tuple[str, object], ...]:
 
 def constructs_of(part: Any) -> frozenset[str]:
     """Return the constructs of a part of a model: the features, such as ranks or weights, that a
-    method must declare to know. A part has those of its special fields that differ from their
-    defaults.
+    method must declare to know. A part has the construct of each special field that differs from
+    its default.
     """
     if not part.special:
         return _NO_CONSTRUCTS
@@ -202,7 +202,7 @@ class ModelPart:
 
     @property
     def children(self) -> tuple[Activity, ...]:
-        """The activities directly inside it, in the order written."""
+        """The activities directly inside the part, in the order written."""
         return tuple(self._append_members(Activity, [])) if self.made_of else ()
 
     @property
@@ -211,7 +211,9 @@ class ModelPart:
         return tuple(self._append_members(Expr, []))
 
     def rebuilt(self, children: Iterable[Activity]) -> Self:
-        """Return a copy with other children, which replace its own in their order."""
+        """Return a copy in which other activities replace the children, one by one in their
+        order.
+        """
         if not children:
             return self
         new_children = iter(children)

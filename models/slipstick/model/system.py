@@ -209,8 +209,8 @@ class ResourceKind:
 
     @property
     def time_classes(self) -> Mapping[str, str]:
-        """The technology class that scales each of its times, by attribute; empty if the resource
-        has no times.
+        """The technology class that scales each time of the resource, by attribute; empty if the
+        resource has no times.
         """
         return {}
 
@@ -252,8 +252,8 @@ class ResourceKind:
 
     @property
     def has_plain_queue(self) -> bool:
-        """Whether requests for it wait in the order of arrival at no cost, so that a request can
-        leave the queue, and a branch can release what its processor acquired.
+        """Whether requests for the resource wait in the order of arrival at no cost, so that a
+        request can leave the queue, and a branch can release what its processor acquired.
         """
         return False
 
@@ -1724,7 +1724,7 @@ class Model:
         return tuple(nested_holds)
 
     def _repr_html_(self) -> str:
-        """Show the steps and the resources in a notebook."""
+        """Return the tables of the steps and the resources as HTML, for display in a notebook."""
         column_titles = ["step", "at", "mean time", "component"]
         step_rows = [
             [step.name, step.resource or "", step.time, step.component] for step in self.steps

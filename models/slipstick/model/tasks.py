@@ -243,7 +243,8 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
 
 
 def _time_of_counts(counts: tuple[int, int, int], unit_times: tuple[Expr, Expr, Expr]) -> Expr:
-    """Compute the time of a part of a tree of tasks [s].
+    """Compute the time of a number of interior nodes, of leaves and of accesses to the queue, from
+    the time of one of each [s].
 
     Parameters
     ----------
@@ -258,8 +259,8 @@ def _time_of_counts(counts: tuple[int, int, int], unit_times: tuple[Expr, Expr, 
 def longest_paths(
     roots: Sequence[int], tasks: Sequence[Sequence[TaskPart]]
 ) -> list[tuple[int, int, int]]:
-    """Return for each path through the tasks its numbers of interior nodes, leaves and accesses to
-    the queue. A path is left out if another path has at least as many of each.
+    """Return, for each path through the tasks, its numbers of interior nodes, leaves and accesses
+    to the queue. Paths that have at most as many of each as another path are left out.
     """
     path_counts = set()
     open_paths = [(root, 0, 0, 1) for root in roots]

@@ -299,12 +299,14 @@ def percent(
 
 
 def as_percent(value: float | None, unit: str, ends: Ends) -> str:
-    """Write the cell of a column in percent; see `slipstick.results.question.ResultColumn`."""
+    """Write a value as a cell of a column in percent; see
+    `slipstick.results.question.ResultColumn`.
+    """
     return percent(value, ends=ends)
 
 
 def as_ratio(value: float | None, unit: str, ends: Ends) -> str:
-    """Write the cell of a column of ratios."""
+    """Write a value as a cell of a column of ratios."""
     return bracketed(
         *(
             NOTHING if number is None or isnan(number) else f"{number:.2f}"
@@ -314,7 +316,7 @@ def as_ratio(value: float | None, unit: str, ends: Ends) -> str:
 
 
 def as_number(value: float | None, unit: str, ends: Ends) -> str:
-    """Write the cell of a column of counts."""
+    """Write a value as a cell of a column of counts."""
     return NOTHING if value is None else f"{value:g}"
 
 
@@ -390,7 +392,7 @@ def _number_text(value: float | None, factor: float, digits: int) -> str:
 
 
 def axis_value(value: float | str, unit: str) -> str:
-    """Write a value of an axis: a name as it is, a number as a quantity."""
+    """Write a value of an axis: a name unchanged, a number as a quantity."""
     return value if isinstance(value, str) else quantity(float(value), unit)
 
 

@@ -192,8 +192,8 @@ def _extremes_table(sweep: Sweep, names: Sequence[str]) -> str:
 
 
 def _value_at(sweep: Sweep, sweep_part: _SweepPart, name: str, index: int) -> str:
-    """Write a value of a sweep at one point, with the point's place on the axes of a part of the
-    sweep.
+    """Write a value of a sweep at one point, with the values of the axes that vary in the part of
+    the sweep.
     """
     value, low, high = (float(column[index]) for column in (sweep.columns[name], *sweep.ends(name)))
     bound_remark = ", outside of its bounds" if index in sweep.provenance.contradictions else ""

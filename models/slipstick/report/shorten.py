@@ -111,7 +111,7 @@ def _fitted_section(section: str, most_lines: int) -> str:
 
 
 class _ShortenedSection:
-    """The blocks of a section that are shown.
+    """A section that is shortened to the most important of its blocks.
 
     What was found comes first, then tables, then what stands below a table, then the rest; what is
     said of tables stands with one of them.

@@ -335,7 +335,7 @@ class QuestionResult:
         return ""
 
     def text(self) -> str:
-        """Return the text for the terminal."""
+        """Return the sentences of the result as text for the terminal."""
         return "\n".join(self.sentences())
 
     def tables(self) -> list[ResultTable]:

@@ -289,7 +289,7 @@ def join_columns(
 
 @dataclass(frozen=True, slots=True)
 class PointTable:
-    """Values of points as aligned columns, with how each point was computed.
+    """The values of many points as columns, and how each point was computed.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ class PointTable:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sweep(Labelled, ShownAsTables):
-    """The points of one sweep as aligned columns.
+    """The points of one sweep, with their values as columns.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ CountAndLimit = tuple[Expr, int]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The effects that the time of one pass neglects, such as waiting, by aligned point; an array
+    """The effects that the time of one pass neglects, such as waiting, by point; an array
     of length 1 holds for all points.
 
     Parameters
@@ -164,7 +164,7 @@ class Contention:
         self._largest_excess = Tape([maximum(*excesses)]) if excesses else None
 
     def left_out(self, values: Values) -> LeftOut:
-        """Return the effects that are neglected at aligned points."""
+        """Return the effects that are neglected at many points."""
         counts = iter(self._tape.run(selected_values(values, self._tape.parameters)))
         flags_of_resources, flags_of_notes = (
             {
@@ -506,7 +506,7 @@ class Saturation:
         self._tape = Tape(tape_exprs)
 
     def reasons(self, values: Values) -> dict[int, str]:
-        """Return, by the index of the aligned point, a sentence on the first saturated resource."""
+        """Return, by the index of the point, a sentence on the first saturated resource."""
         if not self._resource_names:
             return {}
         evaluated_columns = iter(self._tape.run(selected_values(values, self._tape.parameters)))
@@ -585,7 +585,7 @@ class ComputedCounts:
         self._tape = Tape([value_range.quantity for value_range in self._ranges])
 
     def reasons(self, values: Values) -> dict[int, str]:
-        """Return, by the index of the aligned point, a sentence on the first number out of its
+        """Return, by the index of the point, a sentence on the first number out of its
         range.
         """
         if not self._ranges:

@@ -26,7 +26,7 @@ class Deadlocks:
         self._tape = Tape(list(self._population.counts))
 
     def reasons(self, values: Values) -> dict[int, tuple[str]]:
-        """Return, by the index of the aligned point, why processors can wait for each other without
+        """Return, by the index of the point, why processors can wait for each other without
         end. Points with too few processors for a deadlock are left out.
         """
         return (
@@ -46,7 +46,7 @@ class Deadlocks:
         Parameters
         ----------
         processor_counts : numbers of processors, in the order of `counts` of the population [1]
-        point_count : number of aligned points
+        point_count : number of points
         """
         if not self._reason:
             return {}

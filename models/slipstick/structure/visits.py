@@ -53,7 +53,7 @@ SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)
 """Kinds of locks whose waiting processors access the lock's word."""
 
 Numbers = Mapping[Expr, Array]
-"""The numbers that a model has at aligned points."""
+"""The numbers that a model has at many points."""
 
 PROCESSORS = "own"
 """Name of the queue of all processors in answers."""
@@ -462,8 +462,8 @@ class Places:
     def _count_returns(
         self, last_places: _EndPlaces, first_places: _EndPlaces, executions: Array
     ) -> None:
-        """Add how often the first places of a part follow the last places of another one at the
-        same queue.
+        """Count how often the first places of a part immediately follow the last places of another
+        one at the same queue.
         """
         for place, probability in first_places:
             for earlier_place, earlier_probability in last_places:
@@ -530,7 +530,7 @@ class Places:
         self, places_by_part: Sequence[tuple[_EndPlaces, _EndPlaces]], execution_count: Array
     ) -> tuple[_EndPlaces, _EndPlaces]:
         """Return the first and the last places of parts that are executed one after the other, and
-        add the returns between them.
+        count the immediate returns to a queue between two parts.
         """
         for (_, last_places), (first_places, _) in pairwise(places_by_part):
             self._count_returns(last_places, first_places, execution_count)

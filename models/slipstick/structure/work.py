@@ -418,7 +418,7 @@ class ParallelWork:
         self._expr_by_symbol["work", ""] = work_of_steps(model, useful_name)[""]
 
     def values_by_symbol(self, values: Values) -> dict[tuple[str, str], Array]:
-        """Evaluate at aligned points, by symbol and name: the ``work`` of the useful steps, the
+        """Evaluate at many points, by symbol and name: the ``work`` of the useful steps, the
         ``most`` of them that one processor can have under way at once, the useful steps ``at`` a
         resource and its ``servers``, the ``work of`` each component, and for each pipeline the work
         of its serial ``stages`` and the ``places`` there, which are the steps that can be under way
@@ -440,8 +440,8 @@ class ParallelWork:
         account: Columns,
         span_by_pipeline: Columns,
     ) -> dict[str, Array]:
-        """Return occupation, overlap and bubbles at aligned points, and efficiency and speed-up
-        where they are not those that the account gives [points].
+        """Return occupation, overlap and bubbles at many points, and efficiency and speed-up where
+        they differ from those of the account [points].
 
         Parameters
         ----------

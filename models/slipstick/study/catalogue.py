@@ -199,7 +199,9 @@ def spec_file(name: str) -> str:
 
 
 def _find_spec(name: str, library: Library) -> tuple[str, Table]:
-    """Find a spec by its file, or by its name alone or as ``KIND/NAME``."""
+    """Find a spec by its file, or by its name alone or as ``KIND/NAME``; return its kind and its
+    data.
+    """
     kind, _, name_in_kind = name.partition("/")
     if is_file_name(name):
         return library.open(Path(name))

@@ -109,7 +109,7 @@ class Evaluator:
     def columns(
         self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
     ) -> dict[str, Array]:
-        """Return the columns of answers at aligned points, without their provenance; see
+        """Return the columns of answers at many points, without their provenance; see
         `point_table`.
         """
         return self.point_table(values, wanted_names).columns
@@ -121,7 +121,7 @@ class Evaluator:
         *,
         reasons: bool = False,
     ) -> PointTable:
-        """Compute the answers at aligned points, as columns with the method of each point.
+        """Compute the answers at many points, as columns with the method of each point.
 
         Parameters
         ----------

@@ -26,8 +26,8 @@ ValueNames = Mapping[str, str]
 
 
 PointSolver = Callable[[Mapping[str, Array], int, Sequence[str]], list[dict[str, Answer]]]
-"""A function that returns, for each point of aligned values by path, answers by name. Its further
-arguments are the number of points and the names of the wanted values.
+"""A function that returns, for each of many points, answers by name. Its arguments are the values
+of parameters by path [points], the number of points, and the names of the wanted values.
 """
 
 

@@ -70,7 +70,9 @@ def _normal_draws(uncertain_values: UncertainValues, count: int) -> Array:
 
 
 def _settings_at(uncertain_values: UncertainValues, normal_draws: Array) -> dict[str, Array]:
-    """Return the settings at standard normal values, (points, settings)."""
+    """Return the values of the uncertain settings that belong to standard normal values [points,
+    settings].
+    """
     # Not by Cholesky: settings that determine each other have a singular covariance.
     eigenvalues, eigenvectors = np.linalg.eigh(np.array(uncertain_values.covariance))
     covariance_root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
@@ -87,7 +89,8 @@ def columns_of_draws(
     point_count: int = 1,
     quadratic: bool | None = None,
 ) -> dict[str, Array]:
-    """Return columns at draws of the uncertain settings, (draws, points).
+    """Solve a case at draws of its uncertain settings; return the columns of values [draws,
+    points].
 
     Where a simulation answers, it runs at the middle of the settings and at one standard deviation
     to both sides of it in each of their n independent directions, with the same random numbers.

@@ -36,7 +36,7 @@ MOST_CUSTOMERS = 2.0**53
 
 @dataclass(frozen=True, slots=True)
 class NetworkPoints:
-    """The arrays of a network at aligned points, by class and by chain.
+    """The arrays of a network at many points, by class and by chain.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class NetworkLayout:
         return dict(perturbed_values(self._expressions, value_by_parameter, moved_parameters))
 
     def network_points(self, columns: Columns) -> NetworkPoints:
-        """Build the arrays of a network at aligned points, as solvers take them.
+        """Build the arrays of a network at many points, as solvers take them.
 
         Parameters
         ----------

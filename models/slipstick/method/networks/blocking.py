@@ -95,7 +95,9 @@ class BlockedNetwork(FlatNetwork):
                 self.builder.add_permits(_places_of(station_name), station.capacity, "station")
 
     def _kinds_of_blocking(self) -> dict[str, set[str]]:
-        """Return in which ways customers are blocked at each station where they are."""
+        """Return the kinds of blocking by which customers may be blocked, for each station where
+        they may be.
+        """
         kinds_by_station: dict[str, set[str]] = {}
         for place, moves in self._moves_by_place.items():
             for move in moves:
@@ -105,8 +107,8 @@ class BlockedNetwork(FlatNetwork):
         return kinds_by_station
 
     def _serves_at_once(self, station_name: str) -> bool:
-        """Return whether a customer that comes to a station is served at once, so that its service
-        again is another visit: where servers are shared, or arrivals interrupt the only server.
+        """Return whether a customer that comes to a station is served at once, because servers are
+        shared or arrivals interrupt the only server. A repeated service is then another visit.
         """
         station = self.model.stations[station_name]
         discipline = DISCIPLINES[station.discipline]

@@ -161,7 +161,7 @@ class CompiledNetworkBounds(CompiledModel):
         self.quantity = f"low[throughput[{next(iter(self.network_layout.chains))}]]"
 
     def network_points(self, values: Values) -> NetworkPoints:
-        """Build the arrays of the network at aligned points."""
+        """Build the arrays of the network at many points."""
         return self.network_layout.network_points(self.network_layout.columns(values))
 
     def solution(self, values: Values) -> Solution:

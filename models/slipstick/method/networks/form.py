@@ -839,7 +839,7 @@ class CompiledNetwork(CompiledModel):
         )[0]
 
     def solution(self, values: Values) -> Solution:
-        """Compute all values at aligned points; at the network's own values once."""
+        """Compute all values at many points; at the network's own values once."""
         return self._solution(values) if values else self._solution_at_own_values
 
     @cached_property
@@ -977,7 +977,7 @@ class CompiledNetwork(CompiledModel):
         )
 
     def _derivative_numbers(self, network: NetworkArrays) -> int:
-        """Return how many numbers the derivatives by all parameters take."""
+        """Return how many numbers an approximation holds for the derivatives by all parameters."""
         return _numbers_per_point(network) * len(self.smooth_parameters)
 
     def _derivative_seconds(self, network: NetworkArrays, solver: str) -> float:
@@ -1087,8 +1087,8 @@ def _numbers_per_point(network: NetworkArrays) -> int:
 
 
 def _numbers_of_linearizer(class_count: int, station_count: int) -> int:
-    """Return how many numbers Linearizer holds at each point: for each class that leaves, the
-    change of each class at each station.
+    """Return how many numbers Linearizer holds at each point: the changes of each class at each
+    station when a customer of one class is removed, for one and two removed customers.
     """
     return max(1, class_count**2 * (class_count + 1) * station_count)
 

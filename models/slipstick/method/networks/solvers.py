@@ -87,7 +87,7 @@ def solved_points(
 
     Parameters
     ----------
-    network_points : the network at aligned points
+    network_points : the network at many points
     solver : by name, or `BEST`
     fail_together : the points differ in derivatives alone, so that all fail where one does
     """

@@ -474,7 +474,7 @@ class Writer:
         )
 
     def _write_pool_tasks(self, node: Ask, parties: Parties) -> None:
-        """Write the part of a processor in executing the tasks of a pool."""
+        """Write the instructions by which a processor executes tasks of a pool."""
         pool_name = node.pool
         pool = self.model.pools[pool_name]
         time_inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
@@ -813,8 +813,8 @@ class Writer:
         return count_value
 
     def _count_with_note(self, count_expr: Expr, number_in_words: str) -> float:
-        """Return the value of a count, and note a fraction, which is the probability of one
-        more.
+        """Return the value of a count. If it is not whole, record a note that its fraction is the
+        probability of one more execution.
         """
         count_value = self._checked_count(count_expr, number_in_words)
         # Rounding of arithmetic is no probability of one more.

@@ -82,7 +82,8 @@ eight standard deviations of a Poisson number."""
 
 
 def least_gap(departures: float, variance_factor: float = 1.0) -> float:
-    """Return by which part of the arrivals the departures of a run must be fewer to be no chance.
+    """Return the smallest difference of arrivals and departures in a run, relative to the arrivals,
+    that is too large to be chance [1].
 
     Parameters
     ----------
@@ -1135,7 +1136,9 @@ class CompiledSimulation(CompiledModel):
         self._solve = solve
 
     def solution(self, values: Values) -> Solution:
-        """Simulate every point; the values are aligned arrays, or single numbers."""
+        """Simulate every point; each parameter has an array with a value for each point, or a
+        single number.
+        """
         columns = {
             parameter_name: np.atleast_1d(np.asarray(value, dtype=np.float64))
             for parameter_name, value in values.items()
