@@ -190,7 +190,8 @@ def normal_distribution(x: Array) -> Array:
     """Return the standard normal distribution function at x, by an elementary formula with an error
     below 8e-8.
 
-    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 7.1.26.
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 7.1.26, with its symbol
+    t = 1 / (1 + 0.3275911 z) at z = abs(x) / sqrt(2).
     """
     # The formula gives the tail, which keeps its digits on the side where it is small.
     sign = np.where(x.real < 0, -1.0, 1.0)
@@ -496,8 +497,8 @@ class FittedDistribution:
         relative_time = t / mean
         # The cube root has no derivative at 0; values this close to 0 do not count.
         relative_time = np.where(relative_time.real > 1e-30, relative_time, 1e-30)
-        x = 3.0 * (relative_time ** (1.0 / 3.0) - 1.0) / variation + variation / 3.0
-        probability = normal_distribution(x)
+        normal_value = 3.0 * (relative_time ** (1.0 / 3.0) - 1.0) / variation + variation / 3.0
+        probability = normal_distribution(normal_value)
         if np.any(is_hyperexponential):
             tail = sum(
                 phase_probability * np.exp(-2.0 * phase_probability * relative_time)
@@ -587,22 +588,22 @@ class JointlyNormalTimes:
 
     def add_maximum(self, first_number: int, second_number: int) -> int:
         """Add the maximum of two times; return its number."""
-        mean, variance, probability_a = self._maximum_moments(first_number, second_number)
+        mean, variance, first_probability = self._maximum_moments(first_number, second_number)
         moments_with_times = [
             {
                 other_number: moment_rows[first_number].get(other_number, self._zero)
-                * probability_a
-                + moment_rows[second_number].get(other_number, self._zero) * (1 - probability_a)
+                * first_probability
+                + moment_rows[second_number].get(other_number, self._zero) * (1 - first_probability)
                 for other_number in moment_rows[first_number].keys()
                 | moment_rows[second_number].keys()
             }
             for moment_rows in (self._covariance, self._fourth_cumulants)
         ]
-        cumulant_a, cumulant_b = (
+        first_cumulant, second_cumulant = (
             self._fourth_cumulants[time].get(time, self._zero)
             for time in (first_number, second_number)
         )
-        cumulant = cumulant_a * probability_a + cumulant_b * (1 - probability_a)
+        cumulant = first_cumulant * first_probability + second_cumulant * (1 - first_probability)
         return self._add_time(
             mean, (variance, moments_with_times[0]), (cumulant, moments_with_times[1])
         )
@@ -611,51 +612,51 @@ class JointlyNormalTimes:
         """Return the mean and the variance of the maximum of two jointly normal times, and the
         probability that the first is the larger.
         """
-        mean_a = self.mean[first_number]
-        mean_b = self.mean[second_number]
-        variance_a = self.variance(first_number)
-        variance_b = self.variance(second_number)
+        first_mean = self.mean[first_number]
+        second_mean = self.mean[second_number]
+        first_variance = self.variance(first_number)
+        second_variance = self.variance(second_number)
         covariance = self._covariance[first_number].get(second_number, self._zero)
-        difference_variance = variance_a + variance_b - 2 * covariance
+        difference_variance = first_variance + second_variance - 2 * covariance
         # The difference of two equal variances is rounding of their size, which is the square of a
         # time.
-        least_variance = (mean_a + mean_b) * (mean_a + mean_b) * 1e-20 + 1e-300
+        least_variance = (first_mean + second_mean) * (first_mean + second_mean) * 1e-20 + 1e-300
         # Where the difference does not vary, the larger mean is the later time.
         is_constant = difference_variance.real <= least_variance.real
-        first_is_larger = mean_a.real >= mean_b.real
+        first_is_larger = first_mean.real >= second_mean.real
         constant_result = (
-            largest([mean_a, mean_b]),
-            np.where(first_is_larger, variance_a, variance_b),
+            largest([first_mean, second_mean]),
+            np.where(first_is_larger, first_variance, second_variance),
             np.where(first_is_larger, 1.0, 0.0),
         )
         if np.all(is_constant):
             return constant_result
         deviation = np.sqrt(np.where(is_constant, least_variance, difference_variance))
-        cumulants_a = self._fourth_cumulants[first_number]
-        cumulants_b = self._fourth_cumulants[second_number]
+        first_cumulants = self._fourth_cumulants[first_number]
+        second_cumulants = self._fourth_cumulants[second_number]
         difference_cumulant = (
-            cumulants_a.get(first_number, self._zero)
-            + cumulants_b.get(second_number, self._zero)
-            - 2 * cumulants_a.get(second_number, self._zero)
+            first_cumulants.get(first_number, self._zero)
+            + second_cumulants.get(second_number, self._zero)
+            - 2 * first_cumulants.get(second_number, self._zero)
         )
         excess = clamped(difference_cumulant / deviation**4)
         reduced_deviation = deviation * (1 + excess / 8.8) ** -0.41
-        standard_difference = (mean_a - mean_b) / reduced_deviation
-        probability_a = normal_distribution(standard_difference)
-        probability_b = normal_distribution(-standard_difference)
+        standard_difference = (first_mean - second_mean) / reduced_deviation
+        first_probability = normal_distribution(standard_difference)
+        second_probability = normal_distribution(-standard_difference)
         mean = (
-            mean_a * probability_a
-            + mean_b * probability_b
+            first_mean * first_probability
+            + second_mean * second_probability
             + reduced_deviation
             * np.exp(-standard_difference * standard_difference / 2)
             / np.sqrt(2 * np.pi)
         )
         variance = self._variance_of_later(first_number, second_number, deviation, excess)
-        mean, variance, probability_a = (
+        mean, variance, first_probability = (
             np.where(is_constant, *pair)
-            for pair in zip(constant_result, (mean, variance, probability_a), strict=True)
+            for pair in zip(constant_result, (mean, variance, first_probability), strict=True)
         )
-        return mean, variance, probability_a
+        return mean, variance, first_probability
 
     def _variance_of_later(
         self,
@@ -665,25 +666,31 @@ class JointlyNormalTimes:
         excess_kurtosis: Array,
     ) -> Array:
         """Return the variance of the maximum of two normal times, corrected for their tails."""
-        mean_a = self.mean[first_index]
-        mean_b = self.mean[second_index]
-        variance_a = self.variance(first_index)
-        variance_b = self.variance(second_index)
-        standard_difference = (mean_a - mean_b) / deviation_of_difference
-        probability_a = normal_distribution(standard_difference)
-        probability_b = normal_distribution(-standard_difference)
+        first_mean = self.mean[first_index]
+        second_mean = self.mean[second_index]
+        first_variance = self.variance(first_index)
+        second_variance = self.variance(second_index)
+        standard_difference = (first_mean - second_mean) / deviation_of_difference
+        first_probability = normal_distribution(standard_difference)
+        second_probability = normal_distribution(-standard_difference)
         density = np.exp(-standard_difference * standard_difference / 2) / np.sqrt(2 * np.pi)
-        mean = mean_a * probability_a + mean_b * probability_b + deviation_of_difference * density
+        mean = (
+            first_mean * first_probability
+            + second_mean * second_probability
+            + deviation_of_difference * density
+        )
         # Squares are taken about the mean of the maximum, so that no digits cancel.
-        offset_a = mean_a - mean
-        offset_b = mean_b - mean
+        first_offset = first_mean - mean
+        second_offset = second_mean - mean
         normal_variance = (
-            (offset_a * offset_a + variance_a) * probability_a
-            + (offset_b * offset_b + variance_b) * probability_b
-            + (offset_a + offset_b) * deviation_of_difference * density
+            (first_offset * first_offset + first_variance) * first_probability
+            + (second_offset * second_offset + second_variance) * second_probability
+            + (first_offset + second_offset) * deviation_of_difference * density
         )
         variance: Array = normal_variance + 0.2 * np.log(1 + excess_kurtosis / 0.3) * (
-            variance_a * probability_a + variance_b * probability_b - normal_variance
+            first_variance * first_probability
+            + second_variance * second_probability
+            - normal_variance
         )
         return variance
 

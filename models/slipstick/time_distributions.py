@@ -101,8 +101,8 @@ def _erlang_phases(count_column: Array) -> PhaseType:
 
 
 def _parallel_phases(probabilities: Array, means: Array) -> PhaseType:
-    """Return exponential phases, one of which is drawn for each time, with the probabilities of the
-    phases.
+    """Return the phases of a time that is one of several exponential phases, each with its
+    probability and its mean.
     """
     phase_count = len(means)
     return PhaseType(probabilities, 1.0 / means, np.zeros((phase_count, phase_count)))

@@ -1120,13 +1120,13 @@ class SingleProcessorValues:
 
     Parameters
     ----------
-    single : the processor alone
+    single_processor : the processor alone
     compiled : its model, compiled by the method that the time among others is from
     """
 
-    def __init__(self, single: SingleProcessor, compiled: CompiledModel) -> None:
+    def __init__(self, single_processor: SingleProcessor, compiled: CompiledModel) -> None:
         self._compiled = compiled
-        self._word_tape = None if single.words is None else Tape([single.words])
+        self._word_tape = None if single_processor.words is None else Tape([single_processor.words])
 
     def values(
         self, parameter_values: Values, time_among_others: Array, processors: Array

@@ -175,11 +175,11 @@ class AnswerNames(Mapping[str, str]):
 
     def _unit_of_value(self, value_name: str) -> str:
         """Return the base unit of a value that is no end of an interval."""
-        if self._filling_resources and (steady_and_time := transient_value_of(value_name)):
-            probability_at_time = _PROBABILITY.fullmatch(steady_and_time[0])
+        if self._filling_resources and (steady_name_and_time := transient_value_of(value_name)):
+            probability_at_time = _PROBABILITY.fullmatch(steady_name_and_time[0])
             if probability_at_time and probability_at_time["station"] in self._filling_resources:
                 return unit_of(value_name)
-            return self._unit_of_value(steady_and_time[0])
+            return self._unit_of_value(steady_name_and_time[0])
         probability_match = _PROBABILITY.fullmatch(value_name)
         time_until_match = _TIME_UNTIL.fullmatch(value_name)
         is_numbered = (

@@ -151,9 +151,9 @@ def _routed_cycle(network: QueueingNetwork, chain_name: str, chain: Chain) -> Ac
     for route in network.routing:
         source_class, _ = route.source
         if source_class in chain.classes and route.probability != Number(0.0):
-            leaves = route.target is None or (is_closed and route.target == chain.reference)
+            ends_program = route.target is None or (is_closed and route.target == chain.reference)
             source = START if is_closed and route.source == chain.reference else route.source
-            routes.append((source, END if leaves else route.target, route.probability))
+            routes.append((source, END if ends_program else route.target, route.probability))
     if not is_closed:
         return program_of_routes([(START, chain.reference, ONCE), *routes], visit)
     first_visit, program = visit(chain.reference), program_of_routes(routes, visit)

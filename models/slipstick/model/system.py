@@ -895,22 +895,22 @@ def _refuse_unknown_word(noun: str, word: str, allowed_words: Collection[str]) -
 def factors_with_faster_processors(
     factors: Mapping[str, Expr],
     processors: Like,
-    fully: Iterable[str],
-    partly: Iterable[str],
+    fully_gaining: Iterable[str],
+    partly_gaining: Iterable[str],
     benefit: Like | None = None,
 ) -> dict[str, Expr]:
     """Return the factors of a technology, multiplied by the speed-up that faster processors give to
     each class of cost.
 
-    With processors p times as fast, a class under `fully` takes 1 / p of its time, one under
-    `partly` (1 + b)^(-log2 p): each doubling makes it 1 + b times as fast, which is as much for b =
-    1 and nothing for b = 0.
+    With processors p times as fast, a class under `fully_gaining` takes 1 / p of its time, one
+    under `partly_gaining` (1 + b)^(-log2 p): each doubling makes it 1 + b times as fast, which is
+    as much for b = 1 and nothing for b = 0.
 
     Parameters
     ----------
     factors : by class [1], without the gain
     processors : p, how many times faster they are, above 0 [1]
-    fully, partly : classes that gain; no class stands under both
+    fully_gaining, partly_gaining : classes that gain; no class stands under both
     benefit : b, from 0 to 1 [1]; None is 1
 
     Notes
@@ -925,7 +925,10 @@ def factors_with_faster_processors(
     """
     p = as_expr(processors)
     partial_gain = 1 / p if benefit is None else real_power(1 + as_expr(benefit), 0 - log2(p))
-    gain_by_class = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, partial_gain)}
+    gain_by_class = {
+        **dict.fromkeys(fully_gaining, 1 / p),
+        **dict.fromkeys(partly_gaining, partial_gain),
+    }
     return {
         **factors,
         **{
@@ -2006,26 +2009,26 @@ def _check_hold_with_reply(model: Model, node: Hold) -> None:
         )
 
 
-def _check_replies_inside(node: Activity, enclosing: tuple[Activity, ...]) -> None:
+def _check_replies_inside(node: Activity, enclosing_nodes: tuple[Activity, ...]) -> None:
     """Raise for a reply or a late step that cannot stand where it does, among the nodes that
     enclose it.
     """
     with note_part(node):
         if isinstance(node, EarlyReply):
-            _check_reply(node, enclosing)
+            _check_reply(node, enclosing_nodes)
         elif isinstance(node, IfLate):
-            _check_late(enclosing)
+            _check_late(enclosing_nodes)
     for child in node.children:
-        _check_replies_inside(child, (*enclosing, node))
+        _check_replies_inside(child, (*enclosing_nodes, node))
 
 
-def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
+def _check_reply(node: EarlyReply, enclosing_nodes: tuple[Activity, ...]) -> None:
     """Raise for a reply that no hold of its resource encloses, or that a node between the two may
     execute several times or beside the processor of the hold.
     """
     hold_positions = [
         position
-        for position, enclosing_node in enumerate(enclosing)
+        for position, enclosing_node in enumerate(enclosing_nodes)
         if node.resource in enclosing_node.held
     ]
     if not hold_positions:
@@ -2033,11 +2036,11 @@ def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
             f"a reply to {node.resource} stands inside a hold of {node.resource}; there is none"
             " around it"
         )
-    nodes_between = enclosing[hold_positions[-1] + 1 :]
+    nodes_between = enclosing_nodes[hold_positions[-1] + 1 :]
     (child_of_hold, *_) = (*nodes_between, node)
     if any(
         child_of_hold is unawaited_child
-        for unawaited_child in enclosing[hold_positions[-1]].unawaited_children
+        for unawaited_child in enclosing_nodes[hold_positions[-1]].unawaited_children
     ):
         raise ModelError(
             f"a reply to {node.resource} stands in what is done after the body of its hold, when"
@@ -2055,12 +2058,12 @@ def _check_reply(node: EarlyReply, enclosing: tuple[Activity, ...]) -> None:
             )
 
 
-def _check_late(enclosing: tuple[Activity, ...]) -> None:
+def _check_late(enclosing_nodes: tuple[Activity, ...]) -> None:
     """Raise for steps without a fork around them that stops waiting before all branches end."""
     # Below these nodes another token executes the steps than the one that began.
     nodes_with_parallel_parts = (
         enclosing_node
-        for enclosing_node in enclosing[::-1]
+        for enclosing_node in enclosing_nodes[::-1]
         if enclosing_node.unawaited_children
         or is_parallel(enclosing_node)
         or (isinstance(enclosing_node, Hold) and has_reply(enclosing_node))
@@ -2129,26 +2132,28 @@ def _check_waits(model: Model) -> None:
         {node.counter for node in nodes if node.use == use} for use in (GIVEN, TAKEN)
     )
 
-    def check_node(node: Activity, enclosing: tuple[Activity, ...], is_last: bool) -> None:
-        if node.use == ASKED and (enclosing or model.population.open):
+    def check_node(node: Activity, enclosing_nodes: tuple[Activity, ...], is_last: bool) -> None:
+        if node.use == ASKED and (enclosing_nodes or model.population.open):
             raise ModelError(
                 f"{node!r} needs all processors each time, so it cannot be in a model with"
                 " arrivals, or inside a fork, a choice or a hold"
             )
         if node.counter:
-            check_unit(node, enclosing, is_last)
-        child_enclosing = enclosing if isinstance(node, Then | Repeat) else (*enclosing, node)
+            check_unit(node, enclosing_nodes, is_last)
+        enclosing_nodes_of_child = (
+            enclosing_nodes if isinstance(node, Then | Repeat) else (*enclosing_nodes, node)
+        )
         for index, child in enumerate(node.children):
             child_is_last = is_last and isinstance(node, Then) and index == len(node.children) - 1
-            check_node(child, child_enclosing, child_is_last or bool(node.held))
+            check_node(child, enclosing_nodes_of_child, child_is_last or bool(node.held))
 
-    def check_unit(node: Activity, enclosing: tuple[Activity, ...], is_last: bool) -> None:
+    def check_unit(node: Activity, enclosing_nodes: tuple[Activity, ...], is_last: bool) -> None:
         monitor = model.monitor_of(node.counter)
         is_wait = node.use == TAKEN
         if is_wait and node.counter not in signalled_counters:
             raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
-        held_names = [name for enclosing_node in enclosing for name in enclosing_node.held]
-        if monitor is not None and not (held_names[-1:] == [monitor] and enclosing[-1].held):
+        held_names = [name for enclosing_node in enclosing_nodes for name in enclosing_node.held]
+        if monitor is not None and not (held_names[-1:] == [monitor] and enclosing_nodes[-1].held):
             raise ModelError(
                 f"{node!r} must be directly inside a hold of the monitor {monitor}, not in a fork,"
                 " a choice or a pipeline"
@@ -2222,9 +2227,11 @@ class Labels:
         return self.steps.get(label, default_classes)
 
 
-def is_processor(resource: str) -> bool:
+def is_processor(resource_name: str) -> bool:
     """Return whether a resource name stands for a member of the population."""
-    return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
+    return resource_name in PROCESSORS or (
+        resource_name.startswith("processor[") and resource_name.endswith("]")
+    )
 
 
 def processor_name_message(name: str) -> str:

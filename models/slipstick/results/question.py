@@ -293,7 +293,7 @@ class QuestionResult:
 
     @property
     def has_further_answers(self) -> bool:
-        """Return whether the headline leaves out an answer, which the text has."""
+        """Return whether the headline leaves out an answer that `text` has."""
         return False
 
     def verdict(self, words: Words, answers: Mapping[str, Answer]) -> TitleAnswer | None:

@@ -445,27 +445,31 @@ class Words:
             return phrase.format(as_words(name))
         return _PHRASES_OF_COMPONENTS.get(label, as_words(label))
 
-    def formula(self, text: str) -> str:
+    def formula(self, formula_text: str) -> str:
         """Return a phrase for a value or a formula of values and quantities.
 
         >>> Words().formula("utilization[db]"), Words().formula("2 * stations.app.servers + time")
         ('utilization of db', '2 times app servers plus time')
         """
-        return self.value(text) if re.fullmatch(ONE_VALUE, text) else self.condition(text)
+        return (
+            self.value(formula_text)
+            if re.fullmatch(ONE_VALUE, formula_text)
+            else self.condition(formula_text)
+        )
 
-    def condition(self, text: str) -> str:
+    def condition(self, condition_text: str) -> str:
         """Return a condition on answers as a clause."""
         clauses = [
             self._comparison_clause(clause.strip())
-            for clause in re.split(r"(?<!\s)\s++and\s+", text.strip())
+            for clause in re.split(r"(?<!\s)\s++and\s+", condition_text.strip())
         ]
         return " and ".join(clauses)
 
-    def _comparison_clause(self, text: str) -> str:
+    def _comparison_clause(self, comparison_text: str) -> str:
         """Return one comparison of a condition as a clause."""
         # A single comparison with a number can be written with its unit or in percent; longer
         # conditions are replaced term by term.
-        if comparison := _COMPARISON.fullmatch(text):
+        if comparison := _COMPARISON.fullmatch(comparison_text):
             name, relation, percent_text, unit_text = comparison.groups()
             value_kind, _, label_end = name.partition("[")
             if self._is_quantile_clause(name) and relation.startswith("<"):
@@ -476,7 +480,7 @@ class Words:
                 unit_text = "%"
             amount = " ".join(filter(None, (percent_text, unit_text)))
             return f"{self.value(name)} {_RELATION_PHRASES[relation]} {amount}"
-        clause = _TERM.sub(self._words_of_term, text)
+        clause = _TERM.sub(self._words_of_term, comparison_text)
         for relation in ("<=", ">=", "<", ">"):
             clause = clause.replace(f" {relation} ", f" {_RELATION_PHRASES[relation]} ")
         return clause

@@ -508,7 +508,7 @@ class Writer:
         )
 
     def write_phase(self, phase_index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
-        """Write one phase of a program."""
+        """Write the instructions of one phase of a program."""
         repetitions = self._count_with_note(repeat, f"the repeat of phase {phase_index + 1}")
         parties_by_resource = dict.fromkeys(self.model.resources, parties)
         self.builder.repeat(
@@ -518,7 +518,7 @@ class Writer:
         )
 
     def write_superstep(self, superstep_index: int, superstep: Superstep, processor: int) -> None:
-        """Write the activity of one processor in a superstep."""
+        """Write the instructions of one processor in a superstep."""
 
         def write_body() -> None:
             self.write(superstep.bodies[processor], {})
@@ -582,12 +582,12 @@ class Writer:
         self.builder.while_awaited(self.activity_writer(node.body, parties))
 
     def _write_sequence(self, node: Then, parties: Parties) -> None:
-        """Write activities one after the other."""
+        """Write the instructions of activities that are executed one after the other."""
         for child in node.parts:
             self.write(child, parties)
 
     def _write_fork(self, node: Fork, parties: Parties) -> None:
-        """Write the branches of a fork."""
+        """Write the instructions of a fork and its branches."""
         branches_awaited = None if node.join is None else self._branches_awaited(node)
         self.builder.fork(
             [self._branch_writer(branch, parties) for branch in node.branches], branches_awaited
@@ -599,14 +599,14 @@ class Writer:
         return _whole_number(self.numbers[node.join], "the join of a fork", 0, len(node.branches))
 
     def _write_choice(self, node: Choice, parties: Parties) -> None:
-        """Write a choice of one of several bodies."""
+        """Write the instructions of a choice of one of several bodies."""
         probabilities = self._checked_probabilities(node)
         body_writers = [self.activity_writer(body, parties) for body in node.children]
         options = list(zip(probabilities, body_writers, strict=True))
         self.builder.choose(options, f"choice-{self._stream_number(node)}")
 
     def _write_repeat(self, node: Repeat, parties: Parties) -> None:
-        """Write the repetition of a body."""
+        """Write the instructions of a repetition."""
         stream_name = f"repeat-{self._stream_number(node)}"
         if node.spread == GEOMETRIC:
             mean_count = self._checked_count(node.count, "the count of repeat")
@@ -650,7 +650,7 @@ class Writer:
         self.builder.give(node.counter, self.model.monitor_of(node.counter))
 
     def _write_pipeline(self, node: Pipeline, parties: Parties) -> None:
-        """Write the stages of a pipeline."""
+        """Write the instructions of the stages of a pipeline."""
         item_count = self._count_with_note(node.items, f"the items of {node.name}")
         stages = [
             (stage.kind == "serial", [self.activity_writer(body, parties) for body in stage.bodies])

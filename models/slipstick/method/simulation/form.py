@@ -305,7 +305,7 @@ class Differences:
 
 def with_single_processor_values(
     values: dict[str, Value],
-    single: SingleProcessor,
+    single_processor: SingleProcessor,
     processors: float,
     parameter_values: Mapping[str, float],
     simulation: Simulation,
@@ -319,12 +319,12 @@ def with_single_processor_values(
     Parameters
     ----------
     values : of the model, by simulation
-    single : the processor alone
+    single_processor : the processor alone
     processors : of the model; of one alone, T_0 and T_N are the same run
     parameter_values : parameters that differ from the model's own, in base units
     simulation : of the simulation
     """
-    time_alone = _time_alone(single.model, parameter_values, simulation)
+    time_alone = _time_alone(single_processor.model, parameter_values, simulation)
     time_among_others = values["time"]
     if not (time_alone.value and time_among_others.value):
         return values
@@ -356,8 +356,8 @@ def with_single_processor_values(
         if interference_value.low is None
         else replace(interference_value, low=max(interference_value.low, 0.0)),
     }
-    if single.words is not None:
-        word_count = _number_at(single.words, parameter_values)
+    if single_processor.words is not None:
+        word_count = _number_at(single_processor.words, parameter_values)
         throughput = values["throughput"]
         value, low, high = (
             None if interval_end is None else word_count * interval_end
