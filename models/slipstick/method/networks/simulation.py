@@ -297,8 +297,8 @@ class _NetworkEstimates:
         place that end with a service.
         """
         return self.weights_of_visits(place) - self.added_weights(
-            self._tally_weights(self.layout.tries, place, tally)
-            for tally in (abandonment_tally, loss_tally, failure_mark)
+            self._tally_weights(self.layout.tries, place, name_tally)
+            for name_tally in (abandonment_tally, loss_tally, failure_mark)
         )
 
     def _weights_of_changes(self, class_name: str) -> Array | None:
@@ -571,15 +571,15 @@ class _NetworkEstimates:
         first_places = self.planned_network.counting_places.get(chain_name, {})
         if chain_name in self.planned_network.returning_chains:
             may_leave = any(
-                tally(place) in self.planned_network.plan.tallies
+                name_tally(place) in self.planned_network.plan.tallies
                 for place in first_places
-                for tally in (abandonment_tally, loss_tally, failure_mark)
+                for name_tally in (abandonment_tally, loss_tally, failure_mark)
             )
             return None if may_leave else self.weights_of_cycles(chain_name)
         departure_weights = (
-            self._tally_weights(self.layout.tries, place, tally) / visits_of_cycle
+            self._tally_weights(self.layout.tries, place, name_tally) / visits_of_cycle
             for place, visits_of_cycle in first_places.items()
-            for tally in (abandonment_tally, loss_tally, failure_mark)
+            for name_tally in (abandonment_tally, loss_tally, failure_mark)
         )
         return self.weights_of_cycles(chain_name) - self.added_weights(departure_weights)
 

@@ -561,8 +561,8 @@ class Writer:
     def _branch_writer(
         self, body: Activity, parties: Parties, replies_to: str = ""
     ) -> Callable[[], None]:
-        """Return a function that writes the body of a branch, of a fork or of a hold that is
-        replied to.
+        """Return a function that writes a body that is executed beside its processor: a branch of a
+        fork, or the body of a hold with a reply.
         """
 
         def write_branch() -> None:
