@@ -77,7 +77,7 @@ def unit_of(name: str) -> str:
 
 
 def labelled_name(quantity: str, *labels: str) -> str:
-    """Return the name of a value with its labels in brackets; empty labels, such as that of a
+    """Return the name of a value with its labels in brackets; empty labels, such as the label of a
     single group, are left out.
 
     >>> labelled_name("response_time", ""), labelled_name("response_time_quantile", "users", "0.9")

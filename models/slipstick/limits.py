@@ -148,7 +148,7 @@ _GIVEN: ContextVar[Mapping[str, float]] = ContextVar("given limits", default=Map
 
 
 def given_limits() -> Mapping[str, float]:
-    """Return the limits in force that were set in place of those of `LIMITS`."""
+    """Return the limits in force that replace limits of `LIMITS`."""
     return _GIVEN.get()
 
 

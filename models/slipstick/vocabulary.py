@@ -95,7 +95,7 @@ class Discipline:
 
     @property
     def delay(self) -> bool:
-        """Whether no customer waits, whatever the number present."""
+        """Whether no customer waits, however many are present."""
         return self.order == NO_QUEUE
 
     @property

@@ -358,8 +358,8 @@ class ActivityForm(CompiledModel):
         return Gradient(deferred_slopes, point_values, parameters)
 
     def _slopes(self, point_values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """Compute the derivatives of the time by each smooth parameter, from one solution in which
-        each of them is moved in turn.
+        """Compute the derivatives of the time by each smooth parameter, from one solution with a
+        point for each parameter, at which it alone is moved.
 
         Each parameter is a point of its own, at which it is moved by a small imaginary step:
         relative to its value, or in base units where that is 0.

@@ -75,7 +75,7 @@ class Amounts:
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that amounts depend on, beside the values of the answer."""
+        """Names of the parameters that amounts depend on, in addition to values of the answer."""
         return tuple(self.model.parameters)
 
     @cached_property
@@ -197,9 +197,9 @@ class Amounts:
     def _with_derivatives_of_amounts(
         self, solution: Solution, values: Values, amount_columns: Sequence[str]
     ) -> Solution:
-        """Extend the derivatives of a solution, which are computed when they are read, by those of
-        amounts, which are differences. Estimates get none, because differences of estimates are
-        noise.
+        """Add the derivatives of amounts to the derivatives of a solution. They are differences,
+        and are computed when they are read. Estimates get none, because differences of estimates
+        are noise.
         """
         gradient_of_values = solution.gradient
         if gradient_of_values is None:
@@ -211,7 +211,7 @@ class Amounts:
         }
 
         def gradient(index: int) -> Gradient:
-            """Return the derivatives at one point, including those of amounts."""
+            """Return the derivatives of values and amounts at one point."""
             inner_gradient = gradient_of_values(index)
             point_values = {
                 name: value_at(values, name, index, own_value)
@@ -222,7 +222,7 @@ class Amounts:
             }
 
             def slopes() -> dict[str, Mapping[str, float]]:
-                """Compute the derivatives by value and parameter; those of amounts by
+                """Compute the derivatives by value and parameter; the derivatives of amounts are
                 differences.
                 """
                 slopes_by_value = {**inner_gradient.slopes}

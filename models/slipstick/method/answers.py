@@ -58,7 +58,10 @@ if TYPE_CHECKING:
     from slipstick.method.amounts import Amounts
     from slipstick.results.sweep import Provenance
 
-Checked: TypeAlias = "Callable[[Solution, Values], Solution]"
+SolutionCheck: TypeAlias = "Callable[[Solution, Values], Solution]"
+"""A function that takes a solution and the values of the parameters, and returns the checked
+solution.
+"""
 
 BLOCK = 32_768
 """Points whose accounts and derivatives are held in memory at a time."""
@@ -68,7 +71,7 @@ Key = TypeVar("Key")
 COMPLEX_STEP = 1e-20
 """Imaginary step of derivatives, relative; its square vanishes beside 1."""
 
-AGAINST_ONE = Definition(
+NOTE_ON_SPEEDUP = Definition(
     "the speed-up counts useful work; it equals the speed-up over one processor only if the"
     " useful work is the same there"
 )
@@ -262,8 +265,8 @@ class CompiledModel:
     left_out: Mapping[str, str] = MappingProxyType({})
     estimates: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
-    identities: Checked | None = None
-    of_customers: Checked | None = None
+    identities: SolutionCheck | None = None
+    of_customers: SolutionCheck | None = None
     amounts: Amounts | None = None
 
     @property
@@ -566,7 +569,7 @@ class Answers:
         Exact answers cannot be, so that of many points only the others are compared.
         """
         solution = self.solution
-        has_few_points = solution.count <= FEW_POINTS
+        has_few_points = solution.count <= MOST_POINTS_WITH_BOUNDS
         if (
             self._bounds is None
             or (solution.exact.all() and not has_few_points)
@@ -825,8 +828,8 @@ def join_solutions(
     )
 
 
-FEW_POINTS = 16
-"""Points up to which exact answers are compared with their bounds as well."""
+MOST_POINTS_WITH_BOUNDS = 16
+"""The largest number of points at which exact answers are compared with their bounds, too."""
 
 ROUNDING = 1e-9
 """Relative difference that rounding explains."""
@@ -915,8 +918,8 @@ def _number_with_unit(value: float, unit: str) -> str:
 
 
 def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> Iterator[str]:
-    """Yield notes on the reference of speed-up and efficiency, and on useful work that is done
-    beside the processors lost.
+    """Yield notes on the definition of speed-up and efficiency, and on useful work that overlaps
+    with the processors lost.
     """
     has_speedup = {
         "speedup",
@@ -945,7 +948,7 @@ def _work_notes(useful: Sequence[str], value_by_name: Mapping[str, float]) -> It
                 f"processors lost are those of the branches that end last; {overlap_sentence}"
             )
     if "speedup" in value_by_name:
-        yield AGAINST_ONE
+        yield NOTE_ON_SPEEDUP
 
 
 def _values_at_point(column_by_name: Columns, point_index: int) -> dict[str, float]:

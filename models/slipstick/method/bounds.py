@@ -39,15 +39,19 @@ from slipstick.vocabulary import (
 PROCESSORS, SPAN = "processors", "span"
 """Bounds by the use of the processors themselves, and by one pass without contention."""
 
-LOW_SPAN = "lower bound: one pass without contention"
-LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
-HIGH_ALL = "upper bound: at each visit, every processor waits for all others; valid in product form"
-NO_HIGH_BESIDE = "no upper bound is known for models with streams of arrivals"
-NO_HIGH = (
+NOTE_ON_SPAN = "lower bound: one pass without contention"
+NOTE_ON_BUSIEST_RESOURCE = (
+    "no less than what the busiest resource takes for the work of all processors: {binding}"
+)
+NOTE_ON_UPPER_BOUND = (
+    "upper bound: at each visit, every processor waits for all others; valid in product form"
+)
+NO_UPPER_BOUND_WITH_STREAMS = "no upper bound is known for models with streams of arrivals"
+NO_UPPER_BOUND = (
     "no upper bound: it is valid in product form only, where the steps at an fcfs station have"
     " scv 1 and one mean"
 )
-OPEN_ONLY = "only a lower bound is known for the time of an open stream"
+NO_UPPER_BOUND_OF_OPEN_STREAM = "only a lower bound is known for the time of an open stream"
 
 
 class CompiledBounds(CompiledModel):
@@ -182,11 +186,15 @@ def _notes_on_bounds(model: Model, binding_cause: str, has_upper_bound: bool) ->
     """Return notes on the cause of the lower bound on the time, and on the assumption of the upper
     bound or the reason why there is none.
     """
-    notes = [LOW_SPAN if binding_cause == SPAN else LOW_FULL.format(binding=binding_cause)]
+    notes = [
+        NOTE_ON_SPAN
+        if binding_cause == SPAN
+        else NOTE_ON_BUSIEST_RESOURCE.format(binding=binding_cause)
+    ]
     if model.population.open:
-        return (*notes, OPEN_ONLY)
-    no_bound_note = NO_HIGH_BESIDE if model.population.streams else NO_HIGH
-    return (*notes, HIGH_ALL if has_upper_bound else no_bound_note)
+        return (*notes, NO_UPPER_BOUND_OF_OPEN_STREAM)
+    no_bound_note = NO_UPPER_BOUND_WITH_STREAMS if model.population.streams else NO_UPPER_BOUND
+    return (*notes, NOTE_ON_UPPER_BOUND if has_upper_bound else no_bound_note)
 
 
 def _at_constant_speed(model: Model, choose_rate: Callable[..., Expr]) -> Model:

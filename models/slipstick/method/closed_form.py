@@ -513,8 +513,8 @@ GRID_ROUNDS = 7
 def with_takeovers(
     form: ClosedForm, limits: tuple[Limit, ...], values: Mapping[str, float]
 ) -> tuple[Limit, ...]:
-    """Add its takeovers to the limit of each pipeline: the nearest values of each parameter, below
-    and above its own, at which another stage becomes the slowest.
+    """Add takeovers to the limit of each pipeline: the values of each parameter nearest to its
+    present value, below and above, at which another stage becomes the slowest.
 
     The stages are evaluated on a geometric grid from each parameter's value on, and the step on
     which the binding stage first changes is divided again and again. A parameter of value 0 has no
@@ -566,8 +566,8 @@ def _nearest_takeovers(
     parameter_value: float,
     own_values: Mapping[str, float],
 ) -> list[Takeover]:
-    """Find the nearest values of a parameter, below and above its own, at which another stage of a
-    pipeline becomes the slowest.
+    """Find the values of a parameter nearest to its present value, below and above, at which
+    another stage of a pipeline becomes the slowest.
     """
 
     def times_at(parameter_values: Array) -> Array:

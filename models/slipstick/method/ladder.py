@@ -647,8 +647,8 @@ class _NamedMethod:
         )
 
     def _with_ways_out(self, solution: Solution, values: Values) -> Solution:
-        """Add a way out to the reason of a refused single point, and turn errors in deferred code
-        into refusals.
+        """Add a way out to the reason of a refused single point, and replace errors in deferred
+        code by refusals.
         """
         gradient = None if solution.gradient is None else self._with_refusals(solution.gradient)
         if count_of_points(values) > 1:  # of many points no other method is tried
@@ -678,8 +678,8 @@ def compile_named(
     simulation: Simulation,
     other_methods: Mapping[str, Callable[[], Method]],
 ) -> CompiledModel:
-    """Compile a model for a method that the user named. A point at which the method refuses, or its
-    own code fails, has no answer, and the reason says which other method to name.
+    """Compile a model for a method that the user named. A point at which the method refuses, or
+    fails in its code, has no answer; the reason names another method.
 
     Parameters
     ----------

@@ -380,8 +380,8 @@ class Hold(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EarlyReply(Activity):
-    """A reply inside a hold: the processor continues behind the hold, while the rest of the body is
-    executed beside it. The resource is released when the whole body has ended.
+    """A reply inside a hold: the processor continues after the hold, while the remaining body is
+    executed in parallel with it. The resource is released when the whole body has ended.
 
     Parameters
     ----------

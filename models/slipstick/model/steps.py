@@ -207,7 +207,7 @@ class ModelPart:
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """The numbers of the part itself, without those of its children."""
+        """The numbers of the part itself, without the numbers of its children."""
         return tuple(self._append_members(Expr, []))
 
     def rebuilt(self, children: Iterable[Activity]) -> Self:
@@ -354,12 +354,14 @@ class Activity(ModelPart):
 
     @property
     def unawaited_children(self) -> tuple[Activity, ...]:
-        """The children that may be executed while the processor goes on behind the step."""
+        """The children that may be executed while the processor continues after the step."""
         return ()
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """The names of the resources that the step itself uses, without those of its children."""
+        """The names of the resources that the step itself uses, without the resources of its
+        children.
+        """
         name = getattr(self, self.named) if self.named else None
         return () if name is None else (name,)
 

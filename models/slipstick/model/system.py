@@ -1204,7 +1204,9 @@ class Group(ModelPart):
 
     @property
     def has_response_time(self) -> bool:
-        """Whether the response time of the group is reported beside the time of its cycle."""
+        """Whether the response time of the group is reported in addition to the time of its
+        cycle.
+        """
         return self.arrivals is not None or think_step(self.cycle) is not None
 
     @property
@@ -1982,8 +1984,9 @@ def _check_think_time(model: Model) -> None:
 
 
 def _check_replies(model: Model) -> None:
-    """Raise for replies outside of a hold, replies that may come twice, holds whose body cannot go
-    on beside its processor, and steps that no fork stops waiting for.
+    """Raise for replies outside of a hold, replies that may be sent twice, holds whose body cannot
+    be executed in parallel with its processor, and late steps outside of a fork that stops waiting
+    early.
     """
     body: Activity
     for body in model.bodies:
@@ -1995,7 +1998,9 @@ def _check_replies(model: Model) -> None:
 
 
 def _check_hold_with_reply(model: Model, node: Hold) -> None:
-    """Raise if the body of a hold with a reply cannot go on beside its processor."""
+    """Raise if the body of a hold with a reply cannot be executed in parallel with its
+    processor.
+    """
     model.check_unawaited(node, node.body)
     if node.after is not None:
         raise ModelError(
@@ -2010,9 +2015,7 @@ def _check_hold_with_reply(model: Model, node: Hold) -> None:
 
 
 def _check_replies_inside(node: Activity, enclosing_nodes: tuple[Activity, ...]) -> None:
-    """Raise for a reply or a late step that cannot stand where it does, among the nodes that
-    enclose it.
-    """
+    """Raise for a reply or a late step that is not allowed inside the nodes that enclose it."""
     with note_part(node):
         if isinstance(node, EarlyReply):
             _check_reply(node, enclosing_nodes)
@@ -2024,7 +2027,7 @@ def _check_replies_inside(node: Activity, enclosing_nodes: tuple[Activity, ...])
 
 def _check_reply(node: EarlyReply, enclosing_nodes: tuple[Activity, ...]) -> None:
     """Raise for a reply that no hold of its resource encloses, or that a node between the two may
-    execute several times or beside the processor of the hold.
+    execute several times or in parallel with the processor of the hold.
     """
     hold_positions = [
         position
@@ -2078,7 +2081,7 @@ def _check_late(enclosing_nodes: tuple[Activity, ...]) -> None:
 
 
 def has_reply(hold: Hold) -> bool:
-    """Return whether the body of a hold has a reply of its own."""
+    """Return whether the body of a hold has a reply for the resource of the hold."""
     return any(
         isinstance(node, EarlyReply) and node.resource == hold.resource
         for node in distinct_activities([hold.body])

@@ -50,8 +50,8 @@ _NAMES_SHOWN = 3
 
 @contextmanager
 def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
-    """Yield an empty folder to fill; its files replace those of the earlier report when the body
-    ends without an error.
+    """Yield an empty folder to fill; its files replace the files of the earlier report when the
+    body ends without an error.
 
     Two runs at once follow one another where the system has locks of folders. Files keep the owner
     and the permissions of those that they replace, where the system permits. Files of the earlier
@@ -225,7 +225,7 @@ def _remove_files(work_folder: Path) -> None:
 
 
 def _move_report(work_folder: Path, report_folder: Path, force: bool) -> None:
-    """Move the files of a complete report over those of the earlier one, the manifest last."""
+    """Move the files of a complete report over the files of the earlier one, the manifest last."""
     file_names = sorted(path.name for path in work_folder.iterdir() if path.name != READY)
     check_folder(report_folder, [*file_names, INPUTS], force)
     earlier_hashes, new_hashes = (
@@ -298,7 +298,8 @@ def manifest_and_changes(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
-    """Read the manifest of a report; empty if it is missing or belongs to something else.
+    """Read the manifest of a report; empty if the file is missing or is not the manifest of a
+    report.
 
     Parameters
     ----------
@@ -335,7 +336,7 @@ def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_plain_name(name: object) -> bool:
-    """Return whether a name is that of a file directly in the report's folder."""
+    """Return whether a name is the name of a file directly in the report's folder."""
     # A manifest can be edited by hand: a name with a folder in it could make a run remove files
     # elsewhere.
     reserved_names = (INPUTS, WORK, READY, "..")

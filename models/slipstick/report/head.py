@@ -378,8 +378,8 @@ def _do_same_work(results: Results, base: str, case: str, value_name: str) -> bo
 
 
 def _compared_name(results: Results, value_names: Sequence[str]) -> str:
-    """Return the first value that was asked for in which the cases differ; a throughput of arrivals
-    that all are served, say, is the same for all cases.
+    """Return the first requested value in which the cases differ. A throughput of arrivals that are
+    all served, for example, is the same in all cases.
     """
     answers = [answer for answer in results.cases.values() if not answer.failed]
     first_name = _first_answered_value(
@@ -520,7 +520,7 @@ def _extreme_line(
     cases: Sequence[tuple[str, Answer]], value_name: str, words: Words
 ) -> Iterator[str]:
     """Yield a sentence on the case with the best value, which a title with "which" asks for, if its
-    interval is apart from that of the next.
+    interval does not overlap with the interval of the next case.
     """
     (first_case, first_answer), (_, second_answer), *_ = _rank_cases(cases, value_name)
     if not _order_doubt(first_answer, second_answer, value_name):
@@ -549,8 +549,8 @@ def _is_more_better(value_name: str) -> bool:
 
 
 def _what_if_lines(results: Results, value_names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence on each case but the first that compares its value with that of the first
-    case, also where the two do different work.
+    """Yield, for each case but the first, a sentence that compares its value with the value of the
+    first case, also where the two do different work.
     """
     (_, base_answer), *further_cases = results.cases.items()
     value_name = _first_answered_value(base_answer, value_names)

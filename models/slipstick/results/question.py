@@ -162,8 +162,8 @@ class ResultTable:
 
 
 def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
-    """Build the table of the points of a sweep, with the values of its axes and those of the named
-    values that the sweep has.
+    """Build the table of the points of a sweep, with the values of its axes and the named values
+    that the sweep has.
     """
     columns = [ResultColumn("case", sweep.cases, place=True)]
     columns += [
@@ -355,8 +355,8 @@ class QuestionResult:
         return {}
 
     def named_answers(self) -> Mapping[str, Answer]:
-        """Return the answers, by name, that tables and pictures may use like those of cases; none
-        by default.
+        """Return the answers, by name, that tables and pictures may use like the answers of cases;
+        none by default.
         """
         return {}
 

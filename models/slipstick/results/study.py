@@ -85,7 +85,7 @@ class Timeline:
 
     @property
     def covered(self) -> float:
-        """The time up to which the timeline has everything that every member did [s]."""
+        """The time up to which the timeline is complete for every member [s]."""
         end_by_member: dict[int, float] = {}
         for span in self.spans:
             end_by_member[span.member] = max(end_by_member.get(span.member, 0.0), span.end)
@@ -271,7 +271,7 @@ class Results(Labelled, ShownAsTables):
         return tidy_columns(self, self.answer)
 
     def named_answers(self) -> dict[str, Answer]:
-        """Return every answer that a table or a picture may name: those of the cases, and those
+        """Return every answer that a table or a picture may name: the answers of cases, and answers
         that questions add.
         """
         answers_by_question = (question.named_answers() for question in self.questions.values())

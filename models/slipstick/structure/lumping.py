@@ -149,7 +149,7 @@ def lump_alike_resources(activities: Sequence[Activity], model: Model) -> Lumped
 
 class _Shape:
     """The structure of a part of an activity, in which resources have numbers in place of names;
-    the names and labels are listed beside it in order.
+    the names and labels are listed separately, in their order.
     """
 
     def __init__(self, body: Activity, model: Model) -> None:

@@ -381,8 +381,8 @@ def visits_of_tree_part(node: Activity) -> Iterator[Visit]:
 
 
 def executions_at_points(executions: Expr, value_by_expr: Numbers) -> Array:
-    """Return a number of executions at each point [1]. The constant 1 is not among the numbers of a
-    model, so that it has a rule of its own.
+    """Return a number of executions at each point [1]. The constant 1 is treated separately,
+    because it is not among the numbers of a model.
     """
     return np.ones(1) if is_number(executions, 1.0) else value_by_expr[executions]
 

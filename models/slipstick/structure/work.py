@@ -63,8 +63,8 @@ def total_work(
     *,
     least: bool = False,
 ) -> dict[str, Expr]:
-    """Return the times of everything that one pass executes, added up by name, whether it runs side
-    by side or not [s].
+    """Return the times of all parts that one pass executes, added up by name, also where parts are
+    executed at the same time [s].
 
     Parameters
     ----------
@@ -530,7 +530,9 @@ def _server_count(server_resource: ResourceKind) -> Expr:
 
 
 def _resource_of_step(step: Step) -> str:
-    """Return the resource of a step; one name stands for all processors, another for none."""
+    """Return the name of the resource of a step: `PROCESSORS` for all processors, `NOWHERE` for a
+    delay.
+    """
     if step.resource is None:
         return NOWHERE
     return PROCESSORS if is_processor(step.resource) else step.resource

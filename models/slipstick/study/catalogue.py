@@ -134,7 +134,7 @@ def _search_text(line: CatalogueLine) -> str:
 
 
 def known_kinds() -> list[str]:
-    """List the kinds of things in the catalogue."""
+    """List the kinds of entries in the catalogue."""
     return [*KINDS, "program", "law"]
 
 

@@ -167,8 +167,8 @@ def _notes_on_title(study: StudySpec) -> list[str]:
 
 
 def _notes_on_fitted_model(model: str, tree: Table, path: Path) -> list[str]:
-    """Return a note on the model of a fit if it is neither in the catalogue nor a file beside the
-    fit or in the current folder. Raise if its name is nearly one of the catalogue.
+    """Return a note on the model of a fit if it is neither in the catalogue nor a file in the
+    folder of the fit or in the current folder. Raise if its name is nearly one of the catalogue.
     """
     from slipstick.schema.inputs import model_names
 

@@ -65,7 +65,7 @@ class Evaluator:
 
     @cached_property
     def solvable(self) -> SolvableModel:
-        """The model with its method, as it is solved here or in another process."""
+        """The model with its method, to be solved here or in another process."""
         built_model = self.built
         return SolvableModel(
             built_model.model,

@@ -447,8 +447,8 @@ def overhead(columns: Mapping[str, Array], useful_components: Collection[str]) -
 
 
 def _digest_of_tree(value_tree: object) -> bytes:
-    """Return a hash of a tree of values by its content, the same in every process, whatever parts
-    are shared in memory.
+    """Return a hash of the content of a tree of values. It is the same in every process, whether or
+    not parts of the tree are shared in memory.
     """
     digest_by_id: dict[int, tuple[bytes, object]] = {}
     digest_by_text: dict[str, bytes] = {}

@@ -308,7 +308,7 @@ def _sweep_models(
     problems: list[Problem],
 ) -> tuple[dict[str, list[Evaluator]], dict[str, list[Axis]]]:
     """Return the models and the axes of each sweep, checked from each case that could be built;
-    append what is wrong to the problems.
+    append the problems of sweeps to `problems`.
     """
     evaluators_by_sweep: dict[str, list[Evaluator]] = {}
     axes_by_sweep: dict[str, list[Axis]] = {}
@@ -405,8 +405,8 @@ def _misnamed_columns(
     cases: Mapping[str, Evaluator],
     names_by_answer: Mapping[str, ValueNames],
 ) -> list[Problem]:
-    """List the problems of the columns named in a question, by its own check and in fields of type
-    `Column`, that none of its answers has.
+    """List the problems of columns that a question names and none of its answers has. The names are
+    in fields of the type `Column`, or the question checks them itself.
     """
     problems = list(question.name_problems(names_by_answer))
     names_by_case = {**names_by_answer, **question.names_by_case}

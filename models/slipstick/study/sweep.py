@@ -174,8 +174,8 @@ def sweep_as_arrays(
 def check_sweep(
     definition: SweepDefinition, case: str, study: StudyContext
 ) -> tuple[list[Axis], list[Evaluator]]:
-    """Check a sweep of one case; return its axes and its built models, that of the first values
-    first.
+    """Check a sweep of one case; return its axes and its built models, beginning with the model of
+    the first values.
 
     Raises
     ------

@@ -455,7 +455,7 @@ def _closed_moves(
     move: _Move, end_of_cycle: Place | None, first_places: Sequence[tuple[float, Place]]
 ) -> Iterator[_Move]:
     """Replace a move that ends a cycle of a closed customer by moves to the first places of the
-    next cycle or, if there is none, to thinking; yield another move as it is.
+    next cycle or, if there is none, to thinking; yield any other move unchanged.
 
     Parameters
     ----------

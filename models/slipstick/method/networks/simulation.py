@@ -208,7 +208,7 @@ class _NetworkEstimates:
         )
 
     def _named_estimates(self) -> Iterator[tuple[str, Estimate | None]]:
-        """Yield every estimate with its name; None where the run has seen too little."""
+        """Yield every estimate with its name; None where the run is too short for an estimate."""
         for chain_name in self.network_layout.chains:
             yield from self._estimates_of_chain(chain_name)
         for region_name in self.network_layout.model.regions:

@@ -446,8 +446,8 @@ class Writer:
         return counts_by_node[id(activity)]
 
     def _add_pool(self, pool_name: str, pool: TaskPool) -> None:
-        """Add a task pool to the plan: its problems in turn, each with its tasks and the times of
-        the parts of a task.
+        """Add a task pool to the plan: its problems one after the other, each with its tasks and
+        the times of the parts of each task.
         """
         leaf_time = self.numbers[pool.leaf]
         interior_time = self.numbers[pool.interior]
