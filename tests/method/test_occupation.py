@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.expression.nodes import TIME, Parameter
-from slipstick.method.answers import AGAINST_ONE
+from slipstick.method.answers import NOTE_ON_SPEEDUP
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import (
     Fork,
@@ -85,7 +85,7 @@ def test_a_computation_beside_a_transfer_counts_as_useful(method: str) -> None:
         "processors lost are those of the branches that end last; busy goes on beside them, as"
         " overlap says"
     )
-    assert answer.notes[-2:] == (lost, AGAINST_ONE)
+    assert answer.notes[-2:] == (lost, NOTE_ON_SPEEDUP)
 
 
 @pytest.mark.parametrize("method", METHODS)

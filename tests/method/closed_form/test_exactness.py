@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.expression.nodes import Parameter
-from slipstick.method.answers import AGAINST_ONE
+from slipstick.method.answers import NOTE_ON_SPEEDUP
 from slipstick.model.activity import (
     barrier,
     choose,
@@ -147,7 +147,7 @@ def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> N
     compared = (
         "the efficiency is",
         "processors lost are",
-        AGAINST_ONE,
+        NOTE_ON_SPEEDUP,
         "time, throughput, account",
     )
     assert tuple(note for note in answer.notes if not note.startswith(compared)) == notes
