@@ -379,7 +379,7 @@ def test_the_time_since_the_start_is_an_axis(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A place for one, up at rate 1, down at rate 1: P(taken) = (1 - exp(-2 t)) / 2."""
-    monkeypatch.setattr(sweep_module, "CHECK_ALL", most)
+    monkeypatch.setattr(sweep_module, "MOST_VALUES_CHECKED", most)
     (tmp_path / "door.yaml").write_text(
         DOOR.replace("capacity: 2", "capacity: 1") + "parameters: {when: 1 s}\n"
     )
