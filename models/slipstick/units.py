@@ -417,7 +417,7 @@ def units_by_size(dimension: Dimension) -> list[tuple[str, float, float]]:
     """Return the units that `show` chooses from in ascending order: name, factor, and the size from
     which each is used.
 
-    >>> unit_rungs(Dimension.of("s"))[:2]
+    >>> units_by_size(Dimension.of("s"))[:2]
     [('ns', 1e-09, 1e-09), ('us', 1e-06, 1e-06)]
     """
     units_and_factors = _UNITS_BY_DIMENSION.get(str(dimension), ((str(dimension), Fraction(1)),))
