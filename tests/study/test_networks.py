@@ -16,7 +16,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.results.study import Results
 from slipstick.study import sweep as sweep_module
-from slipstick.study.cases import CHECK_ALL
+from slipstick.study.cases import MOST_VALUES_CHECKED
 from slipstick_questions.agree import AgreeResult
 from slipstick_questions.rank import RankResult
 from slipstick_questions.seek import SeekResult
@@ -374,7 +374,9 @@ def test_a_transient_value_beside_estimates_is_none_of_them(tmp_path: Path) -> N
 
 
 @pytest.mark.turns(3)
-@pytest.mark.parametrize("most", [CHECK_ALL, 2])  # of more values no model is built for each
+@pytest.mark.parametrize(
+    "most", [MOST_VALUES_CHECKED, 2]
+)  # of more values no model is built for each
 def test_the_time_since_the_start_is_an_axis(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
