@@ -47,7 +47,7 @@ from slipstick.model.steps import (
 )
 from slipstick.model.system import BARRIER, Model, Station, is_processor
 from slipstick.queueing.residual_wait import (
-    finite_source_few,
+    finite_source_numbers_up_to_servers,
     finite_source_residual,
     residual_time,
 )
@@ -1501,7 +1501,7 @@ class FlowEquivalentServer:
         times_of_holders = (cycle.time.mean for cycle in self._cycles_of_holders(most_holders))
         times_alone = _stacked_columns([time_elsewhere, *times_of_holders])[..., 1:]
         rate_ratios = times_alone / (np.arange(1, most_holders + 1) * time_elsewhere[..., None])
-        return finite_source_few(rate_ratios, processors)
+        return finite_source_numbers_up_to_servers(rate_ratios, processors)
 
     def time_held_by_all(self) -> RandomTime:
         """Return the time for which one permit is held while all are held.

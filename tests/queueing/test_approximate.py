@@ -314,10 +314,11 @@ def test_every_answer_names_variant_rule_and_usual_error() -> None:
     )
     assert schweitzer(closed()).method == "Bard-Schweitzer"
     named = {
-        usual_error(closed(**each), corrected=True).partition("measured with ")[2] for each in WAYS
+        usual_error(closed(**each), with_correction=True).partition("measured with ")[2]
+        for each in WAYS
     }
     named.add(
-        usual_error(closed(discipline="fcfs", scv=0.5), corrected=False).partition(
+        usual_error(closed(discipline="fcfs", scv=0.5), with_correction=False).partition(
             "measured with "
         )[2]
     )

@@ -17,8 +17,8 @@ from slipstick.queueing.residual_wait import (
     erlang_b,
     erlang_c,
     finite_source_all_busy,
-    finite_source_few,
     finite_source_numbers,
+    finite_source_numbers_up_to_servers,
     finite_source_residual,
     residual_time,
 )
@@ -133,7 +133,7 @@ def test_few_present_of_many_are_added_up_near_the_largest_weight_alone(load: fl
     customers, servers = 20_000, 12
     ratios = load / customers * servers / np.minimum(np.arange(1.0, customers + 1), servers)
     whole = finite_source_numbers(ratios)
-    found = finite_source_few(ratios[:servers], customers)
+    found = finite_source_numbers_up_to_servers(ratios[:servers], customers)
     assert np.allclose(found, [*whole[:servers], whole[servers:].sum()], rtol=1e-11, atol=1e-15)
 
 

@@ -54,7 +54,7 @@ RELATIONS = {
     "==": "equal",
     "!=": "not_equal",
 }
-"""Relations, and what NumPy calls them."""
+"""The relations between two formulas, each with the name of its NumPy function."""
 
 _REDUCTION_TO_WORST = {"<=": "maximum", "<": "maximum", ">=": "minimum", ">": "minimum"}
 
@@ -75,8 +75,8 @@ class Comparison:
         return f"{self.left} {self.relation} {self.right}"
 
     def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
-        """Return for each point whether the condition holds; values of names that the condition
-        does not use are ignored [points].
+        """Return for each point whether the comparison holds, given the values of parameters;
+        values of names that it does not use are ignored [points].
         """
         from slipstick.expression.tape import Tape  # which needs NumPy
 
@@ -87,7 +87,7 @@ class Comparison:
         return self.is_true(left_values, right_values)
 
     def holds_everywhere(self, left: Array, right: Array) -> bool:
-        """Return whether the condition holds at all points, given the values of the two sides
+        """Return whether the comparison holds at all points, given the values of both sides
         [points].
         """
         if len(right) == 1 and self.relation in _REDUCTION_TO_WORST:
@@ -96,7 +96,7 @@ class Comparison:
         return bool(self.is_true(left, right).all())
 
     def is_true(self, left: Array, right: Array) -> NDArray[np.bool_]:
-        """Return for each point whether the condition holds, from the values of both sides
+        """Return for each point whether the comparison holds, given the values of both sides
         [points].
         """
 
@@ -277,8 +277,8 @@ class _FormulaToken(NamedTuple):
 
 
 class _ParsedPart(NamedTuple):
-    """A parsed part of a formula: its tree, the tree's height, and the number of nodes in its
-    text.
+    """A parsed part of a formula: its tree, the height of the tree, and the number of its nodes
+    that are written in the text.
     """
 
     expr: Expr
@@ -358,8 +358,8 @@ class _FormulaReader:
         return product
 
     def _parse_unit_below(self, sign: _FormulaToken, dividend: _ParsedPart) -> _ParsedPart | None:
-        """Parse a unit of time after a slash, as in ``4000 /s``, where no parameter has that name;
-        None for anything else.
+        """Parse a unit of time after a slash, as in ``4000 /s``, unless a parameter has that name;
+        return None if no such unit follows.
         """
         unit_token = self._current_token
         may_be_rate = (

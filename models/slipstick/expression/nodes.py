@@ -178,7 +178,7 @@ class Expr:
 
 
 Like = Expr | float | int
-"""What an operator takes: an expression, or a plain number."""
+"""An operand of an operator: an expression, or a plain number."""
 
 _IN_BASE_UNITS = "a finite number in base units, such as 9e-3, or an expression"
 
@@ -196,7 +196,7 @@ def _number_or_expression(value: Any) -> Any:
 
 
 LIKE = Kind(_IN_BASE_UNITS, _number_or_expression)
-"""The same, as a kind of argument."""
+"""Operands of operators (`Like`), as a kind of argument that is checked."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

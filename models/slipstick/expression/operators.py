@@ -252,7 +252,7 @@ def _whole_power(base: Array, exponent: int) -> Array:
 
 
 def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array]:
-    """Assign the derivative of an extreme to the first operand that equals it."""
+    """Assign the derivative of a maximum or minimum to the first operand that equals it."""
     is_unassigned = np.ones(np.shape(value), dtype=bool)
     operand_adjoints = []
     for operand in operands:

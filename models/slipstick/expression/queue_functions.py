@@ -17,11 +17,13 @@ from math import lgamma, log, pi
 
 from slipstick.late import Array, np
 
-MOST = 1e7
-"""Servers are counted one by one; more of them than this give no number."""
+MOST_SERVERS_COUNTED = 1e7
+"""Largest number of servers that are counted one by one; for more, a function has no value."""
 
 MOST_STAGES = 1024.0
-"""The same for stages of switches: with two branches each, as many leaves as a double can count."""
+"""Largest number of stages of switches: with two branches each, they have as many leaves as a
+double can count.
+"""
 
 
 # (atanh(v) - v) / v^3 to the last bit for |v| < 0.1.
@@ -36,7 +38,7 @@ def series(coefficients: Sequence[float], x: Array) -> Array:
     return value
 
 
-def _limited_count(count: Array, largest_count: float = MOST) -> Array:
+def _limited_count(count: Array, largest_count: float = MOST_SERVERS_COUNTED) -> Array:
     """Return counts, with NaN in place of those above `largest_count`, for which sums would take
     too long.
     """
@@ -54,8 +56,8 @@ def _largest_count(count: Array) -> int:
 def _inverse_loss(
     ratio: Callable[[Array], Array], first_index: Array, servers: Array, out: Array
 ) -> None:
-    """Compute the reciprocal of a loss probability by I_k = 1 + ratio(k) I_{k-1}, from I = 1 at k =
-    first up to k = servers.
+    """Compute the reciprocal I of a loss probability by I_k = 1 + ratio(k) I_{k-1}, from I = 1 at
+    `first_index` up to k = `servers`.
 
     Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I
     is 1 until then.
@@ -112,7 +114,7 @@ def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
     term, palm_value, slope_by_load, slope_by_services, reciprocal_sum = (
         np.full(shape, initial_value) for initial_value in (1.0, 1.0, 0.0, 0.0, 0.0)
     )
-    for customer in range(1, int(MOST)):
+    for customer in range(1, int(MOST_SERVERS_COUNTED)):
         term = term * (load / (services + customer))
         reciprocal_sum = reciprocal_sum + 1.0 / (services + customer)
         palm_value = palm_value + term
@@ -284,11 +286,11 @@ def retried_rate_adjoint(
 
 
 MOST_PRESENT = 1000.0
-"""Customers are counted one by one; more of them than this give no number."""
+"""Largest number of customers that are counted one by one; for more, a function has no value."""
 
 _MOST_ARRIVALS = 128
-"""Arrivals within one service time that matter: each further one is rarer by more than the queue
-is longer.
+"""Largest number of arrivals within one service time that is considered: each further arrival is
+rarer by more than the queue becomes longer.
 """
 
 
@@ -333,8 +335,8 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def _pass_levels(load: Array, count: Array, use_level: Callable[[int, Array, Array], None]) -> None:
-    """Pass the probabilities of 0, 1, ... customers to a function, as far as the largest count asks
-    for.
+    """Call a function with each of the probabilities of 0, 1, ... customers, up to the largest
+    count.
     """
     largest_count = int(np.max(np.where(count <= MOST_PRESENT, count, 0.0), initial=0.0))
     for level, (probability, slope) in enumerate(_md1_levels(load)):
@@ -350,6 +352,7 @@ def _level_probabilities(load: Array, count: Array) -> tuple[Array, Array]:
     slopes = np.full(shape, np.nan)
 
     def copy_level(level: int, probability: Array, slope: Array) -> None:
+        """Copy the probability of a level to the points whose count it is."""
         at_level = count == level
         np.copyto(probabilities, probability, where=at_level)
         np.copyto(slopes, slope, where=at_level)
@@ -391,6 +394,7 @@ def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]
     present_slope = np.zeros(load.shape)
 
     def add_level(level: int, level_probability: Array, level_slope: Array) -> None:
+        """Add the contribution of a number of customers present."""
         nonlocal present_probability, present_slope
         present_probability = present_probability + level_probability
         present_slope = present_slope + level_slope
@@ -440,8 +444,8 @@ def md1_late(operands: Sequence[Array], out: Array) -> None:
 
 
 def md1_late_slopes(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array | None]:
-    """Return the derivatives of `md1_late` by load and by time; that by time exists except at whole
-    numbers of service times.
+    """Return the derivatives of `md1_late` by load and by time; the derivative by time does not
+    exist at whole numbers of service times.
     """
     load, time = operands
     _, slope_by_load, slope_by_time = _wait_probability(load, time)

@@ -152,8 +152,8 @@ def md1_number(load: Like, count: Like) -> Expr:
 
 
 def md1_late(load: Like, elapsed: Like) -> Expr:
-    """Return the probability of a longer wait at a single server with Poisson arrivals and constant
-    service, in order of arrival.
+    """Return the probability that the wait exceeds `elapsed` service times at a single server with
+    Poisson arrivals, constant service and service in the order of arrival.
 
     Parameters
     ----------

@@ -28,6 +28,7 @@ def _unevaluated_function(name: str) -> Any:
     """Build a SymPy function of this name that stays unevaluated and has a LaTeX form."""
 
     def latex(self: Any, printer: Any, exp: str | None = None) -> str:
+        """Return the LaTeX form of the function, for SymPy's printer."""
         latex_text = _LATEX_TEMPLATES[name].format(
             *(printer.doprint(operand) for operand in self.args)
         )
@@ -120,8 +121,8 @@ def upright(name: str) -> str:
 
 
 def _terms_of_sum(expr: Any) -> tuple[Any, ...]:
-    """Return the terms of a sum, or the expression alone, so that nested sums need no
-    parentheses.
+    """Return the terms of a sum, or the expression alone if it is no sum, so that nested sums need
+    no parentheses.
     """
     return tuple(expr.args) if expr.is_Add else (expr,)
 

@@ -27,15 +27,17 @@ from slipstick.expression.operators import OPERATORS
 from slipstick.late import Array, NDArray, np
 
 CHUNK = 16_384
-"""Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see
-benchmarks/closed_form.py.
+"""Number of points in a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache;
+see benchmarks/closed_form.py.
 """
 
 _GRADIENT_CHUNK = CHUNK // 4
-"""Points a chunk where every register is kept for the way back."""
+"""Number of points in a chunk when derivatives are computed, where every register is kept for the
+way back.
+"""
 
 Values = Mapping[str, "Array | float"]
-"""Parameters that differ from the model's own, by name in base units [points]."""
+"""Values of parameters that replace the model's own values, by name in base units [points]."""
 
 Columns = Mapping[str, Array]
 
@@ -43,19 +45,19 @@ Flags: TypeAlias = "NDArray[np.bool_]"
 
 
 def entry_at(column: Array | Flags, index: int) -> float:
-    """Read a column at one point."""
+    """Return the value of a column at one point."""
     return float(column[index if len(column) > 1 else 0])
 
 
 def entries_at_rows(column: Array | float, rows: NDArray[np.intp]) -> Array | float:
-    """Return a column at some points."""
+    """Return the values of a column at some points."""
     return column if np.size(column) == 1 else np.asarray(column)[rows]
 
 
 def selected_values(
     values: Values, names: Sequence[str] | Mapping[str, object]
 ) -> dict[str, Array | float]:
-    """Return the values of the named parameters."""
+    """Return the values of those parameters that are among some names."""
     return {name: value for name, value in values.items() if name in names}
 
 
@@ -214,6 +216,9 @@ class Tape:
             )
 
         def at_all_points(register: int) -> Array:
+            """Return the values of a register, repeated for all points if they are the same
+            there.
+            """
             return np.broadcast_to(value_by_register[register], (point_count,))
 
         zeros = np.zeros(point_count)
@@ -515,8 +520,8 @@ class Tape:
 
 
 def _operator_and_own_value(node: Expr) -> tuple[str, object]:
-    """Return what distinguishes a node beside its operands: its operator, and its own value or
-    name.
+    """Return what distinguishes a node from others with the same operands: its operator, and its
+    own value, name or label.
     """
     match node:
         case Number(value):

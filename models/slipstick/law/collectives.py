@@ -56,7 +56,8 @@ TREES = (
 )
 
 NEAR_FIRST, PARTS, RING, SHIFT = "near-first", "parts", "ring", "shift"
-"""In which order a rank meets the others, where ranks fill one node after the other.
+"""The orders in which a rank exchanges data with the others, where ranks fill one node after the
+other.
 
 near-first: at distances 1, 2, 4 and so on, first those of its node, with all that these alone would
 move; parts: the same, with the parts of the ranks of its node only; ring: its two neighbours, of
@@ -68,7 +69,9 @@ BRUCK = "bruck"
 """An all-to-all in few rounds: in each, a rank gathers half of its blocks and sends them."""
 
 Figures = Callable[[Expr, Expr], tuple[Like, Expr, Expr]]
-"""From ranks [1] and size [B]: rounds [1], bytes moved [B] and bytes combined [B]."""
+"""A function from the number of ranks [1] and the size [B] to the rounds [1], the bytes moved [B]
+and the bytes combined [B].
+"""
 
 _SYMBOLS: tuple[Symbol, ...] = (
     Symbol("ranks", COUNT, "number of ranks that take part", "p"),
@@ -135,6 +138,7 @@ class CollectiveAlgorithm:
             combine: Expr | None = None,
             ranks: Expr = any_ranks,
         ) -> Expr:
+            """Return the time of the operation [s]."""
             rounds, moved_bytes, combined_bytes = self.figures(ranks, size)
             time = rounds * latency + moved_bytes * per_byte
             return time if combine is None else time + combined_bytes * combine
@@ -185,7 +189,9 @@ def _ring_rounds(ranks: Expr) -> Expr:
 
 
 def _bytes_of_others(ranks: Expr, size: Expr) -> Expr:
-    """Return the bytes of a vector without the part of one rank [B]."""
+    """Return the bytes of a vector without the part of one rank [B], of which all ranks have equal
+    parts.
+    """
     return size * ((ranks - 1) / ranks)
 
 
@@ -346,7 +352,7 @@ ALGORITHMS = (
     ),
     CollectiveAlgorithm("barrier", "dissemination", lambda p, n: (_tree_rounds(p), 0 * n, n), 3e-6),
 )
-"""The algorithms, those of one operation side by side."""
+"""The algorithms; those of one operation stand next to each other."""
 
 OPERATIONS = tuple(dict.fromkeys(algorithm.operation for algorithm in ALGORITHMS))
 """The collective operations."""
@@ -354,7 +360,9 @@ OPERATIONS = tuple(dict.fromkeys(algorithm.operation for algorithm in ALGORITHMS
 COLLECTIVE_LAWS = tuple(
     algorithm.law for algorithm in ALGORITHMS if algorithm.operation != "barrier"
 )
-"""Their laws; that of the barrier is `slipstick_laws.synchronization.DISSEMINATION_BARRIER`."""
+"""The laws of these algorithms, except the barrier's, which is
+`slipstick_laws.synchronization.DISSEMINATION_BARRIER`.
+"""
 
 
 @dataclass(frozen=True)
@@ -396,7 +404,7 @@ LIBRARIES: Mapping[str, Mapping[str, tuple[LibraryRule, ...]]] = {
         ),
     },
 }
-"""The algorithms that libraries choose by size, as they come, for many ranks, a power of two.
+"""The algorithms that libraries choose by the size of a message, for many ranks, a power of two.
 
 Sources, looked up in November 2026: open-mpi/ompi, v4.0.3, ompi/mca/coll/tuned, the fixed decisions
 and the defaults of coll_tuned_component.c (10,000 B; 50,000 B; 200 and 3,000 B); pmodels/mpich,

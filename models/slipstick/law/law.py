@@ -42,7 +42,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A published or hand-worked value of a law.
+    """A published or hand-worked value of a law, with which tests compare it.
 
     Parameters
     ----------
@@ -107,15 +107,15 @@ class Law:
 
     @property
     def search_text(self) -> str:
-        """The text that a search for the law looks at: its words, and its queue in Kendall's
-        notation.
+        """The text that a search for laws is matched with: the words of the law, and its queue in
+        Kendall's notation.
         """
         kendall_notation = _KENDALL.get(self.name.partition("-")[0], "")
         naming_text = f"{self.name} {self.title} {self.gives.meaning}"
         return f"{naming_text} {self.source} {kendall_notation} {self.words}"
 
     def given(self, check: Check) -> dict[str, float]:
-        """Return the values of a check by the names of the symbols."""
+        """Return the numbers at which a check evaluates the law, by the names of the symbols."""
         return {symbol.name: value for symbol, value in zip(self.symbols, check.given, strict=True)}
 
     @cached_property
@@ -240,8 +240,9 @@ class Law:
         )
 
     def _check_names(self, values: Mapping[str, Any]) -> None:
-        """Raise for a missing or unknown symbol, and for a value that is no number or"
-        " expression."""
+        """Raise for a missing or unknown symbol, and for a value that is neither a number nor an
+        expression.
+        """
         symbol_names = [symbol.name for symbol in self.symbols]
         for name in values:
             if name not in symbol_names:

@@ -183,8 +183,8 @@ class MachineOperations:
         return self._named_step(self.name, accesses * latency, "memory_latency")
 
     def _per_byte_of_memory(self, processors_at_once: Expr | None) -> Expr:
-        """Return the time of a byte [s/B]: the larger of a processor's own, and that of its share
-        of the memory's bandwidth.
+        """Return the time to move a byte between processor and memory [s/B]: the longer of that by
+        the processor's own bandwidth and that by its share of the bandwidth of its memory domain.
 
         Processors fill one domain after the other, so the first one is the fullest, and a program
         whose processors do the same waits for those in it.
@@ -596,7 +596,9 @@ class MachineOperations:
         return TimedActivity(added_delay >> activity, time + added_delay.time)
 
     def _operations_on(self, network: Network, placement: str) -> MachineOperations:
-        """Return the operations on another network between nodes or inside them."""
+        """Return the operations of the same machine with another network in the place of the one
+        between nodes or inside them.
+        """
         machine, node = self.machine, self.machine.node
         if placement != "node":
             return replace(self, machine=machine._replace(network=network))
@@ -651,6 +653,9 @@ class MachineOperations:
         return TimedActivity(operation_activity, start_delay.time + time + transfer_delay.time)
 
     def _network_at(self, placement: str) -> Network:
+        """Return the network between nodes, or the network inside a node; raise if the machine has
+        no nodes.
+        """
         if placement != "node":
             return self.machine.network
         if self.machine.node is None:
@@ -685,8 +690,9 @@ class MachineOperations:
         ]
 
     def _wire_step(self, network: Network, size: Expr, messages_at_once: Expr | None) -> Step:
-        """Return the step of a message on the wire, where messages queue if they share the"
-        " medium."""
+        """Return the step of a message on the wire, where messages queue if they share the
+        medium.
+        """
         seconds = wire_time(network, size)
         if messages_at_once is not None:
             # Messages that cross an adapter together share its bandwidth equally.
@@ -735,7 +741,9 @@ def _messages_of_adapter(node: Node, ranks: Expr) -> Expr:
 
 
 def _messages_inside(node: Node) -> Expr | None:
-    """Return the number of messages that share the memory of a node in a round, if they do."""
+    """Return the number of messages that share the memory of a node in a round; None if messages do
+    not share it.
+    """
     return node.processors if node.network.medium == "shared" else None
 
 

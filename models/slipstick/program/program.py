@@ -24,12 +24,12 @@ class ProgramData(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the data as the mapping that a file of them holds."""
+        """Return the data as the mapping that a file of such data holds."""
 
     @abstractmethod
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
-        """Yield the quantities in which a machine differs from the machine on which the data were
-        measured.
+        """Yield a note on each quantity in which a machine differs from the machine on which the
+        data were measured.
         """
 
 
@@ -76,7 +76,7 @@ class Input:
 
     @property
     def word(self) -> bool:
-        """Return whether the input is a word and not a quantity."""
+        """Return whether the value of the input is a word and not a quantity."""
         return bool(self.named or self.options)
 
 
@@ -107,7 +107,8 @@ class Program:
 
     @checked()
     def on(self, machine: Machine | SharedMemory, **values: InputValue | float) -> Model:
-        """Build the model on a machine; inputs not given take their defaults.
+        """Build the model on a machine from the values of inputs; inputs that are not given take
+        their defaults.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.limits import check_cost
-from slipstick.queueing.compiled import loop, newton_steps
+from slipstick.queueing.compiled import compiled_form, newton_steps
 from slipstick.queueing.mixed_classes import (
     check_some_time,
     closed_part,
@@ -63,8 +63,8 @@ from slipstick.random_times import (
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
 Shift = tuple[Array, Array]
-"""Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by
-[r, j].
+"""Changes of the mean queues and of the mean busy servers of class j at each station when one
+customer of class r is removed, both (P, R, R, K) by [r, j].
 """
 
 MOST_BUSY = 1 - 1e-9
@@ -93,14 +93,15 @@ class SeenOnArrival:
     busy_shift: Array | None = None
 
     def waiting(self, weight: Array, station: int, rank: Array | None = None) -> Array:
-        """Return the weighted number of customers present that an arriving customer of class r
-        finds, summed over the classes, (P, R); see `_weighted_numbers_met`.
+        """Return the weighted mean number of customers that an arriving customer of class r finds
+        at a station, waiting or in service, summed over the classes found, (P, R); see
+        `_weighted_numbers_met`.
         """
         return self._weighted_numbers_met(weight, self.queue, self.queue_shift, station, rank)
 
     def served(self, weight: Array, station: int, rank: Array | None = None) -> Array:
-        """Return the weighted number of customers in service that an arriving customer of class r
-        finds, summed over the classes, (P, R); see `_weighted_numbers_met`.
+        """Return the weighted mean number of customers that an arriving customer of class r finds
+        in service at a station, summed over the classes found, (P, R); see `_weighted_numbers_met`.
         """
         return self._weighted_numbers_met(weight, self.busy, self.busy_shift, station, rank)
 
@@ -329,7 +330,7 @@ def _by_newton(
     )
     own_share = 1 / np.maximum(population, 1)[:, :, None]
     step_count = 0
-    run_compiled_steps = loop(newton_steps, throughput, np.asarray(queue_change))
+    run_compiled_steps = compiled_form(newton_steps, throughput, np.asarray(queue_change))
     if run_compiled_steps and not isinstance(queue_change, np.ndarray):
         step_count = run_compiled_steps(
             demand, delay, population, throughput, MOST_NEWTON, MOST_AT_ONCE
@@ -406,7 +407,7 @@ def _newton_steps(
 
 def _idle_share_and_congestion(load: Array, queue_change: Array | float) -> tuple[Array, Array]:
     """Return 1 - a, the idle part of each station, (P, 1, K), and 1 + L + C, the mean number
-    present at an arrival with the arriving customer, (P, 1 or R, K).
+    present at an arrival, including the arriving customer, (P, 1 or R, K).
     """
     idle_part = 1 - np.add.reduce(load, axis=1, keepdims=True)
     if isinstance(queue_change, float):
@@ -460,8 +461,8 @@ def _step_fraction(
 def _points_settled(
     change: Array, tolerance: Array, new_values: Array, slope_tolerance: float
 ) -> NDArray[np.bool_]:
-    """Return the points whose iteration has converged: no number moves by more than `tolerance`,
-    and no derivative by more than a fraction of the largest, (P,).
+    """Return a mask (P,) of the points whose iteration has converged: no number moves by more than
+    `tolerance`, and no derivative by more than `slope_tolerance` times the largest derivative.
 
     A point that has settled stays as it is while others move, so that its answer does not depend on
     theirs. Points with derivatives, which differ in the parameter that moves, settle together: some
@@ -565,9 +566,9 @@ within a factor of ten. The worst construct comes last.
 """
 
 
-def usual_error(network: NetworkArrays, corrected: bool) -> str:
-    """Write the error measured for the worst construct of a network, by Linearizer where
-    `corrected`.
+def usual_error(network: NetworkArrays, with_correction: bool) -> str:
+    """Return, as words, the errors that were measured for the construct of a network that is
+    approximated worst: those of Linearizer if `with_correction`, else those of Bard-Schweitzer.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)
@@ -579,7 +580,7 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
     }
     worst_construct = max(constructs, key=list(MEASURED_ERRORS).index, default="single servers")
     throughput_error, large_throughput_error, response_error, large_response_error = (
-        MEASURED_ERRORS[worst_construct][corrected]
+        MEASURED_ERRORS[worst_construct][with_correction]
     )
     return (
         f"throughput {throughput_error:g} % (95th percentile {large_throughput_error:g} %),"
@@ -589,7 +590,9 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
 
 
 LARGEST_ERROR_BY_DEFAULT = 10.0
-"""Error of the response time up to which Linearizer is the default, 95 of 100 [%]."""
+"""Largest error of the response time, not exceeded in 95 of 100 networks, with which Linearizer is
+the default method [%].
+"""
 
 
 ERROR_WITH_BREAKDOWNS = 280.0
@@ -651,15 +654,17 @@ at most 11 % of simulated ones (18 % once at 1.08).
 """
 
 LINEARIZER_ROUNDS = 3
-"""Of Linearizer, as published."""
+"""Number of rounds of corrections by Linearizer, as published."""
 
 FixedPoint = Callable[[Array, Shift | None], tuple[Array, Array, int]]
-"""From customers (B, R) and the change when one leaves: throughput, residence and steps. B are
-points x variants.
+"""Function from the customers (B, R) and the changes when one of them is removed to throughputs,
+residence times and the number of steps. B counts points times variants of the population.
 """
 
 Scheme = Callable[[FixedPoint, Array, Array], tuple[Array, Array, int]]
-"""From a fixed point, the customers (P, R) and the demand (P, R, K): the same."""
+"""Function from a fixed point, the customers (P, R) and the demands (P, R, K) to throughputs,
+residence times and the number of steps.
+"""
 
 
 def schweitzer(network: NetworkArrays) -> NetworkSolution:
@@ -684,13 +689,13 @@ def schweitzer(network: NetworkArrays) -> NetworkSolution:
     >>> answer.throughput, answer.exact
     (array([[0.87086859]]), False)
     """
-    answer = _solve_by_scheme(
+    solution = _solve_by_scheme(
         network,
         "Bard-Schweitzer",
         lambda fixed_point, population, demand: fixed_point(population, None),
     )
     return replace(
-        answer, usual_error="" if answer.exact else usual_error(network, corrected=False)
+        solution, usual_error="" if solution.exact else usual_error(network, with_correction=False)
     )
 
 
@@ -715,10 +720,12 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
     >>> linearizer(network_arrays([0.6, 0.4], population=2, think=1.0)).throughput
     array([[0.88504362]])
     """
-    answer = _solve_by_scheme(
+    solution = _solve_by_scheme(
         network, f"Linearizer, {LINEARIZER_ROUNDS} rounds", _correct_queue_shares
     )
-    return replace(answer, usual_error="" if answer.exact else usual_error(network, corrected=True))
+    return replace(
+        solution, usual_error="" if solution.exact else usual_error(network, with_correction=True)
+    )
 
 
 def _solve_by_scheme(network: NetworkArrays, method_name: str, scheme: Scheme) -> NetworkSolution:
@@ -742,6 +749,7 @@ def _by_product_form(network: NetworkArrays, method_name: str, scheme: Scheme) -
     demand = closed_network.demand / closed_network.last_speed[:, None]
 
     def fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
+        """Solve for the populations of all points and their variants by Newton's method."""
         variants_per_point = len(population) // len(demand)
         queue_change = 0.0 if shift is None else shift[0].sum(axis=2)
         repeated_demand = np.repeat(demand, variants_per_point, axis=0)
@@ -761,9 +769,11 @@ def _by_product_form(network: NetworkArrays, method_name: str, scheme: Scheme) -
     closed_solution = ClosedSolution(
         throughput, queue, [None] * demand.shape[2], np.ones(len(throughput), dtype=bool)
     )
-    answer = whole_solution(network, closed_network, closed_solution, time_factor, {}, method_name)
+    solution = whole_solution(
+        network, closed_network, closed_solution, time_factor, {}, method_name
+    )
     return replace(
-        answer,
+        solution,
         exact=not closed_network.classes.size,
         rule=NEWTON_RULE,
         iterations=step_count,
@@ -830,6 +840,7 @@ def _by_general_substitution(
     check_some_time(network, cycle[:, network.closed], np.flatnonzero(network.closed))
 
     def fixed_point(population: Array, shift: Shift | None) -> tuple[Array, Array, int]:
+        """Solve for the populations of all points and their variants by substitution."""
         variants_per_point = len(population) // network.points
         repeated_network = (
             network.select(np.repeat(np.arange(network.points), variants_per_point))

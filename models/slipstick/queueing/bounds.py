@@ -103,8 +103,8 @@ def saturation_population(network: NetworkArrays) -> Array:
 
 
 def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
-    """Return the cycle without waiting and the demands at full speed, which give the two parts of
-    the upper asymptotic bounds.
+    """Return the time of a cycle without waiting and the service demands at full speed, from which
+    the two upper asymptotic bounds follow.
 
     Returns
     -------
@@ -184,23 +184,24 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
         )
         highest_speed[:, station] = speed.max(axis=1)
     if not network.all_closed or any(network.without_product_form):
-        greatest_factor[:, ~_wait_limited(network)] = np.inf
+        greatest_factor[:, ~_has_limited_wait(network)] = np.inf
     return least_factor, greatest_factor, highest_speed
 
 
-def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
-    """Return at which stations a mean wait is at most the service of all other customers, (K,).
+def _has_limited_wait(network: NetworkArrays) -> NDArray[np.bool_]:
+    """Return a mask (K,) of the stations at which the mean wait is at most the service of all other
+    customers.
 
     With one class, every blind discipline has the queue of first come first served.
     """
     if not network.all_closed:
         return np.zeros(len(network.stations), dtype=bool)
     has_product_form = np.array([not reason for reason in network.without_product_form], dtype=bool)
-    is_blind = np.array(
+    ignores_service_times = np.array(
         [DISCIPLINES[discipline].blind for discipline in network.discipline], dtype=bool
     )
     return np.asarray(
-        has_product_form | (is_blind & network.is_single & (len(network.classes) == 1))
+        has_product_form | (ignores_service_times & network.is_single & (len(network.classes) == 1))
     )
 
 

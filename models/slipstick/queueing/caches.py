@@ -7,7 +7,8 @@ from slipstick.late import Array, NDArray, np
 
 
 def lru_hit_ratios(popularity: Array, capacity: float) -> NDArray[np.float64]:
-    """Compute the share of requests that find each object in an LRU cache, by Che's approximation.
+    """Compute, by Che's approximation, the hit ratio of each object: the share of the requests for
+    it that find it in an LRU cache [1].
 
     Requests are independent, with fixed probabilities p_i. An object is in the cache if it was
     requested within a time that is taken as the same for all objects, the root t of

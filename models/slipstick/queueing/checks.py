@@ -8,7 +8,7 @@ from slipstick.queueing.bounds import asymptotic
 from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution, sum_over_stations
 
 EXACT = 1e-9
-"""How far, relatively, rounding may take an answer from a law."""
+"""Largest relative difference between the two sides of a law that is taken as rounding."""
 
 
 def checked_solution(
@@ -51,6 +51,10 @@ def checked_solution(
 
 
 class _SolutionCheck:
+    """The arrays of a network and of its solution, with one method for each law that they must
+    satisfy.
+    """
+
     def __init__(self, network: NetworkArrays, solution: NetworkSolution, tolerance: float) -> None:
         self.network = network
         self.method = solution.method

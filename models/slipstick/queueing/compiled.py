@@ -49,8 +49,8 @@ def compiled_loops() -> Iterator[None]:
         _IS_COMPILED.reset(token)
 
 
-def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | None:
-    """Return the compiled form of a loop, if compiled loops are on and no array carries
+def compiled_form(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | None:
+    """Return the compiled form of a function, if compiled loops are on and no array carries
     derivatives; else None.
     """
     is_real = _IS_COMPILED.get() and all(array.dtype.kind == "f" for array in arrays)

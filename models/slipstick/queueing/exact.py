@@ -62,6 +62,7 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
     check_product_form(network)
 
     def solve_closed_part(closed_network: ClosedPart) -> ClosedSolution:
+        """Solve for the closed classes by normalizing constants."""
         solve_classes = (
             solve_single_class if len(closed_network.classes) == 1 else solve_multi_class
         )
@@ -247,8 +248,8 @@ def _solved_in_range(solution: ClosedSolution, closed_network: ClosedPart) -> Cl
 
 
 def convolution(network: NetworkArrays) -> NetworkSolution:
-    r"""Solve a product-form network by convolution, with the probabilities of every station's
-    number.
+    r"""Solve a product-form network by convolution; the solution includes the probabilities of the
+    number present at every station.
 
         G = f_1 * f_2 * ... * f_K
         f_k(n) = |n|! / (s_k(1) ... s_k(|n|)) prod over r of D_rk^n_r / n_r!

@@ -26,7 +26,9 @@ from slipstick.queueing.network import (
 )
 
 MOST_SHOWN = 100
-"""Numbers present whose probabilities are given where open classes leave them without end."""
+"""Largest number present whose probability is returned at stations where open classes have no
+largest number.
+"""
 
 
 def speeds(network: NetworkArrays, station: int) -> Array:

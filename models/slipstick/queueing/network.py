@@ -166,18 +166,19 @@ class NetworkArrays:
     @cached_property
     def never_saturated(self) -> NDArray[np.bool_]:
         """Which stations lose the load that they cannot serve, by a capacity or because all
-        their customers have patience or may balk (K,). Too few may balk, as the method finds that
-        counts them.
+        their customers have patience or may balk (K,). That too few customers balk for this is
+        found by the methods that compute how many do.
         """
         if self.patience is None and not self.balking:
             return self.has_capacity
-        comes = self.is_customer & ~self.closed
-        arrives = (self.visits.real > 0) & (self.service.real > 0) & comes[:, None]
-        leaves = np.zeros(arrives.shape, bool) if self.patience is None else self.patience.real > 0
-        balks = [
-            [(name, place) in self.balking for place in self.stations] for name in self.classes
+        is_open_customer = self.is_customer & ~self.closed
+        visits = (self.visits.real > 0) & (self.service.real > 0) & is_open_customer[:, None]
+        patient = np.zeros(visits.shape, bool) if self.patience is None else self.patience.real > 0
+        may_balk = [
+            [(class_name, station_name) in self.balking for station_name in self.stations]
+            for class_name in self.classes
         ]
-        all_impatient = arrives.any(axis=(0, 1)) & (leaves | np.array(balks) | ~arrives).all(
+        all_impatient = visits.any(axis=(0, 1)) & (patient | np.array(may_balk) | ~visits).all(
             axis=(0, 1)
         )
         is_never_saturated: NDArray[np.bool_] = self.has_capacity | all_impatient
@@ -344,7 +345,7 @@ class NetworkArrays:
             patience=patience,
             weights=weights,
             has_random_time=has_random_time,
-            balking={place: leaving[points] for place, leaving in self.balking.items()},
+            balking={pair: probabilities[points] for pair, probabilities in self.balking.items()},
             **{name: getattr(self, name)[points] for name in field_names},
         )
 
@@ -421,12 +422,12 @@ class ClosedPart:
         }
         selected_speeds, selected_empty = (
             {
-                queue_index: _at_points(values, points)
+                queue_index: _select_points(values, points)
                 for queue_index, values in values_by_queue.items()
             }
             for values_by_queue in (self.speeds_by_queue, self.empty_probability)
         )
-        last_speed = _at_points(self.last_speed, points)
+        last_speed = _select_points(self.last_speed, points)
         return replace(
             self,
             classes=self.classes[classes],
@@ -437,8 +438,8 @@ class ClosedPart:
         )
 
 
-def _at_points(values: Array, points: Any) -> Array:
-    """Return the values at some of the points; an array of one value holds for all."""
+def _select_points(values: Array, points: Any) -> Array:
+    """Return the values (P, ...) at some of the points; an array with one point holds for all."""
     values_at_points: Array = values if len(values) == 1 else values[points]
     return values_at_points
 
@@ -494,6 +495,7 @@ def solve_in_parts(
         probability_by_queue.append(all_probabilities)
 
     def join_field(name: str) -> Array:
+        """Join one array of the partial solutions, in the order of the points."""
         part_values = [getattr(solution, name) for solution in solutions]
         all_values = np.zeros(
             (point_count, *part_values[0].shape[1:]), dtype=np.result_type(*part_values)
@@ -585,7 +587,7 @@ class MarkovSolution(NetworkSolution):
 
 
 def quotient(numerator: Array, denominator: Array, otherwise: float = 0.0) -> Array:
-    """Divide, and give another number where the divisor is 0."""
+    """Return the numerator over the denominator, and `otherwise` where the denominator is 0."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     return np.divide(
         numerator,
@@ -633,15 +635,17 @@ def _product_form_reason(discipline_name: str, times_differ: bool, is_not_expone
 
 
 def _common_shape(
-    arrays_by_station: Iterable[Array], arrays_by_class: Iterable[Array], named_classes: int
+    arrays_by_station: Iterable[Array], arrays_by_class: Iterable[Array], least_classes: int
 ) -> tuple[int, int, int]:
-    """Return the numbers of points, of classes and of stations to which all arrays broadcast."""
+    """Return the numbers of points, of classes and of stations to which all arrays broadcast;
+    `least_classes` is the number of names of classes, or 1.
+    """
     # The last axes are stations, or classes.
     point_count, class_count, station_count = np.broadcast(
         np.empty((1, 1, 1)), *arrays_by_station
     ).shape
     point_count, class_count = np.broadcast(
-        np.empty((point_count, class_count)), np.empty((1, named_classes)), *arrays_by_class
+        np.empty((point_count, class_count)), np.empty((1, least_classes)), *arrays_by_class
     ).shape
     return point_count, class_count, station_count
 
@@ -655,8 +659,10 @@ def _closed_classes(population: ArrayLike | None, arrivals: ArrayLike | None) ->
     return np.asarray(np.all(np.atleast_2d(_number_array(arrivals)) == 0, axis=0))
 
 
-def _one_each(name: str | Sequence[str], station_count: int) -> tuple[str, ...]:
-    """Return one name for each station."""
+def _names_by_station(name: str | Sequence[str], station_count: int) -> tuple[str, ...]:
+    """Return one name for each station: a single name for all of them, or the sequence as a
+    tuple.
+    """
     return (name,) * station_count if isinstance(name, str) else tuple(name)
 
 
@@ -729,7 +735,7 @@ def network_arrays(
     network = NetworkArrays(
         **spread_arrays,
         closed=np.full(class_count, closed, dtype=bool),
-        discipline=_one_each(discipline, station_count),
+        discipline=_names_by_station(discipline, station_count),
         servers=server_counts.astype(np.int64),
         rates=tuple(
             None if speeds is None else np.atleast_2d(_number_array(speeds))
@@ -743,7 +749,7 @@ def network_arrays(
             classes or (f"class {class_index + 1}" for class_index in range(class_count))
         ),
         capacity=tuple(capacity or (None,) * station_count),
-        blocking=_one_each(blocking, station_count),
+        blocking=_names_by_station(blocking, station_count),
     )
     whole_number_arrays = {
         "population": arrays_by_class.pop("population"),

@@ -26,7 +26,7 @@ from typing import Any
 
 from slipstick.late import np
 from slipstick.limits import check_cost
-from slipstick.queueing.compiled import lattice_constants, loop, power_sums, recurrences
+from slipstick.queueing.compiled import compiled_form, lattice_constants, power_sums, recurrences
 from slipstick.queueing.network import (
     Array,
     ClosedPart,
@@ -182,8 +182,8 @@ def _throughput_scale(
 
 
 class _Series:
-    """The normalizing constants of a block of points, (P, N + 1), from loads and from paces, which
-    are loads at the last speed (K, P).
+    """The normalizing constants of the populations 0..N at each point of a block, (P, N + 1). They
+    are computed from loads and from paces, which are loads at the last speed, both (K, P).
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class _Series:
         for queue_index in (
             queue_index for queue_index in stations if queue_index in self.speeds_by_queue
         ):
-            series = serve(
+            series = convolved_with_station(
                 series,
                 self.load[queue_index],
                 self.pace[queue_index],
@@ -239,7 +239,7 @@ class _Series:
             )
         return series
 
-    def _without_each(self) -> Iterator[tuple[int, Array]]:
+    def _series_without_each(self) -> Iterator[tuple[int, Array]]:
         """Yield each single server with the series of all other stations.
 
         Each half of the stations is added for the other half, and so on within the halves: K
@@ -275,7 +275,7 @@ class _Series:
                 / constant[:, None]
             )
             queue[:, queue_index] = probability @ np.arange(self.length)
-        for queue_index, series_without_station in self._without_each() if marginals else ():
+        for queue_index, series_without_station in self._series_without_each() if marginals else ():
             probability_by_queue[queue_index] = (
                 self._marginal_terms(queue_index, series_without_station, row_of_point, population)
                 / constant[:, None]
@@ -287,7 +287,7 @@ class _Series:
         >= 1. It is summed by powers where each row is needed only once, else by the recurrence.
         """
         pace = (self.pace[self.single_queues] if self.speeds_by_queue else self.pace).T
-        compiled_sums = loop(power_sums, self.total)
+        compiled_sums = compiled_form(power_sums, self.total)
         if compiled_sums:
             return np.asarray(
                 compiled_sums(self.total[row_of_point], pace[row_of_point], population)
@@ -356,7 +356,8 @@ def terms(load: Array, speed: Array, length: int) -> Array:
 
 
 def polynomial(coefficients: Array, argument: Array) -> Array:
-    """Return sum of c(n) x^n for n = 0..L-1, with c (P, L) and several x for each, (P, K).
+    """Return the sum of c(n) x^n over n = 0..L-1 at several arguments x of each point, (P, K), from
+    the coefficients c (P, L).
 
     Two tables of about sqrt(L) powers instead of one of L.
     """
@@ -389,7 +390,7 @@ def geometric(series: Array, *paces: Array) -> Array:
     dtype = np.result_type(series, *paces)
     if len(paces) > PACES_PER_NUMBER * length:
         return _recurrences_by_power_sums(series, np.stack(paces), dtype)
-    compiled_recurrences = loop(recurrences, series, *paces)
+    compiled_recurrences = compiled_form(recurrences, series, *paces)
     if compiled_recurrences and paces:
         compiled_recurrences(series := series.copy(), np.array(paces))
         return series
@@ -405,6 +406,7 @@ def geometric(series: Array, *paces: Array) -> Array:
     for pace in paces if point_count > 1 else np.concatenate([np.zeros(0), *paces]).tolist():
 
         def next_term(previous_term: Any, term: Any, pace: Any = pace) -> Any:
+            """Return y(n) from y(n - 1) and x(n)."""
             return term + pace * previous_term
 
         terms_by_number = list(accumulate(terms_by_number, next_term))
@@ -490,7 +492,7 @@ def _recurrences_in_blocks(series: Array, paces: Array, dtype: np.dtype[Any]) ->
     return joined_values
 
 
-def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
+def convolved_with_station(series: Array, load: Array, pace: Array, speed: Array) -> Array:
     """Return the convolution of the series of the other stations with the series of a station of
     several speeds.
     """
@@ -619,7 +621,9 @@ def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
     grid = _Grid(population)
     probability: list[Array | None] = [None] * demand.shape[2]
     compiled_constants = (
-        loop(lattice_constants, pace, delay) if pace.shape[2] and not speeds_by_queue else None
+        compiled_form(lattice_constants, pace, delay)
+        if pace.shape[2] and not speeds_by_queue
+        else None
     )
     with np.errstate(all="ignore"):
         if compiled_constants:
@@ -712,9 +716,9 @@ class _Grid:
         """Return the index of a population in a plane, at all points."""
         return (slice(None), *customers_by_class)
 
-    def ends(self, planes: Array) -> tuple[Array, Array]:
-        """Return the values at N and at N - e_r from planes (P, S, n_2.., n_R, ...): (P, ...) and
-        (P, R, ...).
+    def at_full_population(self, planes: Array) -> tuple[Array, Array]:
+        """Return the values at the full population N and at N - e_r, (P, ...) and (P, R, ...), from
+        planes (P, S, n_2.., n_R, ...).
         """
         return planes[:, -1][self.cell_index(self.last_cell)], self.with_one_less(planes[:, -2])
 
@@ -802,9 +806,9 @@ class _Grid:
             # The next step writes over this array: callers copy what they keep.
             yield plane
 
-    def repeated(self, planes: Array, pace: Array) -> Array:
-        """Return the planes with one more single server, planes / (1 - B), with the paces (P, R) of
-        that station.
+    def with_single_server(self, planes: Array, pace: Array) -> Array:
+        """Return the planes after one more single server is added, planes / (1 - B), with the paces
+        (P, R) of that station.
         """
         steps = _step_matrices(pace[:, :, None], np.ones((1, 1)))
         # A sweep uses its buffer again for the next plane.
@@ -825,7 +829,7 @@ def _solve_single_servers(
     """Return G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
     station_count = demand_at_last_speed.shape[2]
     if station_count == 0:
-        return (*grid.ends(thinking_planes), np.zeros_like(demand_at_last_speed))
+        return (*grid.at_full_population(thinking_planes), np.zeros_like(demand_at_last_speed))
     # Beside each station's product with those before it, the whole product with that station once
     # more.
     ones_matrix = np.ones((station_count, station_count))
@@ -920,7 +924,7 @@ def _serve_planes(grid: _Grid, planes: Array, load: Array, pace: Array, speed: A
     expanded_index = (slice(None),) + (None,) * (planes.ndim - 1)
     last_index = speed.shape[1] - 1
     if not last_index:
-        return grid.repeated(planes, pace)
+        return grid.with_single_server(planes, pace)
     served_planes = planes
     level_planes = planes
     for number in range(1, min(last_index, grid.planes)):
@@ -929,7 +933,7 @@ def _serve_planes(grid: _Grid, planes: Array, load: Array, pace: Array, speed: A
     if last_index >= grid.planes:
         return served_planes
     level_planes = grid.shifted(level_planes, load) / speed[:, last_index - 1][expanded_index]
-    return np.asarray(served_planes + grid.repeated(level_planes, pace))
+    return np.asarray(served_planes + grid.with_single_server(level_planes, pace))
 
 
 def _station_levels(
@@ -944,7 +948,7 @@ def _station_levels(
     corner_terms = []
     terms_with_one_less = []
     for number in range(grid.planes):
-        constants, with_one_less = grid.ends(level_planes)
+        constants, with_one_less = grid.at_full_population(level_planes)
         corner_terms.append(constants.copy())  # not a view, which would keep its level
         terms_with_one_less.append(with_one_less)
         level_planes = grid.shifted(level_planes, load) / speed_by_number[:, number][expanded_index]

@@ -155,7 +155,7 @@ def _transform_of_gamma_time(rate_times_mean: Array, scv: Array) -> Array:
 
     Towards an scv of 0 it is that of a constant, exp(-s S), without a division by the scv.
     """
-    is_random = scv.real > _CONSTANT
+    is_random = scv.real > _CONSTANT_SCV
     random_scv = np.where(is_random, scv, 1.0)
     exponent = np.where(
         is_random, np.log(1.0 + random_scv * rate_times_mean) / random_scv, rate_times_mean
@@ -164,7 +164,7 @@ def _transform_of_gamma_time(rate_times_mean: Array, scv: Array) -> Array:
     return transform
 
 
-_CONSTANT = 1e-6
+_CONSTANT_SCV = 1e-6
 """The scv up to which a service is taken as constant [1]."""
 
 
@@ -237,8 +237,10 @@ def erlang_c(offered_load: Array, servers: int) -> Array:
     return waiting_probability
 
 
-_ALL_TERMS = 10_000
-"""Of more customers, only the weights about the largest are added up."""
+_MOST_CUSTOMERS_WITH_ALL_WEIGHTS = 10_000
+"""Number of customers up to which the weights of all numbers present are added up; with more
+customers, only those near the largest weight are.
+"""
 
 
 def _half_width(customers_elsewhere: Array | int) -> Array:
@@ -270,7 +272,7 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     >>> round(float(finite_source_all_busy(np.ones(1), 2, 1)[0]), 6)
     0.8
     """
-    if customers <= _ALL_TERMS:
+    if customers <= _MOST_CUSTOMERS_WITH_ALL_WEIGHTS:
         ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
         all_busy_probability: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
         return all_busy_probability
@@ -339,23 +341,23 @@ def finite_source_numbers(ratios: Array) -> Array:
     return probabilities
 
 
-def finite_source_few(ratios: Array, customers: int) -> Array:
-    """Return the probabilities of 0, ..., c - 1 and of c or more present, where with more than c
-    present departures are as fast as with c.
+def finite_source_numbers_up_to_servers(ratios: Array, customers: int) -> Array:
+    """Return the probabilities of 0, ..., c - 1 and of c or more customers present, for a station
+    whose departures with more than c present are as fast as with c.
 
     Parameters
     ----------
     ratios : as for `finite_source_numbers`, of 1, ..., c present [1] [..., c]
     customers : n, at least c
 
-    >>> finite_source_few(np.array([1.0]), 2).tolist()
+    >>> finite_source_numbers_up_to_servers(np.array([1.0]), 2).tolist()
     [0.2, 0.8]
     """
     servers = ratios.shape[-1]
     last_ratio = ratios[..., -1:]
     likeliest_number = np.maximum(customers - 1 / last_ratio.real, servers)
     half_width = int(_half_width(customers - likeliest_number).max())
-    if customers <= max(_ALL_TERMS, servers + 2 * half_width):
+    if customers <= max(_MOST_CUSTOMERS_WITH_ALL_WEIGHTS, servers + 2 * half_width):
         ratios_beyond = np.broadcast_to(last_ratio, (*ratios.shape[:-1], customers - servers))
         probabilities = finite_source_numbers(np.concatenate([ratios, ratios_beyond], axis=-1))
     else:

@@ -49,6 +49,7 @@ def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
     ]
 
     def transform(s: Array) -> Array:
+        """Return the transform of the whole time, a product over the stations."""
         factors = [
             (1 - wait_probability + wait_probability / (1 + s * wait)) / (1 + s * mean)
             for (mean, _, _), (wait_probability, wait) in zip(
@@ -86,6 +87,7 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     think_load = np.full(1, think / longest_time)
 
     def normalizing_constant(relative_loads: Array) -> Array:
+        """Return the normalizing constant of N - 1 customers at some relative loads."""
         other_terms = terms(
             think_load, np.arange(1.0, max(2, population))[None], population
         ) * np.ones((len(relative_loads[0]), 1))
@@ -94,6 +96,7 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     full_constant = normalizing_constant(relative_load[:, None])
 
     def transform(s: Array) -> Array:
+        """Return the transform of the response time as a ratio of normalizing constants."""
         slowdown = 1 + np.multiply.outer(np.array(demand), s)
         # In logarithms: the product over a thousand stations leaves the range of doubles.
         undelayed_share = np.exp(-np.log(slowdown).sum(axis=0))
@@ -107,8 +110,8 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
 
 
 ALIASING, PLAIN, AVERAGED = 24.0, 60, 20
-"""Of the Fourier series: log of the error by its period, terms added as they are, terms averaged
-by Euler's summation.
+"""Settings of the inversion by a Fourier series: the logarithm of the error by its period, the
+number of terms added as they are, and the number of terms averaged by Euler's summation.
 """
 
 EULER_WEIGHTS = np.array([math.comb(AVERAGED, k) for k in range(AVERAGED + 1)]) / 2.0**AVERAGED
@@ -135,7 +138,8 @@ def probability_beyond(transform: Transform, time: float) -> float:
 
 
 def quantile(transform: Transform, q: float, scale: float) -> float:
-    """Return the time that is exceeded with probability 1 - q [s].
+    """Return the time that is exceeded with probability 1 - q, found from the transform of the time
+    [s].
 
     Parameters
     ----------
@@ -149,6 +153,7 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
 
     def log_excess(time: float) -> float:
         # The inversion errs by about 1e-10, so that a small probability may come out below 0.
+        """Return the logarithm of P(T > time) / (1 - q), which is 0 at the quantile."""
         return math.log(max(probability_beyond(transform, time), 1e-12) / (1 - q))
 
     if float(transform(np.array([1e9 / scale]))[0].real) >= q:
@@ -216,6 +221,7 @@ def approximate_path(visits: Sequence[tuple[float, Transform]]) -> Transform:
     """
 
     def transform(s: Array) -> Array:
+        """Return the transform of the whole time, a product over the visits."""
         path_transform = np.ones_like(s)
         for visit_probability, visit_transform in visits:
             path_transform = path_transform * (

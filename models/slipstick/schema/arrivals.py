@@ -174,7 +174,9 @@ _TRACE_KINDS = ("times", "gaps")
 
 
 def _parse_gaps(path: Path, text_by_key: dict[str, str], mark: Mark) -> list[float]:
-    """Parse the times between arrivals [s]."""
+    """Parse the times between arrivals in a file, which lists these times or the times of the
+    arrivals [s].
+    """
 
     def file_error(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", "trace.file")
@@ -245,7 +247,7 @@ class ArrivalTraceSpec(Spec):
             )
 
     def numbers(self) -> tuple[float, ...]:
-        """Parse the times between arrivals."""
+        """Parse the times between arrivals [s]."""
         try:
             return tuple(map(float, (self.gaps or "").split()))
         except ValueError as error:
@@ -253,7 +255,7 @@ class ArrivalTraceSpec(Spec):
 
 
 class ProfilePieceSpec(Spec):
-    """A part of the day with its rate of arrivals."""
+    """A part of a period, such as a day, with its duration and its rate of arrivals."""
 
     hints: ClassVar[Mapping[str, str]] = {
         "time": "write lasts",

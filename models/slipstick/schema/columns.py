@@ -15,7 +15,7 @@ from slipstick.schema.text import Mark, file_text
 from slipstick.units import to_base
 
 _WORD_WITH_UNIT = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
-"""Words, each with a unit in brackets behind it."""
+"""A word of a heading, with a unit in brackets behind it if there is one."""
 
 _NAME_AND_UNIT = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
 
@@ -23,7 +23,8 @@ _NAME_AND_UNIT = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
 def numbered_times_in(
     path: Path, text_by_key: dict[str, str], mark: Mark, path_in_spec: str
 ) -> list[tuple[int, float]]:
-    """Parse the times in a list or in a column of a table, each with its line number [s].
+    """Parse the times in a file, which is a list or a table of which one column is read; each comes
+    with its line number [s].
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ def numbered_times_in(
 def _find_column(
     headings: list[str], text_by_key: dict[str, str], file_error: Callable[[str], Exception]
 ) -> tuple[int, str]:
-    """Return the index of the column with the times among the headings of a table, and the unit in
-    its heading; empty without a unit.
+    """Return the index of the column with the times among the headings of a table, and the unit
+    that its heading states; an empty text if it states none.
     """
     heading_matches = [_NAME_AND_UNIT.fullmatch(heading) for heading in headings]
     column_names = [

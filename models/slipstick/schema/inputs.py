@@ -120,7 +120,7 @@ def _valid_check(check: str | int) -> str | int:
 
 
 MOST_EVENTS = 10**9
-"""Events of the look at an answer at most."""
+"""Largest number of events of the short simulation that checks an answer."""
 
 
 class SimulationSpec(Spec):
@@ -246,7 +246,8 @@ class _Options(Spec):
 
 
 REFERENCES = ("model", "workload", "machine", TECHNOLOGY)
-"""Paths that name a whole spec; the rest are values inside."""
+"""The paths of settings whose value names a whole spec; all other paths set a value inside of one.
+"""
 
 Settings = Mapping[str, Node]
 
@@ -350,7 +351,8 @@ class Inputs:
 
 
 def resolve(settings: Settings, library: Library) -> Inputs:
-    """Find the model and the specs that it needs, and apply the settings in their order.
+    """Find the model that the settings name and the specs that it needs, apply the settings in
+    their order, and return the inputs.
 
     Parameters
     ----------
@@ -653,7 +655,9 @@ def _tree_with_value(tree: Table, path: str, value_node: Node, library: Library)
         )
     try:
         _refuse_unknown_parameter(tree, keys)
-        changed_tree = replaced(tree, path, _as_parameter(value_node, node_at(tree, keys), keys))
+        changed_tree = replaced(
+            tree, path, _with_attributes_of_parameter(value_node, node_at(tree, keys), keys)
+        )
     except UnknownNameError as error:
         raise input_problem(value_node, path, str(error)) from None
     assert isinstance(changed_tree, Table)
@@ -691,7 +695,9 @@ def _refuse_other_year(tree: Table, path: str, value_node: Node) -> None:
         )
 
 
-def _as_parameter(value_node: Node, replaced_node: Node | None, keys: Sequence[str]) -> Node:
+def _with_attributes_of_parameter(
+    value_node: Node, replaced_node: Node | None, keys: Sequence[str]
+) -> Node:
     """Return the new value of a parameter with the unit, the meaning and the technology of the
     value that it replaces; a node at any other path stays unchanged.
     """
@@ -750,7 +756,7 @@ def reference_name(node: Node, spec_title: str) -> str:
 
 
 def input_problem(node: Node | None, path: str, message: str) -> SpecError:
-    """Build the error of one problem, at the place where the value was written."""
+    """Build the error for a setting, at the place where its value was written."""
     mark = node.mark if node is not None else Mark("command line", 1, 1)
     return mark.error(message, path)
 
@@ -1380,8 +1386,8 @@ def solve_settings(
 def given_values(
     settings: Settings, inputs: Inputs, built_model: BuiltModel
 ) -> dict[str, float | str]:
-    """Return the settings except the name of the model: numbers in base units, other values and
-    ranges as written.
+    """Return the settings by path, except the name of the model: numbers in base units, other
+    values and ranges as written.
     """
     value_by_path: dict[str, float | str] = {}
     for path, node in settings.items():

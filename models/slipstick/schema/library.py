@@ -85,6 +85,7 @@ user's.
 
 TECHNOLOGY = "technology"
 LONGEST_NAME = 100
+"""Largest number of characters of a name that is looked up in the catalogue."""
 
 
 def _read_shipped(path: Path) -> Node:
@@ -151,7 +152,9 @@ _USE_TEXTS = {
     "program": "a program: slipstick solve {name} --machine M",
     "law": "a law: slipstick solve law/{name}",
 }
-"""What a name of each kind is, and how it is used; what is not here is shown."""
+"""By kind: what a spec of the kind is called, and the command that uses it. For all other kinds it
+is the command that shows the spec.
+"""
 
 
 def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> UnknownNameError:
@@ -218,6 +221,7 @@ def _kinds_of_other_names(name: str, known_names: Sequence[str]) -> dict[str, st
 
 
 def _use_text(spec_kind: str, name: str) -> str:
+    """Return what a spec of a kind is called and the command that uses it, for a message."""
     if model_text := model_description(spec_kind):
         return f"{model_text}: slipstick solve {name}"
     return _USE_TEXTS.get(spec_kind, f"a {spec_kind}: slipstick show {spec_kind}/{{name}}").format(
@@ -278,6 +282,7 @@ def _folders_of_kind(spec_kind: str) -> list[Path]:
 
 # Files that extend one another in a chain.
 MOST_EXTENDED = 32
+"""Largest number of files that extend one another in a chain."""
 T = TypeVar("T")
 
 
@@ -548,7 +553,7 @@ class Library:
             read_file_at = _read_shipped if path.is_relative_to(catalogue_folder()) else read_file
             tree = _as_table(read_file_at(path))
             self._trees[path] = tree
-            self.sources[tree.mark.file] = _own_source(tree)
+            self.sources[tree.mark.file] = _stated_source(tree)
             self._folders.setdefault(tree.mark.file, path.parent)
             self.keep_hash(path)
         return self._trees[path]
@@ -656,8 +661,10 @@ def _refuse_misspelt_names(base: Table, own_values: Table, merged_values: Table)
 _WORD, _NAME = re.compile(r"\w+"), re.compile(r"[\w.]+")
 
 
-def _own_source(tree: Table) -> str:
-    """Return the source that a file states for its values; a source key is replaced by its text."""
+def _stated_source(tree: Table) -> str:
+    """Return the source that a file states for all its values; a key of a source is replaced by its
+    text.
+    """
     source_node = node_at(tree, ["source"])
     source_text = source_node.text if isinstance(source_node, Scalar) else ""
     spelt_source = node_at(tree, ["sources", source_text]) if source_text else None

@@ -198,7 +198,8 @@ MOST_PLACES = 3
 """Places of a key that a message about an unknown key lists, at most."""
 
 _LIKELY_PLACES = ("parameters.", "population.")
-"""Where a key stands in a file that was probably meant, if it stands elsewhere too."""
+"""The first parts of paths that were probably meant where a key exists at several places of a file.
+"""
 
 
 def _unknown_key_message(
@@ -260,7 +261,7 @@ def _item_correction(item_kinds: Mapping[str, Any], item_value: Any, nearest_key
 
 
 KEY = "[key]"
-"""What pydantic ends a location with that leads to a key."""
+"""The last part of pydantic's location of an error that is about a key and not about its value."""
 
 _MESSAGES: dict[str, Callable[[dict[str, Any]], str]] = {
     "string_type": lambda _: "write text, in quotes if it looks like a number",

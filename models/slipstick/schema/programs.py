@@ -128,7 +128,7 @@ def program_inputs(
 
 
 def load_named_data(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
-    """Return the data that the inputs of a program name, by that name."""
+    """Return the data that the inputs of a program name, by the name of the data."""
     data_by_name: dict[str, ProgramData] = {}
     for program_input in PROGRAMS[name].inputs:
         node = (
@@ -188,7 +188,7 @@ def _workload_inputs(program: str, reference: Node, library: Library) -> dict[st
 
 
 def model_of_workload(settings: Settings, library: Library) -> Node:
-    """Return the name of the program for which the workload in the settings is."""
+    """Return the name of the program that the workload in the settings is for."""
     if "workload" not in settings:
         refuse_mistyped("model", settings)
         # The settings of a case follow those of its base.

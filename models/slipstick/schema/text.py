@@ -81,7 +81,7 @@ class Listing:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The label of each item: its name where that is unique, else its number."""
+        """The label of each item: its name if no other item has the same, else its number."""
         item_names = [_item_name(item) for item in self.items]
         use_counts = Counter(item_names)
         return tuple(
@@ -585,7 +585,7 @@ def parse_text(text: str, file: str) -> Node:
 
 
 def mark_at(text: str, index: int, file: str) -> Mark:
-    """Return the place of a character as line and column."""
+    """Return the place, as line and column, of the character at an index of a text."""
     return Mark(file, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
 

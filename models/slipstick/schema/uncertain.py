@@ -82,7 +82,7 @@ def separate_uncertain(
     fit = UncertainValues()
     fitted_settings = dict[str, Node]()
     if FITTED in settings:
-        fit, fitted_settings = _fit_of(settings, certain_settings, library)
+        fit, fitted_settings = _values_of_fit(settings, certain_settings, library)
     # A setting by hand goes before the value of the fit.
     certain_settings = {**fitted_settings, **certain_settings}
     range_count = len(deviation_by_path)
@@ -146,10 +146,11 @@ def _quantity_node(source_node: Node, value: float, dimension: Dimension) -> Nod
     )
 
 
-def _fit_of(
+def _values_of_fit(
     settings: Mapping[str, Node], certain_settings: Mapping[str, Node], library: Library
 ) -> tuple[UncertainValues, dict[str, Node]]:
-    """Return the values of the fit that a setting names, where no other setting replaces them.
+    """Return the joint distribution of the values of the fit that a setting names, and their most
+    probable values by path, except those that other settings replace.
 
     A fit has one common value for each parameter and an offset of it for each owner, such as each
     machine; the settings `fitted.COLUMN` name the owners, such as the machine.
@@ -235,8 +236,8 @@ def _named_owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, s
 
 
 def _weight_of_fitted_value(name: str, path: str, owner_by_column: Mapping[str, str]) -> float:
-    """Return 1 if a fitted value is part of the setting at a path, as its common value or the
-    offset of a named owner; else 0.
+    """Return 1 if a fitted value is a part of the setting at a path, as the common value or as the
+    offset of an owner that is named; else 0.
     """
     if name == path:
         return 1.0

@@ -9,6 +9,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.sim.plan.plan import Plan
 
 MOST_SHOWN = 8
+"""Largest number of customers that a message on a deadlock lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,12 @@ class Wait:
     Parameters
     ----------
     customer : its number
-    what : what it waits for, such as ``lock door``
+    awaited_resource : what it waits for, such as ``lock door``
     holders : the customers of which any could end the wait; none where other customers must arrive
     """
 
     customer: int
-    what: str
+    awaited_resource: str
     holders: tuple[int, ...] = ()
 
     def __str__(self) -> str:
@@ -38,7 +39,7 @@ class Wait:
             if shown_holders
             else ""
         )
-        return f"processor {self.customer} waits for {self.what}{held_by}"
+        return f"processor {self.customer} waits for {self.awaited_resource}{held_by}"
 
 
 def deadlock_error(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
@@ -48,7 +49,9 @@ def deadlock_error(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerEr
     deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock
     b, held by processor 0
     """
-    wait_texts = [str(wait) for wait in sorted(waits, key=lambda wait: (wait.customer, wait.what))]
+    wait_texts = [
+        str(wait) for wait in sorted(waits, key=lambda wait: (wait.customer, wait.awaited_resource))
+    ]
     if len(wait_texts) > MOST_SHOWN:
         wait_texts = [*wait_texts[:MOST_SHOWN], f"and {len(wait_texts) - MOST_SHOWN} more wait"]
     return NoAnswerError(

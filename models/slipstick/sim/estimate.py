@@ -24,7 +24,7 @@ from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 
 LEAST_CYCLES_PER_ROW = 40
-"""Cycles between two rows, at least; a multiple of 5, for MSER-5."""
+"""Smallest number of cycles between two rows; a multiple of 5, for MSER-5."""
 
 
 def cycles_per_row(plan: Plan) -> int:
@@ -104,15 +104,17 @@ class Layout:
         return dict(zip(stations, self._reserve_columns(1, len(stations))[0], strict=True))
 
     def column(self, index: int) -> Array:
-        """Return a vector of weights that is 1 at one column and 0 elsewhere."""
+        """Return weights of the columns of a row: 1 for the column at `index`, 0 for all others."""
         return np.eye(1, self.width, index).ravel()
 
 
 _ROUNDING = 1e-9
-"""Part of a time by which sums of the same times in another order differ, at most [1]."""
+"""Largest relative difference of two sums of the same times in another order [1]."""
 
 BATCHES = 32
-"""Batches that an interval is made of: few, so that they are long and nearly independent."""
+"""Number of batches of which an interval is made: few, so that they are long and nearly
+independent.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ class Estimate:
 
 def t_quantile(level: float, degrees: int) -> float:
     """Return the quantile of Student's t for a two-sided interval, by degrees of freedom.
+
+    In the expansion z is the quantile of the normal distribution and n the degrees of freedom.
 
     Exact for one and two degrees, else by the expansion of Cornish and Fisher: at level 0.95 within
     0.12 % for three degrees and 1e-5 from nine on, at level 0.99 within 0.8 % and 1e-4
@@ -199,8 +203,9 @@ def sums_by_batch(row_sums: Array, batch_count: int = BATCHES) -> Array:
 
 
 ROWS_OF_PERIODS = 8
-"""Rows that a batch of periods has at least: a row that covers the end of one period and the
-beginning of the next counts for the one in which it mostly lies."""
+"""Smallest number of rows in a batch of whole periods: a row that covers the end of one period and
+the beginning of the next counts for the one in which most of it lies.
+"""
 
 
 def sums_by_period(row_sums: Array, time_column: int, period: float) -> Array:
@@ -472,7 +477,7 @@ class Quantiles:
 
 
 def _bin_numbers(values: Array) -> NDArray[np.int64]:
-    """Return the number of the bin of each value."""
+    """Return the number of the histogram bin that holds each value."""
     # Bins of equal ratios: a quantile is known to 0.2 %, whatever its size, and the mean of its bin
     # is closer.
     bins = np.log(np.maximum(values, _LEAST_VALUE) / _LEAST_VALUE) * _BINS_PER_FACTOR_E
@@ -526,7 +531,7 @@ def _fraction_below(
 
 
 FEWEST_REPLICATIONS = 10
-"""Replications of a program that an interval needs."""
+"""Smallest number of replications of a program from which an interval is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -617,7 +622,9 @@ class Result(ReplicationResult):
             self.settings.level,
         )
         is_time = bool(numerator[layout.cycle_time].any())
-        total = float(column_sums[layout.cycle_time].sum() if is_time else column_sums @ numerator)
+        sum_of_numerator = float(
+            column_sums[layout.cycle_time].sum() if is_time else column_sums @ numerator
+        )
         waiting_times = column_sums[layout.present_time] - column_sums[layout.busy_time]
         waits_contained = (
             waiting_times if is_time else waiting_times * numerator[layout.present_time]
@@ -631,7 +638,7 @@ class Result(ReplicationResult):
             waits_contained[station_index] += column_sums[wait_columns] @ numerator[wait_columns]
         least_half_width = math.hypot(
             *(
-                half_width * float(waits_contained[station_index]) / total
+                half_width * float(waits_contained[station_index]) / sum_of_numerator
                 for station_index, half_width in half_widths.items()
             )
         )
@@ -641,8 +648,8 @@ class Result(ReplicationResult):
         return _with_error_of_reciprocal(estimate.mean, relative_half_width)
 
     def _with_trusted_interval(self, estimate: Estimate) -> Estimate:
-        """Return an estimate without its interval if that cannot be trusted, and with an interval
-        of width 0 where nothing is random.
+        """Return an estimate without its interval if the interval cannot be trusted, and with an
+        interval of width 0 if nothing in the plan is random.
         """
         if self.stopped == "complete":
             return Estimate(estimate.mean, estimate.mean, estimate.mean)
@@ -819,7 +826,9 @@ def _has_uncounted_time(plan: Plan, sums: Array, group_index: int) -> bool:
 
 
 CYCLES_AT_ENDS = 4.0
-"""Cycles of each customer that are taken as explained by the ends of a run, at most."""
+"""Largest number of cycles of each customer that the beginning and the end of a run can leave
+unfinished.
+"""
 
 
 def unended_share_of(plan: Plan, sums: Array, group_index: int) -> float:
@@ -887,16 +896,17 @@ def dropped_cycles_of(run: Result | ReplicationResult, layout: Layout, group_ind
 
 
 def is_precise_enough(estimate: Estimate, precision: float) -> bool:
-    """Return whether an interval is as narrow as asked for, relative to its mean. A mean of 0 never
-    is: what takes time may be too rare to have happened.
+    """Return whether an interval is as narrow, relative to its mean, as `precision` asks for. An
+    interval about a mean of 0 is never precise enough: the event that takes time may be too rare to
+    have occurred.
     """
     # Written so that a mean below zero, NaN or a missing interval is not.
     return estimate.half_width <= precision * estimate.mean and estimate.mean > 0
 
 
 MOST_ROWS = 1024
-"""Rows that are kept of a run; of more, every second one is dropped. A batch is then at least 16
-of 512 rows.
+"""Largest number of rows that are kept of a run; when there are more, every second one is dropped.
+A batch is then at least 16 of 512 rows.
 """
 
 
@@ -957,8 +967,8 @@ class Record:
         ]
 
     def add(self, row_count: int, event_limit: int) -> Array:
-        """Add the next `row_count` pending rows, but none after the first row at which
-        `event_limit` events were planned; return the last row added.
+        """Take the next `row_count` pending rows over into the record, but none after the first row
+        at which `event_limit` events were planned; return the last row taken over.
         """
         rows_beyond = np.flatnonzero(
             self._pending_rows[:row_count, self.layout.order] >= event_limit

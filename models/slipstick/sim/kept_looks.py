@@ -35,7 +35,7 @@ DECIDING_CODE = (
     "slipstick/vocabulary.py",
     "slipstick_compiled",
 )
-"""The code that decides a look."""
+"""The files and folders of code on which the result of a second look depends."""
 
 _NAME_DIGITS = 3
 """Hexadecimal digits of a key that name its file: 4,096 files of some 500 B at most."""
@@ -94,9 +94,9 @@ def cache_folder() -> Path | None:
 def _read_result(look_file: Path, look_key: str) -> Look | None:
     """Return the result that a file stores for a key; None if it stores none, or is damaged."""
     with suppress(OSError, UnicodeDecodeError):
-        first_line, _, look_text = look_file.read_text(encoding="utf-8").partition("\n")
-        if first_line == _checksum_of_text(look_key, look_text):
-            fields = json.loads(look_text)
+        first_line, _, look_as_json = look_file.read_text(encoding="utf-8").partition("\n")
+        if first_line == _checksum_of_text(look_key, look_as_json):
+            fields = json.loads(look_as_json)
             return Look(**{**fields, "estimate": Estimate(**fields["estimate"])})
     return None
 

@@ -72,8 +72,8 @@ the start.
 """
 
 _NEGLIGIBLE = 0.01
-"""Batches that differ from their mean by less than this part of the wished precision may be
-alike: it does not matter.
+"""Relative difference of batches from their mean, as a part of the wished precision, below which it
+does not matter whether batches are correlated.
 """
 
 _EVENTS_AT_A_TIME = 16_384
@@ -81,9 +81,9 @@ _EVENTS_AT_A_TIME = 16_384
 
 OPEN = "open"
 BURSTS = 100
-"""Bursts of arrivals that a run has at least, unless its events or cycles are limited. The rate
-that is seen then has a standard error of a few per cent; a run of 5,000 cycles that saw no burst
-stopped with an interval 15 % below the mean rate.
+"""Smallest number of bursts of arrivals that a run contains, unless its events or cycles are
+limited. The rate that is seen then has a standard error of a few per cent; a run of 5,000 cycles
+that saw no burst stopped with an interval 15 % below the mean rate.
 """
 
 PERIODS, FEWEST_PERIODS = 16, 10
@@ -94,7 +94,8 @@ periods of 900 customers, with a peak beyond the capacity, in 95 % of 148 runs o
 and in 171 of 180 runs of the days of 18, 54 and 270 customers of benchmarks/interval_coverage.py.
 """
 
-_MOST_LEAST = 10**9
+_LARGEST_FEWEST_CUSTOMERS = 10**9
+"""Largest number of customers that a run must serve for its bursts or periods."""
 _MOST_EVENTS_WITHOUT_ROW = 2_000_000
 """Events without a single row of statistics that are borne; half as many where customers arrive,
 whose queue takes 0.5 KB each.
@@ -102,7 +103,7 @@ whose queue takes 0.5 KB each.
 
 _AT_MOST = "the simulation takes at most {:,} events"
 _REPLICATIONS = 30
-"""Replications of a program that are run at least."""
+"""Smallest number of replications of a program that are run."""
 
 _EVENTS_OF_START = 150
 """Events that a replication of a program counts as at least, of the budget: its start takes as long
@@ -142,7 +143,7 @@ def is_loaded() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """One replication of a plan, independent of all others.
+    """One replication of a plan, whose random numbers are independent of those of all others.
 
     Parameters
     ----------
@@ -162,9 +163,11 @@ class Replication:
 
 Spread = Callable[[Iterable[Replication]], Iterable[ReplicationResult]]
 
-SPREAD: ContextVar[Spread] = ContextVar("spread", default=lambda given: map(Replication.run, given))
-"""Runs replications and gives their results in the same order; by default one after the other,
-on demand.
+SPREAD: ContextVar[Spread] = ContextVar(
+    "spread", default=lambda replications: map(Replication.run, replications)
+)
+"""The function that runs replications and returns their results in the same order; by default it
+runs one after the other in this process, on demand.
 """
 
 
@@ -224,7 +227,7 @@ def _customers_of_periods(plan: Plan) -> int:
         for arrival_times in _arrival_times(plan)
         if isinstance(arrival_times, BurstyTimes | BatchTimes | ProfiledTimes)
     ]
-    return min(math.ceil(max(customers, default=0.0)), _MOST_LEAST)
+    return min(math.ceil(max(customers, default=0.0)), _LARGEST_FEWEST_CUSTOMERS)
 
 
 def longest_period(plan: Plan) -> float:
@@ -238,8 +241,9 @@ def longest_period(plan: Plan) -> float:
 def _with_kernel(
     plan: Plan, settings: Simulation, run_plan: Callable[[Plan, Simulation], Result]
 ) -> Result:
-    """Run a plan with a suitable kernel. Both kernels simulate the same events; a run that proves
-    long is started again with the compiled one.
+    """Run a plan with the kernel that the settings name, or with the suitable one, and return the
+    result. Both kernels simulate the same events; a run that proves long is started again with the
+    compiled one.
     """
     kernel_name = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
@@ -248,17 +252,20 @@ def _with_kernel(
     compiled_settings = replace(settings, kernel=COMPILED)
 
     def run_compiled() -> Result:
+        """Run the plan with the compiled kernel, and announce its compilation."""
         announce_compilation()
         return run_plan(plan, compiled_settings)
 
     if kernel_name == COMPILED or (kernel_name == "auto" and has_compiled and is_long):
         return replace(run_compiled(), settings=settings)
     short_settings = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel=PLAIN)
-    plain_only = (
+    uses_plain_kernel_only = (
         kernel_name == PLAIN or not has_compiled or short_settings.events == settings.events
     )
-    result = run_plan(plan, replace(settings, kernel=PLAIN) if plain_only else short_settings)
-    if not plain_only and result.stopped == "events":
+    result = run_plan(
+        plan, replace(settings, kernel=PLAIN) if uses_plain_kernel_only else short_settings
+    )
+    if not uses_plain_kernel_only and result.stopped == "events":
         result = run_compiled()
     return replace(result, settings=settings)
 
@@ -467,11 +474,13 @@ of them for any interval [1]: of a group that ended nothing, a run of 15 million
 +- 0.1 %, and one with other random numbers 351 s."""
 
 STARVED_TOGETHER = 0.05
-"""The same of each of two groups: which customers of them starve changes slowly, and decides how
-many of each group are served. Two groups at a station served last come first, of which 75 and 33 %
-of the time was in such cycles, gave 5.132 s +- 1 %, and 10.3 s with other random numbers. The part
-itself is a choice, not a measurement: where less of the time is in such cycles, they can change the
-numbers that are served by about as much."""
+"""Part of the time in cycles that have not ended, of each of two groups, above which no interval is
+trusted [1]: which customers of them starve changes slowly, and decides how many of each group are
+served. Two groups at a station served last come first, of which 75 and 33 % of the time was in such
+cycles, gave 5.132 s +- 1 %, and 10.3 s with other random numbers. The part itself is a choice, not
+a measurement: where less of the time is in such cycles, they can change the numbers that are served
+by about as much.
+"""
 
 
 ALWAYS_BUSY = 0.999
@@ -633,6 +642,7 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
     def next_replications() -> Iterator[Replication]:
         # One after the other each has what is left of the budget; side by side, what was left when
         # they began.
+        """Yield the replications until their number suffices."""
         for replication_number in range(len(final_rows), next_look):
             yield Replication(
                 plan, replace(settings, events=settings.events - events_used), replication_number

@@ -42,7 +42,9 @@ UNDECIDED = "undecided"
 UNSETTLED = "unsettled"
 
 WAIT, UTILIZATION = "wait", "utilization"
-"""Kinds of values of a resource that are held against the run beside the time."""
+"""The kinds of values of a resource that are compared with the run in addition to the times of
+cycles.
+"""
 
 SEED = 20_011
 """Key of the random streams: not 0, so that a simulation that is asked for is an independent
@@ -50,13 +52,13 @@ look.
 """
 
 FIRST_LOOK = 2_500
-"""Events before the first look; each look is after twice as many."""
+"""Number of events before the first look; each later look is after twice as many."""
 
 FEWEST_EVENTS = 20_000
-"""Events before a mean that is called exact is contradicted."""
+"""Smallest number of events after which a mean that is called exact can be contradicted."""
 
 WIDENING = 1.3
-"""Factor by which the interval of so short a run is taken wider."""
+"""Factor by which the intervals of such short runs are widened."""
 
 WIDEST_INTERVAL = 0.25
 """Half-width, relative to the mean, above which nothing is contradicted [1]."""
@@ -69,25 +71,28 @@ MOST_UNLIKE = 0.3
 step, from which a run says nothing [1].
 """
 
-PART_TOLERANCE = 0.05
-"""Part of the time of a cycle by which a wait at a resource may be off, or all of a cycle, and part
-of its servers by which its utilization may be, where the time agrees [1]."""
+VALUE_TOLERANCE = 0.05
+"""Largest difference of a wait, as a part of the time of a cycle, and of a utilization, as a part
+of the servers, that counts as agreement where the times of cycles agree [1].
+"""
 
 _FEWEST_VISITS = 300
-"""Visits from which the mean of their waits is looked at: of fewer, none may have waited yet."""
+"""Smallest number of visits to a resource whose mean wait is compared: of fewer, none may have
+waited yet.
+"""
 
 _LEVEL = 0.95
 """Level of the intervals of a look [1]."""
 
 _WARM_UP_PART = 5
-"""The first of so many parts of a run is its warm-up."""
+"""The warm-up is the first of this many equal parts of a run."""
 
 # Rows are joined into so many batches, so that neighbours are hardly correlated. With 15 degrees
 # of freedom an interval is 9 % wider than with infinitely many.
 _BATCHES = 16
 _FEWEST_ROWS = 5
 _CONTROLS = 3
-"""Control variates at most: each costs a degree of freedom."""
+"""Largest number of control variates: each costs a degree of freedom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +199,7 @@ def second_look(
 
 
 class _Steady:
-    """A steady-state run that can always be continued."""
+    """A steady-state run that can be continued to any number of events."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -250,8 +255,10 @@ class _Programs:
     events.
     """
 
-    PART = 4
-    """Part of the events of a steady run: an event costs so many times as much."""
+    EVENTS_DIVISOR = 4
+    """Divisor of the number of events of a steady run, because an event of these runs costs so many
+    times as much.
+    """
 
     def __init__(self, plan: Plan, event_limit: int) -> None:
         self.plan = plan
@@ -265,7 +272,7 @@ class _Programs:
         enough replications. Return False if one replication decides, or takes all events.
         """
         is_last_look = 2 * event_count > self._most_events
-        while self.events < max(event_count // self.PART, FIRST_LOOK) or (
+        while self.events < max(event_count // self.EVENTS_DIVISOR, FIRST_LOOK) or (
             is_last_look and len(self._rows) < _FEWEST_ROWS and self.events < self._most_events
         ):
             kernel = Kernel(self.plan, SEED, len(self._rows))
@@ -394,13 +401,14 @@ def _with_waits_and_utilizations(
     while True:
         differences = _relative_differences(run, waits_and_utilizations)
         verdict_by_name = {
-            value_name: _part_verdict(difference) for value_name, difference in differences.items()
+            value_name: _verdict_on_resource(difference)
+            for value_name, difference in differences.items()
         }
         least_half_width = _least_half_width(run.plan, run.sums().sum(axis=0))
         for value_name, verdict in verdict_by_name.items():
             if verdict == DIFFERS and value_name.startswith(WAIT) and least_half_width:
                 is_noise = least_half_width > WIDEST_INTERVAL or (
-                    abs(differences[value_name].mean) <= PART_TOLERANCE + least_half_width
+                    abs(differences[value_name].mean) <= VALUE_TOLERANCE + least_half_width
                 )
                 verdict_by_name[value_name] = UNDECIDED if is_noise else DIFFERS
         differing_names = [
@@ -416,7 +424,7 @@ def _with_waits_and_utilizations(
             worst_name = max(
                 confirmed_names, key=lambda value_name: abs(differences[value_name].mean)
             )
-            simulated_value = _simulated_part(run, worst_name)
+            simulated_value = _simulated_resource_value(run, worst_name)
             expected_value = waits_and_utilizations[worst_name]
             relative_error = (
                 expected_value / simulated_value.mean - 1 if simulated_value.mean else math.inf
@@ -440,11 +448,13 @@ def _with_waits_and_utilizations(
         differing_before = differing_names
 
 
-def _part_verdict(difference: Estimate) -> str:
-    """Return the verdict on a wait or a utilization from its difference."""
-    if abs(difference.mean) > PART_TOLERANCE + difference.half_width:
+def _verdict_on_resource(difference: Estimate) -> str:
+    """Return the verdict on the wait or the utilization of a resource, from its difference to the
+    expected value.
+    """
+    if abs(difference.mean) > VALUE_TOLERANCE + difference.half_width:
         return DIFFERS
-    return AGREES if abs(difference.mean) + difference.half_width <= PART_TOLERANCE else UNDECIDED
+    return AGREES if abs(difference.mean) + difference.half_width <= VALUE_TOLERANCE else UNDECIDED
 
 
 def _relative_differences(
@@ -476,7 +486,7 @@ def _relative_differences(
     differences = {}
     for value_name, expected_value in waits_and_utilizations.items():
         value_kind, _, resource_name = value_name.partition("[")
-        numerator_weights, visit_or_server_weights = _part_weights(
+        numerator_weights, visit_or_server_weights = _weights_of_resource_value(
             plan, value_kind, resource_name.removesuffix("]")
         )
         visits_or_server_time = float((column_sums @ visit_or_server_weights)[0])
@@ -503,10 +513,12 @@ def _relative_differences(
     return differences
 
 
-def _simulated_part(run: _Steady | _Programs, value_name: str) -> Estimate:
-    """Estimate a wait or a utilization from a run."""
+def _simulated_resource_value(run: _Steady | _Programs, value_name: str) -> Estimate:
+    """Estimate the wait or the utilization of a resource from a run; `value_name` names the value
+    and the resource.
+    """
     value_kind, _, resource_name = value_name.partition("[")
-    numerator_weights, denominator_weights = _part_weights(
+    numerator_weights, denominator_weights = _weights_of_resource_value(
         run.plan, value_kind, resource_name.removesuffix("]")
     )
     return _controlled_ratio(
@@ -514,7 +526,9 @@ def _simulated_part(run: _Steady | _Programs, value_name: str) -> Estimate:
     )
 
 
-def _part_weights(plan: Plan, value_kind: str, resource_name: str) -> tuple[Array, Array]:
+def _weights_of_resource_value(
+    plan: Plan, value_kind: str, resource_name: str
+) -> tuple[Array, Array]:
     """Return the weights of numerator and denominator of a wait (waiting time over visits) or a
     utilization (busy servers over all servers) of a resource; all its copies count.
     """
@@ -543,8 +557,8 @@ def _part_weights(plan: Plan, value_kind: str, resource_name: str) -> tuple[Arra
 
 
 def _verdict(difference: float, half_width: float, expected_time: Expected, is_early: bool) -> str:
-    """Return whether an answer agrees with a simulation, differs from it or is undecided, by their
-    relative difference and the relative half-width of the simulation's interval.
+    """Return whether an expected time agrees with a simulation, differs from it or is undecided,
+    from their relative difference and the relative half-width of the simulation's interval.
     """
     if expected_time.is_exact:
         # An answer called exact is contradicted only by twice the interval, and by no short run.

@@ -179,7 +179,7 @@ def routing_of_chains(
 
 
 def _thinking_classes(network: NetworkArrays) -> NDArray[np.bool_]:
-    """Return which closed classes have a think time [classes]."""
+    """Return a mask of the closed classes that have a think time [classes]."""
     has_think_time: NDArray[np.bool_] = network.closed & (network.think[0].real > 0)
     return has_think_time
 
@@ -403,8 +403,8 @@ def _service_time(point: NetworkPoint, class_index: int, station: int) -> PhaseT
 def _balking_by_place(
     network: NetworkArrays,
 ) -> Iterator[tuple[tuple[int, int], tuple[int, Array]]]:
-    """Yield, by class and station, the number of servers, which is 1 beside `rates`, and the
-    probabilities of balking by the length of the queue.
+    """Yield, by class and station, the number of servers (1 at a station with `rates`) and the
+    probabilities that an arriving customer balks, by the length of the queue.
     """
     for (class_name, station_name), balking_probabilities in network.balking.items():
         station = network.stations.index(station_name)
@@ -603,12 +603,12 @@ def _check_cycle_starts(point: NetworkPoint, start_stations: Sequence[Sequence[i
     network = point.network
     is_visited = point.visited()
     population = point.population().sum()
-    balked = {station_name for _, station_name in network.balking}
+    stations_with_balking = {station_name for _, station_name in network.balking}
     loss_stations = [
         station
         for station, blocking in enumerate(network.blocking)
         if (blocking == LOSS and network.has_capacity[station])
-        or network.stations[station] in balked
+        or network.stations[station] in stations_with_balking
     ]
     for class_index in np.flatnonzero(network.closed).tolist():
         lossy_starts = [

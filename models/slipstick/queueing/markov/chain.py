@@ -104,7 +104,7 @@ def explore_rows(
     transitions: Callable[[Rows], Iterable[Transitions]],
     *,
     state_limit: float | None = None,
-    reachable: Rows | None = None,
+    reachable_states: Rows | None = None,
     size_hint: Callable[[], str] = lambda: "as many as have been found",
 ) -> MarkovChain:
     """Explore a chain from its initial state, the nearest states first, and sort its states.
@@ -116,8 +116,8 @@ def explore_rows(
     start_rows : the first state [1, columns]
     transitions : gives all transitions of a block of states
     state_limit : states at most; by default that of `slipstick.limits`
-    reachable : states known to be reachable, all different, so that more are explored at a time
-        [states, columns]
+    reachable_states : states known to be reachable, all different, so that more are explored at a
+        time [states, columns]
     size_hint : gives what a refusal says of the size
 
     Raises
@@ -136,9 +136,9 @@ def explore_rows(
     _state_numbers(start_rows, number_by_state)
     block = start_rows
     explored_states = 0
-    if reachable is not None:
+    if reachable_states is not None:
         block = np.concatenate(
-            [start_rows, reachable[_state_numbers(reachable, number_by_state) > 0]]
+            [start_rows, reachable_states[_state_numbers(reachable_states, number_by_state) > 0]]
         )
     blocks = [block]
     no_numbers = np.zeros(0, dtype=np.int64)
@@ -198,16 +198,20 @@ MOST_DIRECT_STATES = 4_000
 """States above which iteration is tried first by default: factors fill up."""
 
 MOST_RESIDUAL = 1e-12
-"""What pi Q may be at most, as a part of the largest rate."""
+"""Largest component of pi Q that is accepted for a solution, as a fraction of the largest rate."""
 
 ROUNDING = 1e-13
-"""A probability this little below 0 is rounding; one further below is an error."""
+"""Largest size of a negative probability that is taken as rounding and set to 0; a larger one is an
+error.
+"""
 
 MOST_PROBABILITY_RATIO = 1e4
-"""How much likelier a state may be than the one that is fixed: more costs as many digits of it."""
+"""Largest ratio of the likeliest state's probability to that of the state whose probability is
+fixed: a larger ratio costs as many digits.
+"""
 
 SOLVER_PASSES = 3
-"""Passes of the iterative solver; each is to gain six digits."""
+"""Number of passes of the iterative solver; each is to gain six digits."""
 
 SYMMETRIC_OPTIONS = {
     "permc_spec": "MMD_AT_PLUS_A",
@@ -437,6 +441,7 @@ def _row_solver(generator: csr_array, fixed_state: int, method: str) -> Solve:
     )
 
     def solve(right_side: Array) -> Array:
+        """Return x for a right side b, with 0 at the fixed state."""
         solution = np.zeros(len(right_side))
         solution[free_states] = solve_free_states(right_side[free_states])
         return solution
@@ -452,6 +457,7 @@ def _iterative_solver(matrix: csc_array) -> Solve:
     preconditioner = linalg.LinearOperator(matrix.shape, rough_factors.solve, dtype=np.float64)
 
     def solve(right_side: Array) -> Array:
+        """Return x for a right side b, after a few passes of GMRES."""
         solution = np.zeros(len(right_side))
         # Each pass solves for what the last one left, which keeps digits that one long pass would
         # lose.
@@ -522,7 +528,7 @@ def gth(generator: Array) -> Array:
     return np.asarray(pi / pi.sum())
 
 
-def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> Array:
+def mean_times(chain: MarkovChain, end_states: Sequence[int] | NDArray[np.int64]) -> Array:
     """Return the mean time spent in each state before a chain first reaches one of some states [s].
 
     With T the rates among the other states, the mean times m from each of them follow from ``-T m =
@@ -531,7 +537,7 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
     Parameters
     ----------
     chain : the chain; it starts at `chain.start`
-    ends : numbers of the states to end in
+    end_states : numbers of the states to end in
 
     Raises
     ------
@@ -546,7 +552,7 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
     1.5
     """
     generator = chain.generator()
-    final_states = np.unique(np.asarray(ends, dtype=np.int64))
+    final_states = np.unique(np.asarray(end_states, dtype=np.int64))
     if not len(final_states) or final_states[0] < 0 or final_states[-1] >= chain.size:
         raise ModelError(
             f"an end must be the number of a state from 0 to {chain.size - 1}, got"

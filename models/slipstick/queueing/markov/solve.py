@@ -34,7 +34,9 @@ from slipstick.vocabulary import AFTER_SERVICE
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the truncation, by default."""
 ROUNDING = 1e-15
-"""Levels less probable than this show rounding, not the network."""
+"""Probability of a level (a number of open customers) below which it shows rounding, not the
+network.
+"""
 
 
 def markov_chain(
@@ -329,7 +331,9 @@ def _solution_of_point(
 
 
 def _sums_by_number(group_numbers: NDArray[Any], weights: Array, least_length: int) -> Array:
-    """Return the sum of the weights of each number; the number -1 is left out."""
+    """Return, for each group number from 0, the sum of the weights of the elements that have this
+    number; elements with the number -1 are left out.
+    """
     is_counted = group_numbers >= 0
     sum_by_number: Array = np.bincount(
         group_numbers[is_counted], weights=weights.real[is_counted], minlength=least_length

@@ -90,12 +90,12 @@ class StateSpace:
     interleaved: Array
 
     def chain(self, state_limit: float, size_hint: Callable[[], str]) -> MarkovChain:
-        """Explore the chain; see `explore_rows`."""
+        """Explore all states that are reachable, and return the chain; see `explore_rows`."""
         return explore_rows(
             self.start[None, :],
             self.transitions,
             state_limit=state_limit,
-            reachable=self._states_after_arrivals(),
+            reachable_states=self._states_after_arrivals(),
             size_hint=size_hint,
         )
 
@@ -148,10 +148,10 @@ class StateSpace:
         is_full = self._is_full(rows, station)
         if (class_index, station) not in self.balking:
             return is_full
-        servers, leaving = self.balking[class_index, station]
+        servers, balking_by_length = self.balking[class_index, station]
         waiting = self.stations[station].length(rows[:, self.columns(station)]) - servers
-        level = np.clip(waiting, 0, len(leaving) - 1)
-        return np.where(is_full, 1.0, np.where(waiting >= 0, leaving[level], 0.0))
+        level = np.clip(waiting, 0, len(balking_by_length) - 1)
+        return np.where(is_full, 1.0, np.where(waiting >= 0, balking_by_length[level], 0.0))
 
     def event(self, event_kind: int, class_index: int, station: int) -> int:
         """Return the number of the event of a kind, such as `COMPLETION`, for a class at a
@@ -161,11 +161,11 @@ class StateSpace:
 
     @property
     def events(self) -> int:
-        """Number of events."""
+        """Number of events: one for each kind, station and class."""
         return EVENT_KINDS * len(self.stations) * len(self.open_classes)
 
     def columns(self, station: int) -> slice:
-        """Return the columns of a station."""
+        """Return the slice of the columns that belong to a station."""
         first_column = sum(station_state.width for station_state in self.stations[:station])
         return slice(first_column, first_column + self.stations[station].width)
 
@@ -347,7 +347,7 @@ class StateSpace:
         return origin, states, rates, -1
 
     def _burst_column(self, class_index: int) -> int:
-        """Return the column that is 1 while a class is in a burst, else 0."""
+        """Return the index of the column that is 1 while a class is in a burst, else 0."""
         return list(self.bursts).index(class_index) - len(self.bursts)
 
     def _departure_transitions(
@@ -537,7 +537,7 @@ class StateSpace:
             free_station = released_station
 
     def _with_station_rows(self, rows: Rows, station: int, station_rows: Rows) -> Rows:
-        """Replace the columns of one station."""
+        """Return the rows with the columns of one station replaced by `station_rows`."""
         new_rows = rows.copy()
         new_rows[:, self.columns(station)] = station_rows
         return new_rows
@@ -546,7 +546,8 @@ class StateSpace:
 def initial_state(
     space: StateSpace, customers: Sequence[int], first_stations: Mapping[int, Sequence[int]]
 ) -> Array:
-    """Return a state with all customers of the closed classes.
+    """Return a state in which all customers of the closed classes are placed at their first
+    stations.
 
     Parameters
     ----------
@@ -586,12 +587,12 @@ def _station_with_room(space: StateSpace, state_row: Rows, stations: Sequence[in
 
 
 Completions = tuple[NDArray[np.int64], Rows, Array, int]
-"""Which rows change, the rows after, the rate [1/s], and the class whose service ended, or -1
-for the end of a phase.
+"""Indices of the rows that change, the rows afterwards, the rates [1/s], and the class whose
+service ended, or -1 for the end of a phase.
 """
 
 Entries = tuple[NDArray[np.int64], Rows, Array]
-"""Which rows, the rows after, and the probability of each [1]."""
+"""Indices of the rows that change, the rows afterwards, and the probability of each [1]."""
 
 
 class StationState(ABC):

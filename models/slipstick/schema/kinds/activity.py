@@ -138,7 +138,7 @@ ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=0.0, formula=True)
 
 
 class ItemSpec(Spec):
-    """One item of an activity; the key that only its kind has tells which kind it is.
+    """Base of the kinds of items of an activity. A key that only one kind has tells the kind.
 
     Attributes
     ----------
@@ -188,7 +188,8 @@ def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) 
 
 
 def _fields_of_node(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a spec under the names of the activity's or resource's class.
+    """Return the fields of a spec under the names of the fields of the activity or the resource
+    that it builds.
 
     The key that tells the kind, such as `delay`, becomes the first field.
     """
@@ -199,15 +200,15 @@ def _fields_of_node(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]
 
 
 def _keys_of_node(
-    spec: type[ItemSpec | ResourceSpec], node: Any, data: dict[str, Any]
+    spec: type[ItemSpec | ResourceSpec], node: Any, value_by_field: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the data of an object with its first field under the key of the kind, even where that
-    field has its default.
+    """Return the fields of an activity or a resource under the keys of its spec, the inverse of
+    `_fields_of_node`. The key that tells the kind is written even where its value is the default.
     """
     first_field = _first_field(spec)
     if spec.key not in spec.model_fields:
-        return data
-    return {spec.key: data.pop(first_field, getattr(node, first_field)), **data}
+        return value_by_field
+    return {spec.key: value_by_field.pop(first_field, getattr(node, first_field)), **value_by_field}
 
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ if TYPE_CHECKING:
 
 
 class StepSpec(ItemSpec):
-    """Keys that every step has."""
+    """Keys that every step has: its name, its component of the account, and how its time varies."""
 
     name: Name | None = Field(
         None, description="name of the step in tables; by default the name of the resource"
@@ -332,8 +333,8 @@ class DelaySpec(StepSpec):
 
 
 class CopiesSpec(ItemSpec):
-    """A use of a resource of which there may be several copies, with the number of copies used at
-    once.
+    """Base of items that use a resource of which there may be several copies, of which some are
+    used at once.
     """
 
     fan_out: ServerNumber | None = Field(
@@ -957,8 +958,9 @@ class BarrierWaitSpec(ItemSpec):
 
 
 class OperationSpec(ItemSpec):
-    """An operation of the machine, as steps with its costs; `title` names them where the item
-    does not.
+    """Base of items that are operations of the machine, such as a message: each is built as steps
+    with the costs of the machine. `title` is the first part of their names where the item has no
+    name.
     """
 
     name: Name | None = Field(None, description="first part of the names of the steps")
@@ -1186,8 +1188,8 @@ ITEMS: Registry[type[ItemSpec]] = Registry("slipstick.steps", _OWN_ITEMS)
 
 
 class ResourceSpec(Spec):
-    """One resource; the key that only its kind has tells which kind it is, and a station has none
-    of these keys.
+    """Base of the kinds of resources. A key that only one kind has tells the kind; a station has
+    none of these keys.
 
     Attributes
     ----------
@@ -1210,7 +1212,7 @@ class ResourceSpec(Spec):
     }
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
-        """Build the resource from its fields, the first of which is the key."""
+        """Build the resource; the key that tells the kind is its first field."""
         assert self.node is not None
         resource: system.Resource = self.node(
             **_fields_of_node(self, quantity_reader.field_values(self, loc))
@@ -1252,7 +1254,7 @@ class BreakdownSpec(Spec):
     repair: FailureTime = Field(description="mean time of a repair, exponential")
 
     def read(self, quantity_reader: QuantityReader, loc: Loc) -> tuple[Expr, Expr]:
-        """Return both times [s]."""
+        """Return the mean times to a failure and of a repair [s]."""
         times_by_key = quantity_reader.field_values(self, (*loc, "breakdown"))
         return times_by_key["every"], times_by_key["repair"]
 
@@ -2002,7 +2004,8 @@ class ActivityReader:
         return None if self._spec.machine is None else build_hardware(self._spec.machine)
 
     def machine(self, user: str) -> Machine:
-        """Return the machine on a network that the model runs on.
+        """Return the machine on a network on which the model runs; `user` is the part of the file
+        that needs it, for the message.
 
         Raises
         ------
@@ -2020,8 +2023,8 @@ class ActivityReader:
         return self._machine_of_file
 
     def named(self, activity: Activity, operations: MachineOperations, loc: Loc) -> Activity:
-        """Register the names of the steps of an operation and the stations that they use; return
-        the activity of the operation unchanged.
+        """Register the names of the steps of a machine's operation and the stations that they use,
+        and return the activity of the operation unchanged.
         """
         for operation_step in activities.timed_steps([activity]):
             self.add_step(operation_step, loc)
@@ -2031,7 +2034,7 @@ class ActivityReader:
         return activity
 
     def model(self) -> system.Model:
-        """Build the model; raises SpecError with every formula and name that does not fit."""
+        """Build the model; raise a SpecError with every formula and name that is wrong."""
         population = self._build_population()
         requires, notes = self._build_requirements()
         if self.values.problems:
@@ -2188,8 +2191,8 @@ class ActivityReader:
         return tuple(built_values)
 
     def numbered(self, name: str, prefix: str = "") -> str:
-        """Return a name for a step without one: the name of its resource, with a number from the
-        second step on.
+        """Return a name for a step that has none in the file: the name of its resource, with a
+        number from the second step on.
         """
         candidate = name
         while self._name_uses[f"{prefix}{candidate}"]:
@@ -2428,7 +2431,7 @@ class ActivityWriter:
         return {"that": " and ".join(comparison_texts), **says_data}
 
     def inner(self, value: object) -> object:
-        """Write an activity as a list of items, and leave any other value unchanged."""
+        """Write an activity as a list of items, and return any other value unchanged."""
         return self.body(value) if isinstance(value, Activity) else value
 
     def body(self, activity: Activity) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ SPELT = {
         "write a name: letters, digits and _, with a single - between them, starting with a letter"
     )
 }
-"""What may be written, in words, by the pattern that it must match."""
+"""A description of the texts that a pattern allows, for messages, by pattern."""
 
 Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
 """A name without spaces, so that it can stand in a path."""
@@ -47,7 +47,7 @@ def _distinct_values(values: list[Any]) -> list[Any]:
 
 
 Distinct = AfterValidator(_distinct_values)
-"""The constraint of a list of what is solved, fitted or drawn: each stands there once."""
+"""The constraint of a list whose values must all differ, such as a list of cases to solve."""
 
 
 def one_of(allowed_words: Iterable[str]) -> GetPydanticSchema:
@@ -80,7 +80,9 @@ def known_word(allowed_words: Collection[str]) -> GetPydanticSchema:
 
 
 RULE = "rule"
-"""The type of error about several keys together, as pydantic has types of errors."""
+"""The type of the errors about several keys together, in the place of the types that pydantic's own
+errors have.
+"""
 
 
 def broken_rule(message: str, *loc: str | int) -> PydanticCustomError:

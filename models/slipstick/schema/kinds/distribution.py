@@ -47,7 +47,9 @@ Rates = list[Annotated[Given, Quantity(RATE, least=None, above=0.0)]]
 
 
 class KindSpec(Spec):
-    """A kind of distribution. Its mean is stated, or follows from the times that describe it."""
+    """Base of the kinds of distributions. The mean is stated, or follows from the times that
+    describe the distribution.
+    """
 
     mean: TimeOrFormula | None = Field(
         None, description="mean time; if given, the other times or rates are scaled to it"
@@ -336,7 +338,7 @@ def refuse_scv(*loc: str) -> NoReturn:
 
 
 def distribution_of(value: object) -> TimeDistribution | None:
-    """Return the distribution in a field; None for a plain time."""
+    """Return the distribution that a field holds in the place of a time; None for a plain time."""
     return value.distribution if isinstance(value, NamedTimeSpec) else None
 
 

@@ -1,4 +1,8 @@
-"""Fits as files: values of parameters, with the covariance of their errors."""
+"""Fits as files: values of parameters, with the covariance of their errors.
+
+Where measurements come from several owners, such as several machines, a parameter has one common
+value and, for each owner, an offset from it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,9 @@ AnyQuantity = Annotated[Given, Quantity(None, least=None, above=0.0)]
 
 
 class FittedValueSpec(Spec):
-    """The fitted value of a parameter that all its owners share."""
+    """The fitted value of a parameter that is common to all owners, such as machines, with its
+    interval.
+    """
 
     value: AnyQuantity = Field(description="the most probable value")
     low: AnyQuantity | None = Field(None, description="lower end of the 90 % interval")

@@ -84,7 +84,8 @@ _OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A quantity as a spec gives it.
+    """A quantity as it is written in a spec: its value in base units, its dimension, its text and
+    its source.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ class Given:
 ONE = Given(1.0, COUNT, "1")
 
 FOLLOWS_NOTHING = "none"
-"""What a parameter states as its technology to keep its value in every year."""
+"""The technology of a parameter that keeps its value in every year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +437,7 @@ PARAMETERS_IN_WORDS = (
     " technology, a parameter follows a series of a trend over the years, such as node_price, or a"
     " class of cost; none keeps it constant"
 )
-"""What a file says of its parameters."""
+"""The description of the key `parameters`, in the formats that have it."""
 Rates = list[Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]]
 RATES_IN_WORDS = (
     "speed with 1, 2, 3 ... customers present, in place of servers; the last number also applies to"
@@ -454,7 +455,7 @@ Year = Annotated[float, Field(ge=1900, le=2200)]
 
 
 def _quantity_error(message: str, *loc: str, key: bool = False) -> PydanticCustomError:
-    """Return the error of a quantity, or of a value or key at a place inside it."""
+    """Return the error of a quantity, or of a value or key at a place inside of it."""
     return PydanticCustomError("quantity", "{why}", {"why": message, "at": loc, "key": key})
 
 
@@ -603,7 +604,7 @@ def _validate_parts(model: type[SpecType], node: Table, compute_once: Once) -> S
 
 
 def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
-    """List the problems of a tree; empty for an object of the model itself.
+    """List the problems of a tree that is checked against a pydantic model; empty if it has none.
 
     Parameters
     ----------
@@ -779,12 +780,12 @@ def technology_factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[st
 
 
 MACHINE = "machine."
-"""What the paths of a machine's quantities begin with, in formulas as everywhere."""
+"""The beginning of the paths of a machine's quantities."""
 
 _MACHINE_PATH = re.compile(r"\bmachine\.[A-Za-z_.]*")
 
 Loc = tuple[str | int, ...]
-"""Where something stands in a file: keys and indices."""
+"""A place in a file, as the keys and indices that lead to it."""
 
 read_expression = partial(formulas.read_expression, parse_quantity=parse)
 read_condition = partial(formulas.read_condition, parse_quantity=parse)
@@ -838,7 +839,7 @@ _UNIT_ADVICE = {
     (RATE, COUNT): "; multiply by a time, as in '* 1 s'",
     (TIME, COUNT): "; divide by a time, as in '/ 1 s'",
 }
-"""How a formula of one dimension becomes one of another."""
+"""How a formula of the first dimension can be given the second one, for messages."""
 
 
 def _refuse_without_unit(
@@ -918,7 +919,7 @@ class QuantityReader:
         self._expr_by_name = self._expressions_of(named_quantities)
 
     def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
-        """Return the expression of a quantity. A wrong formula is reported, and gives a parameter
+        """Return the expression of a quantity. A wrong formula is reported, and becomes a parameter
         without a value.
         """
         if isinstance(value, Formula):
@@ -990,7 +991,9 @@ class QuantityReader:
         )
 
     def parse_condition(self, text: str, loc: Loc) -> tuple[Comparison, ...]:
-        """Parse comparisons joined by ``and``; a wrong condition is reported, and gives none."""
+        """Parse comparisons joined by ``and``; a wrong condition is reported, and none is
+        returned.
+        """
         try:
             return read_condition(text, self._expr_by_name)
         except FormulaError as error:
@@ -1305,8 +1308,8 @@ class DescribedValue:
 
 @dataclass(frozen=True, slots=True)
 class _SourceContext:
-    """The source of values that name none, and the text of each source key, at a place of a
-    file.
+    """What a value of a file inherits at its place: the source of values that name none, and the
+    full texts of the keys of sources.
     """
 
     source: str = ""

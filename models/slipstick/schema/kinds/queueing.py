@@ -84,7 +84,7 @@ Target = Annotated[
 
 
 class ClosedSpec(Spec):
-    """A closed population."""
+    """Keys of a closed population: the number of customers and their think time."""
 
     hints: ClassVar[Mapping[str, str]] = {
         "rate": "write arrivals",
@@ -106,7 +106,7 @@ class MembersSpec(StreamSpec, ClosedSpec):
 
     @property
     def has_customers(self) -> bool:
-        """Whether it states a number of customers or their arrivals."""
+        """Whether the class or chain states a number of customers or their arrivals."""
         return any(value is not None for value in (self.population, self.arrivals, self.trace))
 
     def check_rules(self) -> None:

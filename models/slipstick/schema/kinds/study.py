@@ -39,10 +39,10 @@ Path = Annotated[str, StringConstraints(max_length=256)]
 
 
 class QuestionSpec(Spec):
-    """A question that a study asks."""
+    """Base of the questions that a study asks about its cases."""
 
     names_answers: ClassVar[bool] = False
-    """Whether it may also name answers that other questions add, such as measured runs."""
+    """Whether the question may name answers that other questions add, such as measured runs."""
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """Yield the cases that the question names, each with its place inside the question."""
@@ -134,7 +134,7 @@ AxisValues = Annotated[
 ]
 
 YEAR = "year"
-"""What a study varies along a trend."""
+"""The path that a study varies to project a machine along a trend."""
 
 Cost = Annotated[Given, Quantity(COUNT)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -145,8 +145,8 @@ Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 def _vary_kind(value: Any) -> str | None:
-    """Return the tag of a value for pydantic: a named sweep, or an axis as `axis_kind` tells. A
-    range has none of the keys of a sweep.
+    """Return the tag of a value under ``vary`` for pydantic: a named sweep, or an axis as
+    `axis_kind` tells. A range has none of the keys of a sweep.
     """
     if isinstance(value, dict) and not any(key in value for key in RANGE):
         return "sweep"

@@ -422,7 +422,9 @@ class RandomOrder(Fcfs):
 
 
 _TokenByFinish = tuple[float, int, Token]
-"""The service received at which a token leaves, the number of its arrival, and the token."""
+"""The service received by a customer of weight 1 at which the token leaves, the number of its
+arrival, and the token.
+"""
 
 
 class Sharing(SimulatedStation):
@@ -711,7 +713,7 @@ class SimulatedLock(PatientQueue):
 
     @property
     def free(self) -> bool:
-        """Return whether another token may hold it."""
+        """Return whether the lock or a permit is free, so that another token may hold it."""
         return self.busy < self.permits and not self.exclusive
 
     def fits(self, token: Token) -> bool:
@@ -858,13 +860,16 @@ class SimulatedBreaker(SimulatedLock):
         self._begin_state()
 
     def _begin_state(self, half_open: bool = False) -> None:
-        """Begin to admit tries, of which none has counted."""
+        """Begin a state in which tries are admitted, half-open or closed; no try has counted in it
+        yet.
+        """
         self.state_number += 1
         self.half_open = half_open
         self.trials_begun = self.trials_passed = self.next_outcome = self.failed_tries = 0
         self.recent_failures = [0] * self.rule.calls
 
     def _open(self, until: float) -> None:
+        """Refuse all tries up to a time [s]."""
         self.state_number += 1
         self.busy = 1
         self.open_until = until
@@ -939,8 +944,8 @@ class SimulatedPool:
         self.problem = 0
 
     def begin(self, now: float) -> None:
-        """Put the first tasks of the next problem into the queues, one after the other, if the last
-        problem is over.
+        """If the previous problem is finished, put the first tasks of the next problem into the
+        queues, one after the other.
         """
         if not self.open:
             self.open = True
@@ -949,8 +954,8 @@ class SimulatedPool:
             self.problem = (self.problem + 1) % len(self.plan.roots)
 
     def queue_with_task(self, own_queue: int) -> int:
-        """Return the number of the first queue that has a task, searching from the own queue on;
-        the own queue if none has.
+        """Return the number of the first queue that has a task, searching from the customer's own
+        queue; if no queue has one, return the own queue.
         """
         queue_count = self.plan.queues
         return next(

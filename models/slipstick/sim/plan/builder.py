@@ -40,17 +40,21 @@ from slipstick.vocabulary import (
 )
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
-"""FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all waiting
-processors read the number called again at each release; a queue of processors, each spinning on a
-word of its own."""
+"""The algorithms of locks: hand-over in the order of requests at no cost; test-and-set;
+test-and-test-and-set; tickets, where all waiting processors read the number called again at each
+release; and a queue of processors, each of which spins on a word of its own.
+"""
 
 ACCESSES = "accesses"
-"""Begins the name of the tally of the accesses of a lock; the name of the lock ends it."""
+"""The beginning of the name of a tally that counts the accesses to the word of a lock; the name of
+the lock follows.
+"""
 
 TRIES, GIVEN_UP, PRESENT, CONSULTED = "tries", "attempts", "present", "consulted"
-"""Begin the names of the tallies of tries to visit a resource, with those abandoned, of attempts of
-several tries, with those that were given up, of tries that looked at a full queue, and of tries
-that asked a circuit breaker.
+"""The beginnings of the names of tallies, which the name of a resource ends. They count tries to
+visit a resource and those abandoned; attempts of several tries and those given up; tries at a queue
+with a limit and those that find it full; tries that ask a circuit breaker and those that it
+refuses.
 """
 
 MOST_WEIGHT = 1e6
@@ -362,9 +366,9 @@ class Builder:
     def admit(
         self, tally: str, station: str | None = None, capacity: int = 0, refusal_mark: str = ""
     ) -> None:
-        """Write the instruction that counts an arrival; if `capacity` customers are present at the
-        station or hold the permits of that name, the arrival also counts as refused and goes on at
-        the mark `refusal_mark`.
+        """Write the instruction that counts an arrival at a tally. If `capacity` customers are
+        present at the station, or hold the permits of that name, the arrival also counts as refused
+        and continues at the mark `refusal_mark`.
         """
         if tally in self._tallies:
             raise ModelError(f"two tallies are called {tally}")
@@ -389,6 +393,7 @@ class Builder:
         resource_number = self._resource_and_servers(station)[0]
 
         def write_limit(capacity: int) -> None:
+            """Write the admission of an arrival at one of the capacities."""
             instruction = self.emit(Op.ADMIT, tally_number, resource_number, capacity, -1)
             self._open_targets.append((self._code[instruction], 4, refusal_mark))
 

@@ -242,7 +242,7 @@ class BatchTimes:
 
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
-        return _in_blocks(self._drawn_values(stream), block_sizes)
+        return _regrouped_in_blocks(self._drawn_values(stream), block_sizes)
 
     def _drawn_values(self, stream: Stream) -> Iterator[Array]:
         for times_between in self.between.blocks(stream, repeat(_DRAWN_AT_ONCE)):
@@ -251,7 +251,9 @@ class BatchTimes:
             yield batches.ravel()
 
 
-def _in_blocks(drawn_values: Iterator[Array], block_sizes: Iterable[int]) -> Iterator[Array]:
+def _regrouped_in_blocks(
+    drawn_values: Iterator[Array], block_sizes: Iterable[int]
+) -> Iterator[Array]:
     """Regroup drawn values into blocks of the given sizes."""
     ready_values = np.zeros(0)
     for block_size in block_sizes:
@@ -325,7 +327,7 @@ class ProfiledTimes:
 
     def blocks(self, stream: Stream, block_sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]; the first arrival is drawn from the beginning of a period."""
-        return _in_blocks(self._drawn_values(stream), block_sizes)
+        return _regrouped_in_blocks(self._drawn_values(stream), block_sizes)
 
     def _drawn_values(self, stream: Stream) -> Iterator[Array]:
         durations, rates = np.array(self.pieces).T
@@ -451,7 +453,7 @@ Times = ServiceTime | DistributedTime | BurstyTimes | BatchTimes | TracedTimes |
 """Distributions of times that can be drawn."""
 
 _DRAWN_AT_ONCE = 512
-"""Changes and arrivals of `BurstyTimes` that are drawn at a time."""
+"""Number of changes of state and arrivals of `BurstyTimes` that are drawn together."""
 
 
 def service_time(mean: float, scv: float) -> ServiceTime:
@@ -527,8 +529,8 @@ def _hyperexponential(scv: float, stream: Stream, sample_count: int) -> Array:
 
 
 MOST_MULTIPLIED = 4
-"""Phases that are drawn as the logarithm of a product of uniforms; more are drawn faster as a
-gamma time.
+"""Largest number of phases that are drawn as the logarithm of a product of uniform numbers; more
+phases are drawn faster as a gamma time.
 """
 
 
@@ -633,4 +635,6 @@ _DRAWN_BY_KIND: dict[str, Callable[[Sequence[float], Stream, int], Array]] = {
     "pareto": _pareto,
     "samples": _drawn_samples,
 }
-"""How values of mean 1 are drawn of the distributions that are not made of phases."""
+"""The functions that draw values of mean 1, by the name of the distribution, for distributions that
+are not made of phases.
+"""

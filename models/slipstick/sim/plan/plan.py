@@ -35,8 +35,8 @@ names in the account.
 """
 
 BLOCKS = (64, 512, 4096)
-"""Sizes of the first blocks of random numbers; all others have the last size. Short runs draw
-few numbers.
+"""Sizes of the first blocks of random numbers of a draw; all later blocks have the last size. Short
+runs draw few numbers.
 """
 
 
@@ -345,7 +345,7 @@ class Plan:
 
     @property
     def locks_of_several_permits(self) -> frozenset[int]:
-        """Numbers of the locks of which some instruction takes several permits at once."""
+        """Numbers of the locks of which an instruction takes several permits at once."""
         return frozenset(
             lock for op, lock, *_, permits, _, _ in self.code if op == Op.ACQUIRE and permits > 1
         )

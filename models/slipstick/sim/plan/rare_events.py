@@ -31,8 +31,9 @@ FEWEST_EVENTS_SEEN = 10.0
 with a probability of 5e-5."""
 
 _LEAST_PART = 0.01
-"""Part of the mean time of a cycle, or of its square, from which an event matters [1]: half the
-precision that runs have by default."""
+"""Smallest part of the mean time of a cycle, or of its square, that an event must contribute to
+matter [1]: half the precision that runs have by default.
+"""
 
 _LONGEST_ROUND = 100.0
 """Mean number of cycles that are followed where the end of one decides how the next begins, as
@@ -121,7 +122,7 @@ def _is_significant(event: RareEvent, mean_time: float, customers: int) -> bool:
 
 def _cycles_of_round(plan: Plan, group: CustomerGroup, visits: Array) -> float:
     """Return the mean number of cycles that end in one round of a group, from the mean numbers of
-    visits to the instructions.
+    visits to the instructions. For rounds see `_LONGEST_ROUND`.
     """
     if group.kind == "once":
         return 1.0
