@@ -71,7 +71,7 @@ from slipstick.model.system import (
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from slipstick_mean_value import closed
 from slipstick_mean_value.arrivals import whole_service_weight
-from slipstick_mean_value.form import MeanValue, own_promise
+from slipstick_mean_value.form import MeanValue, promised_error
 
 SCVS = (0.25, 1.0, 4.0, 0.0)
 TUNED, PROMISED = 1, (10_000, 20_000)
@@ -616,7 +616,7 @@ def error_of(genes: Genes) -> float | None:
     promised, or the chain is too large.
     """
     model = genes.model()
-    if own_promise(model) is None:
+    if promised_error(model) is None:
         return None
     chain = import_module("slipstick_chains.activity_chain").ActivityChain
     try:
@@ -656,7 +656,7 @@ def search(seed: int, searches: int, steps: int) -> None:
     )
     for error, genes in worst_models[::-1]:
         print(
-            f"{100 * error:+.1f} % (promised {100 * (own_promise(genes.model()) or 0):g} %):"
+            f"{100 * error:+.1f} % (promised {100 * (promised_error(genes.model()) or 0):g} %):"
             f" {genes}"
         )
     errors = [100 * abs(error) for error, _ in worst_models]

@@ -97,16 +97,19 @@ def competing_fraction(visit: Visit, met_visit: Visit, other_processors: float) 
 
 
 PairTimes = dict[tuple[int, int], Array]
-"""By two visits: the time waited at the first for processors at the second [s]."""
+"""By two visits: the time that a processor at the first waits for processors at the second [s]."""
 
 
 ByPlace = dict[tuple[int, ...], Array]
-"""By the visits of the places of a queue: a number for each place [1]."""
+"""By a queue, named by the visit of each place of the cycle where it is visited: a number for each
+place [1].
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Delay:
-    """The wait of a processor at one visit that is caused by the processors at another visit.
+    """The part of a processor's wait at one visit that is caused by the processors at another
+    visit.
 
     Parameters
     ----------
@@ -190,7 +193,8 @@ class ArrivalState:
         mean_services: Mapping[int, Array],
         own_visits: Collection[int],
     ) -> ArrivalWaits:
-        """Return the wait at each visit of an arriving processor.
+        """Return the wait at each visit of an arriving processor, in total and by the visits whose
+        processors cause it.
 
         Parameters
         ----------
@@ -303,8 +307,8 @@ class ArrivalState:
         return {visit.index: wait_by_queue[visit.queue] for visit in queue.visits}
 
     def _delays_at_visit(self, queue: Queue, visit: Visit, own_service: Array | None) -> _Delays:
-        """Return how long an arriving processor waits at a visit, by the visits whose processors
-        cause it.
+        """Return the delays of a processor that arrives at a visit, one for each visit whose
+        processors cause it to wait.
         """
         waiting_and_served = {}
         busy_servers: Array = np.zeros(1)
@@ -456,13 +460,14 @@ class ArrivalState:
     def _add_predecessors(
         self, queues: Sequence[Queue], visit_ratios: Mapping[int, Array], delays: _Delays
     ) -> None:
-        """Add the time that a new holder of a lock waits for the holder before it, at queues that
-        the new holder visits under the lock and the other one after its release.
+        """Add to `delays` the time that a new holder of a lock waits for the previous holder, at
+        queues that the new holder visits while it holds the lock and the previous one after its
+        release.
 
         Derived here: with the probability that the lock, or all permits, are held on arrival, a
         processor acquires the lock at the moment of a release. If the releasing processor goes on
         to the same queue, its service there has begun when the new holder comes, and the rest of
-        that service (`left_over`) delays the new holder if all other servers are busy too. No other
+        that service (`residual`) delays the new holder if all other servers are busy too. No other
         processor from a release of the lock can be there.
         """
         ratio_by_queue = {
@@ -662,7 +667,8 @@ class ArrivalState:
 def chance_all_busy(
     number_present: Array, number_served: Array, customers: int, servers: int
 ) -> Array:
-    """Return the probability that all servers are busy, the rest of the cycle taken as a delay.
+    """Return the probability that all servers are busy, from the mean numbers present and in
+    service; the rest of the cycle is taken as a delay.
 
     Parameters
     ----------

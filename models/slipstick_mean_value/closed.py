@@ -87,7 +87,7 @@ from slipstick_mean_value.arrivals import (
     whole_service_weight,
 )
 from slipstick_mean_value.in_a_row import InARow, in_a_row
-from slipstick_mean_value.product_form import as_arrays, product_form_points
+from slipstick_mean_value.product_form import network_of_groups, product_form_points
 from slipstick_mean_value.shared_locks import reader_writer_waits
 from slipstick_mean_value.spin_locks import SpinLock
 from slipstick_mean_value.states import (
@@ -102,25 +102,31 @@ from slipstick_mean_value.states import (
 from slipstick_mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
 
 NEWTON_STEPS = 12
-"""Steps of Newton's method, which doubles the digits with each."""
+"""Number of steps of Newton's method, which doubles the number of correct digits with each."""
 
 FULL_UTILIZATION = 1 + 1e-12
-"""Utilization from which on a queue is taken as overloaded; rounding stays below."""
+"""Utilization from which on a queue is taken as overloaded; rounding errors stay below it."""
 
 MOST_AT_ONCE = 4096
-"""Labels times rows that an account is read off together."""
+"""Largest number of labels, times rows, whose parts of the account are computed together."""
 
 MOST_ONE_BY_ONE = 1_000
-"""Processors that are counted one by one."""
+"""Largest number of processors that are counted one by one from the first on."""
 
 LAST_ONE_BY_ONE = 1_000
-"""Processors of larger populations that are counted one by one, at most."""
+"""Largest number of processors of a larger population that are counted one by one, after the fixed
+point.
+"""
 
 MOST_ITERATIONS = 4_000
-"""Iterations to that fixed point at most, 1 s for one station; after them there is no answer."""
+"""Largest number of iterations to that fixed point, 1 s for one station; after them there is no
+answer.
+"""
 
 MOST_SHARING = 256
-"""Processors at most that use a reader-writer lock: each costs 6 ms for each parameter."""
+"""Largest number of processors that use a reader-writer lock: each costs 6 ms for each
+parameter.
+"""
 
 WINDOW, SETTLED, CYCLING = 64, 1e-4, 1e-3
 """Criteria of that iteration: the number of times that are compared; their relative spread at which
@@ -128,8 +134,10 @@ the state has settled [1]; and the relative change of the spread, from one windo
 which the iteration is a limit cycle [1]."""
 
 
-def at_points(value_by_expr: Numbers, point_indexes: Sequence[int] | Array) -> dict[Expr, Array]:
-    """Select the value of each expression at some of the points."""
+def select_points(
+    value_by_expr: Numbers, point_indexes: Sequence[int] | Array
+) -> dict[Expr, Array]:
+    """Return the values of each expression at some of the points only."""
     return {expr: column[point_indexes] for expr, column in value_by_expr.items()}
 
 
@@ -359,8 +367,8 @@ class Recursion:
 
     @cached_property
     def isolated_permits(self) -> list[tuple[Queue, Recursion]]:
-        """Permits whose holders queue only with each other; each with a recursion over these
-        holders alone.
+        """Permits whose holders wait only for each other, each with a recursion over these holders
+        alone.
 
         The queues used while such a permit is held have no other visits, and nothing else is held
         when it is acquired. The cycle of the recursion is what is done while a permit is held, with
@@ -460,7 +468,7 @@ class Recursion:
         """
         if not len(point_indexes):
             return
-        values_at_points = at_points(value_by_expr, point_indexes)
+        values_at_points = select_points(value_by_expr, point_indexes)
         processor_counts = processors_by_point[point_indexes].astype(int)
         # Large populations begin at a fixed point, so that their smaller ones are not solved.
         is_large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
@@ -468,7 +476,7 @@ class Recursion:
             yield from self._solve_large(
                 values_at_points, processor_counts[is_large], point_indexes[is_large], count_exprs
             )
-            values_at_points = at_points(values_at_points, np.flatnonzero(~is_large))
+            values_at_points = select_points(values_at_points, np.flatnonzero(~is_large))
             processor_counts = processor_counts[~is_large]
             point_indexes = point_indexes[~is_large]
             if not len(point_indexes):
@@ -520,8 +528,8 @@ class Recursion:
 
     @cached_property
     def _rows_are_independent(self) -> bool:
-        """Whether several populations can be solved together as rows of arrays: those of several
-        groups that hold no lock and have no parallel branches.
+        """Whether several populations can be solved together as rows of arrays, which holds for
+        several groups that hold no lock and have no parallel branches.
         """
         return (
             len(self.trees) > 1
@@ -567,7 +575,7 @@ class Recursion:
             if expr not in count_exprs or expr in self._expressions_read
         }
         first_points, row_by_point = _distinct_points(columns_used, point_count)
-        return at_points(values_at_points, first_points), row_by_point
+        return select_points(values_at_points, first_points), row_by_point
 
     def _solve_large(
         self,
@@ -592,7 +600,7 @@ class Recursion:
         for processor_count in np.unique(processor_counts[:, 0]).tolist():
             positions = np.flatnonzero(processor_counts[:, 0] == processor_count)
             distinct_values, row_by_point = self._without_duplicates(
-                at_points(values_at_points, positions), len(positions), count_exprs
+                select_points(values_at_points, positions), len(positions), count_exprs
             )
             recursion_step = _RecursionStep(self, distinct_values)
             first_count = processor_count - min(
@@ -676,10 +684,12 @@ class Recursion:
                     strict=True,
                 )
             )
-        return not_negative(seconds_by_label)
+        return without_negative_parts(seconds_by_label)
 
     def uses(self, solved_population: SolvedPopulation) -> dict[str, Array]:
-        """Return the use of each queue by all groups."""
+        """Return the utilization, number present, visits in a second and mean wait of each queue,
+        over all groups.
+        """
         mean_numbers = MeanNumbers()
         for tree, cycle in zip(self.trees, solved_population.state.cycles, strict=True):
             if cycle is not None:
@@ -766,7 +776,7 @@ class MeanNumbers:
                 else time_at_visit
             )
 
-    def of_rows(self, queue: Queue, rows: Array, shape: tuple[int, ...]) -> MeanNumbers:
+    def selected_rows(self, queue: Queue, rows: Array, shape: tuple[int, ...]) -> MeanNumbers:
         """Return the mean numbers at the visits of one queue, in some rows.
 
         Parameters
@@ -786,7 +796,7 @@ class MeanNumbers:
             )
         return numbers_of_rows
 
-    def of_queue(self, queue: Queue) -> tuple[Array, Array, Array]:
+    def numbers_at_queue(self, queue: Queue) -> tuple[Array, Array, Array]:
         """Return the mean numbers at one copy of a queue, added up over its visits: number in
         service, number present, and visits in a second.
         """
@@ -821,7 +831,9 @@ class MeanNumbers:
             servers = queue.all_servers(processors)
             busy_servers, number_present, visit_rate = (
                 number + spinning_load
-                for number, spinning_load in zip(self.of_queue(queue), spinning_loads, strict=True)
+                for number, spinning_load in zip(
+                    self.numbers_at_queue(queue), spinning_loads, strict=True
+                )
             )
             # All processors as one queue are as many stations: the number present below is that of
             # one of them.
@@ -838,7 +850,9 @@ class MeanNumbers:
 
 
 Traversed = Sequence[tuple[RandomTime, VisitTimes] | None]
-"""Time of a cycle of each group and what was found in it; None for an empty group."""
+"""By group: the time of a cycle, and the waits and services at its visits; None for an empty
+group.
+"""
 
 
 class _RecursionStep:
@@ -910,8 +924,8 @@ class _RecursionStep:
         populations: Sequence[Population],
         smaller_states: Mapping[Population, PopulationState],
     ) -> Iterator[PopulationState]:
-        """Yield the state of each population, of those of one number of processors in the same
-        groups, from the states with one processor fewer.
+        """Yield the states of populations that have one number of processors in the same groups,
+        each from the states with one processor fewer.
         """
         if len(populations) == 1:
             yield self.state(populations[0], smaller_states)
@@ -1320,7 +1334,8 @@ class _RecursionStep:
             all_busy=probability_all_busy,
             other_holders={
                 queue.name: 1
-                - probability_all_busy[queue.name] / nonzero(mean_numbers.of_queue(queue)[0])
+                - probability_all_busy[queue.name]
+                / nonzero(mean_numbers.numbers_at_queue(queue)[0])
                 for queue in self._queues
                 if queue.lock and queue.servers > 1
             },
@@ -1387,7 +1402,7 @@ class _RecursionStep:
         for several groups, the mean of their weights in proportion to their service there.
         """
         served_by_visit = mean_numbers.in_service
-        utilization = mean_numbers.of_queue(queue)[0] / queue.all_servers(processors)
+        utilization = mean_numbers.numbers_at_queue(queue)[0] / queue.all_servers(processors)
         weighted_services = []
         for group_index, cycle in enumerate(cycles):
             visit_indices = [
@@ -1494,7 +1509,7 @@ class FlowEquivalentServer:
         last one is the probability that their number is at least the number of permits.
         """
         most_holders = min(self.queue.servers, processors)
-        _, number_present, flow = mean_numbers.of_queue(self.queue)
+        _, number_present, flow = mean_numbers.numbers_at_queue(self.queue)
         processors_away = processors - number_present
         # At saturation all processors are at the permits; a rest of 1e-12 keeps the ratios finite.
         time_elsewhere = clamped(processors_away, 1e-12 * processors) / nonzero(flow)
@@ -1582,7 +1597,7 @@ class FlowEquivalentServer:
 
 
 def _stacked_columns(columns: Sequence[Array]) -> Array:
-    """Return broadcast arrays as the columns of a new last axis."""
+    """Return columns, broadcast to one shape, as one array with a new last axis of the columns."""
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
@@ -1642,7 +1657,7 @@ def _weight_of_members(
         weight[rows] = _weight_by_machine_repair(
             queue,
             count,
-            mean_numbers.of_rows(queue, rows, shape),
+            mean_numbers.selected_rows(queue, rows, shape),
             service_by_visit,
             np.broadcast_to(usual_weight, shape)[rows],
         )
@@ -1681,7 +1696,7 @@ def _weight_by_machine_repair(
     other_requests = members * queue.requests - queue.servers + 1
     if other_requests < 1 or not np.any(is_varied):
         return usual_weight
-    number_present = mean_numbers.of_queue(queue)[1]
+    number_present = mean_numbers.numbers_at_queue(queue)[1]
     requests_away = clamped(members * queue.requests - number_present)
     mean_service_time, flow = (
         np.where(is_varied, column, 1.0) for column in (mean_service_time, flow)
@@ -1704,9 +1719,9 @@ def _weight_by_machine_repair(
     )
 
 
-def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
-    """Return an account without negative parts and with the same sum: negative parts become 0, and
-    the other parts shrink in proportion.
+def without_negative_parts(seconds_booked: dict[str, Array]) -> dict[str, Array]:
+    """Return an account, by label, without negative parts and with the same sum: negative parts
+    become 0, and the other parts shrink in proportion.
 
     A part is negative where a longer time makes a mixture less variable, and so its maximum
     shorter.
@@ -1725,8 +1740,9 @@ def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
 def _missing_wait(
     cycle_times: Sequence[Array], work_by_group: Sequence[Array], visits_by_group: Sequence[Array]
 ) -> Array:
-    """Solve sum a / (t + v d) = 1 for the added wait d of each visit, by Newton's method, over
-    groups of work a, cycle time t and visits v; 0 if the sum is below 1. One step is exact for one
+    """Solve sum a / (t + v d) = 1 over the groups for the wait d that must be added to each visit,
+    by Newton's method; a is the work of a group at the queue, t its cycle time and v its number of
+    visits. The result is 0 if the sum is below 1 without added waits. One step is exact for one
     group.
     """
     missing_wait = np.zeros(1)
@@ -1758,8 +1774,10 @@ def _missing_wait(
 
 
 def _probability_all_busy(queue: Queue, processors: int, mean_numbers: MeanNumbers) -> Array:
-    """Return the probability that all servers are busy, the rest of the cycle taken as a delay."""
-    busy_servers, number_present, _ = mean_numbers.of_queue(queue)
+    """Return the probability that all servers of a queue are busy; the rest of the cycle is taken
+    as a delay.
+    """
+    busy_servers, number_present, _ = mean_numbers.numbers_at_queue(queue)
     if queue.servers == 1:
         return clamped(busy_servers, high=1.0)
     return chance_all_busy(number_present, busy_servers, processors * queue.requests, queue.servers)
@@ -1805,7 +1823,7 @@ def _exact_populations(
             (processors_by_point[point_indexes] == processors_of_groups).all(axis=1)
         ]
         members = tuple(map(int, processors_of_groups))
-        values_at_points = at_points(value_by_expr, chosen_indexes)
+        values_at_points = select_points(value_by_expr, chosen_indexes)
         cycles = _cycles_alone(recursion, values_at_points, members)
         relative_waits = _relative_waits(recursion, values_at_points, cycles)
         cycles_with_waits: list[CycleState | None] = []
@@ -1864,7 +1882,7 @@ def _relative_waits(
         }
         times_and_services.append((cycle.time.mean, services))
     members = [cast(int, cycle.members) for cycle in cycles]
-    network = as_arrays(
+    network = network_of_groups(
         recursion.trees, recursion.queues, value_by_expr, members, times_and_services
     )
     has_customers = network.population.any(axis=1)

@@ -29,11 +29,14 @@ HIGH_UTILIZATION = 0.5
 """Utilization of a station of a stream above which the spread of arrivals matters [1]."""
 
 LOW_LOAD = 0.25
-"""Work of all processors at a station in the time of one cycle alone, above which it is not seldom
-used [1]."""
+"""Load of a station, the work of all processors there in the time of one cycle without waits, up to
+which the station is seldom used [1].
+"""
 
 UNLIKE_ONE = 0.5
-"""Difference of an scv from 1 above which departures are not taken as at random [1]."""
+"""Difference of a squared coefficient of variation from 1 above which departures are not taken as
+random [1].
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +46,22 @@ class Features:
     Parameters
     ----------
     served_scv : by station, the squared coefficient of variation of all that it serves [1]
-    in_a_row : stations at which unlike services follow each other at once
-    overtaken : those of them, of a stream, whose order is not first come first served, or with
-        several servers
-    under_and_outside : stations that a body uses while it holds a lock or permits, and otherwise,
-        and not seldom
-    shared : stations that holders of a lock or permits share with another group
-    departing : stations of a stream that get what another station lets go, above half load, where
-        services at one of them are not exponential
+    stations_in_a_row : stations at which unlike services follow each other at once
+    overtaken_stations : those of them, of a stream, whose order is not first come first served, or
+        with several servers
+    stations_under_locks_and_outside : stations that a body uses while it holds a lock or permits,
+        and otherwise, and not seldom
+    stations_shared_by_holders : stations that holders of a lock or permits share with another group
+    stations_after_stations : stations of a stream that get what another station lets go, above half
+        load, where services at one of them are not exponential
     """
 
     served_scv: Mapping[str, float] = field(default_factory=dict)
-    in_a_row: tuple[str, ...] = ()
-    overtaken: tuple[str, ...] = ()
-    under_and_outside: tuple[str, ...] = ()
-    shared: tuple[str, ...] = ()
-    departing: tuple[str, ...] = ()
+    stations_in_a_row: tuple[str, ...] = ()
+    overtaken_stations: tuple[str, ...] = ()
+    stations_under_locks_and_outside: tuple[str, ...] = ()
+    stations_shared_by_holders: tuple[str, ...] = ()
+    stations_after_stations: tuple[str, ...] = ()
 
 
 def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
@@ -80,7 +83,9 @@ def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
         if isinstance(model.resources.get(queue.name), Station)
     ]
     scv_by_station = {queue.name: _served_scv(queue, trees, value_by_expr) for queue in queues}
-    stations_in_a_row = tuple(queue.name for queue in queues if _unlike_in_a_row(queue, places))
+    stations_in_a_row = tuple(
+        queue.name for queue in queues if _has_unlike_visits_in_a_row(queue, places)
+    )
     overtaken_stations = [
         queue.name
         for queue in queues
@@ -99,7 +104,7 @@ def features(model: Model, value_by_expr: Mapping[Expr, Array]) -> Features:
             and _largest_load(model, queue, trees, value_by_expr) > LOW_LOAD
         ),
         tuple(queue.name for queue in queues if _is_held_beside_others(queue, trees)),
-        _departing_stations(model, queues, trees, scv_by_station, value_by_expr),
+        _stations_after_stations(model, queues, trees, scv_by_station, value_by_expr),
     )
 
 
@@ -161,7 +166,7 @@ def _served_scv(
     )
 
 
-def _unlike_in_a_row(queue: Queue, places: Places) -> bool:
+def _has_unlike_visits_in_a_row(queue: Queue, places: Places) -> bool:
     """Return whether visits to a queue immediately follow each other and do not all have the same
     exponential service.
     """
@@ -193,15 +198,15 @@ def _is_held_beside_others(queue: Queue, trees: Sequence[VisitTree]) -> bool:
     )
 
 
-def _departing_stations(
+def _stations_after_stations(
     model: Model,
     queues: Sequence[Queue],
     trees: Sequence[VisitTree],
     scv_by_station: Mapping[str, float],
     value_by_expr: Mapping[Expr, Array],
 ) -> tuple[str, ...]:
-    """Name the busy stations of open streams, where several are busy and the services of one are
-    far from exponential.
+    """List the busy stations of open streams, if customers go from one busy station to another and
+    the services of one of them are far from exponential; else none.
     """
     if not model.population.open:
         return ()

@@ -80,10 +80,10 @@ from slipstick_mean_value.product_form import (
     product_form_points,
 )
 from slipstick_mean_value.programs import solve_phases, solve_supersteps
-from slipstick_mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
+from slipstick_mean_value.shared_locks import MOST_IN_CHAIN, reason_outside_chain
 
 _FEW_PROCESSORS = 2.0
-"""Processors with which a model is tried, to see whether it is refused."""
+"""Number of processors with which a model is solved on trial, to see whether it is refused."""
 
 
 class MeanValue(ActivityForm):
@@ -140,7 +140,7 @@ class MeanValue(ActivityForm):
     @cached_property
     def _reasons_of_no_promise(self) -> str:
         """The reasons why no error bound is promised for the model, as one text."""
-        return "; ".join(reasons_without_own_promise(self.model))
+        return "; ".join(reasons_without_promised_error(self.model))
 
     def reasons_without_promise(self, table: ActivityTable, is_exact: Flags) -> dict[int, str]:
         """Return, by point, the reason why no error bound is promised for an approximate answer;
@@ -157,8 +157,8 @@ class MeanValue(ActivityForm):
 
     @property
     def approximation_remarks(self) -> Remarks:
-        """Return the notes on an approximate answer, and the promised bound of its error."""
-        return Remarks(notes=notes_of(self.model), promise=own_promise(self.model))
+        """Return the notes on an approximate answer, with the error that is promised for it."""
+        return Remarks(notes=notes_of(self.model), promise=promised_error(self.model))
 
 
 def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
@@ -172,7 +172,7 @@ def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], Acti
         )
     for node in distinct_activities(model.bodies):
         for lock_name in node.held if node.mode else ():
-            if reason := uncovered_by_chain(model, lock_name):
+            if reason := reason_outside_chain(model, lock_name):
                 raise NoAnswerError(
                     f"mean value has no approximation of waits for {lock_name} with {reason}: a"
                     " reader-writer lock beside these is simulated, and bounds enclose it"
@@ -205,9 +205,14 @@ def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], Acti
             raise no_rule_for_population(MEAN_VALUE, model.population)
 
 
-STATIONS, SEVERAL, BACKING_OFF, SUPERSTEPS = 0.02, 0.1, 0.5, 0.05
-"""Usual error of the time [1], of 95 in 100 models: of plain stations in a closed cycle, scv up to
-1; of all else; of locks with back-off; of supersteps.
+ERROR_OF_STATIONS, ERROR_OF_OTHER_MODELS, ERROR_WITH_BACK_OFF, ERROR_OF_SUPERSTEPS = (
+    0.02,
+    0.1,
+    0.5,
+    0.05,
+)
+"""Relative error of the time that 95 in 100 models do not exceed [1]: for plain stations in a
+closed cycle with scv up to 1; for all other models; for locks with back-off; for supersteps.
 
 Measured by benchmarks/mean_value.py (stations, all constructs),
 tests/method/mean_value/test_spin_locks.py (back-off) and tests/workloads/application/test_model.py
@@ -347,7 +352,9 @@ def _locks_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, lis
 
 
 def _program_parts_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
-    """List groups, and the steps where customers wait for each other."""
+    """List groups, and the steps at which customers wait for each other, by the properties on which
+    the approximations depend.
+    """
     pipelines = [node for node in nodes if isinstance(node, Pipeline)]
     barriers = [node for node in nodes if isinstance(node, BarrierWait)]
     forks = [node for node in nodes if node.combination is Combination.LONGEST]
@@ -392,7 +399,7 @@ def _steps_at_stations(node: Activity) -> Iterator[Step]:
 
 
 def _has_unlike_services(model: Model, station_name: str) -> bool:
-    """Return whether the visits to a station are not all of one exponential service time."""
+    """Return whether the visits to a station do not all have the same exponential service time."""
     visits = [step for step in model.steps if step.resource == station_name]
     return any(step.scv != 1 or step.time != visits[0].time for step in visits)
 
@@ -467,11 +474,11 @@ _NOTE_BY_PROPERTY = {
 
 
 def notes_of(model: Model) -> tuple[str, ...]:
-    """Name the approximations that an answer used."""
+    """Return a note on each approximation that an answer of the model uses."""
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEP_NOTES
     names_by_property = _names_by_property(model)
-    usual_error = own_promise(model)
+    usual_error = promised_error(model)
     # Beside streams, processors are solved by another rule, with a note of its own.
     shown_property = "streams beside groups" if STREAMS in model.constructs else ""
     notes = [
@@ -494,7 +501,7 @@ def notes_of(model: Model) -> tuple[str, ...]:
         )
         return (
             *notes,
-            *(f"{reason}; {way_out}" for reason in reasons_without_own_promise(model)),
+            *(f"{reason}; {way_out}" for reason in reasons_without_promised_error(model)),
         )
     error_text = SPIN_ERROR if names_by_property["spin locks"] else ERROR
     return (
@@ -504,12 +511,14 @@ def notes_of(model: Model) -> tuple[str, ...]:
 
 
 UNLIKE = 1.5
-"""Squared coefficient of variation of all that a station serves up to which stations keep their
-smaller error [1]."""
+"""Largest squared coefficient of variation of all services at a station with which the smaller
+error of stations is promised [1].
+"""
 
 VERY_UNLIKE = 10.0
-"""Squared coefficient of variation of all that a station serves above which a few services are much
-longer than the others [1]."""
+"""Squared coefficient of variation of all services at a station above which a few services are much
+longer than the others [1].
+"""
 
 MOST_VARIED = 4.0
 """Largest squared coefficient of variation of the models whose errors were measured [1]."""
@@ -599,9 +608,9 @@ groups, 16 %. Stations in a row: services of scv 4 and then 0.25 at a load of 0.
 """
 
 
-def own_features(model: Model) -> Features | None:
-    """Measure the features of a model at its own values; None where a parameter has none, or the
-    model has a part that mean value refuses.
+def features_at_model_values(model: Model) -> Features | None:
+    """Compute the features of a model at the values of its parameters; None if a parameter has no
+    value, or if mean value refuses a part of the model.
     """
     form = MeanValue(model)
     if any(parameter.value is None for parameter in form.tape.parameters.values()):
@@ -614,7 +623,7 @@ def own_features(model: Model) -> Features | None:
         return None
 
 
-def reasons_without_own_promise(model: Model) -> list[str]:
+def reasons_without_promised_error(model: Model) -> list[str]:
     """List the reasons why no limit on the error of a model is promised, each with the errors
     measured; empty if a limit is promised.
     """
@@ -624,7 +633,7 @@ def reasons_without_own_promise(model: Model) -> list[str]:
     scvs = [step.scv for step in model.steps]
     is_stream = model.population.open
     greatest_scv = max(scvs, default=0.0)
-    measured_features = own_features(model)
+    measured_features = features_at_model_values(model)
     case_applies = {
         "constant times": not any(scvs)
         and (not names_by_property["choices"] or names_by_property["shared locks"]),
@@ -677,16 +686,16 @@ def _features_outside_measured(
         names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
     )
     return {
-        "overtaken services": bool(measured_features.overtaken),
+        "overtaken services": bool(measured_features.overtaken_stations),
         "very unlike services": any(
             scv > VERY_UNLIKE
             and (has_parts_of_larger_error or station_name in names_by_property["several servers"])
             for station_name, scv in measured_features.served_scv.items()
         ),
-        "stations under locks and outside": bool(measured_features.under_and_outside)
+        "stations under locks and outside": bool(measured_features.stations_under_locks_and_outside)
         and bool(names_by_property["barriers"] or names_by_property["phases"]),
-        "stations shared by groups": bool(measured_features.shared),
-        "stations in a row": bool(measured_features.departing),
+        "stations shared by groups": bool(measured_features.stations_shared_by_holders),
+        "stations in a row": bool(measured_features.stations_after_stations),
     }
 
 
@@ -702,49 +711,51 @@ _PARTS_OF_LARGER_ERROR = (
 """Parts for which a larger error is promised."""
 
 
-def own_promise(model: Model) -> float | None:
+def promised_error(model: Model) -> float | None:
     """Return the relative error of the time within which approximate answers usually stay, as
     measured by benchmarks [1].
 
     None where no error is promised; the notes of the answer then say what was measured.
     """
     if isinstance(model.population, SuperstepPopulation):
-        return SUPERSTEPS
-    if reasons_without_own_promise(model):
+        return ERROR_OF_SUPERSTEPS
+    if reasons_without_promised_error(model):
         return None
     names_by_property = _names_by_property(model)
     if names_by_property["back-off"]:
-        return BACKING_OFF
+        return ERROR_WITH_BACK_OFF
     has_parts_of_larger_error = any(
         names_by_property[property_name] for property_name in _PARTS_OF_LARGER_ERROR
     )
-    measured_features = own_features(model)
+    measured_features = features_at_model_values(model)
     has_unlike_services = measured_features is not None and (
-        bool(measured_features.in_a_row)
+        bool(measured_features.stations_in_a_row)
         or any(scv > UNLIKE for scv in measured_features.served_scv.values())
     )
     is_varied_or_grouped = (
         any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
     )
     return (
-        SEVERAL
+        ERROR_OF_OTHER_MODELS
         if is_varied_or_grouped or has_parts_of_larger_error or has_unlike_services
-        else STATIONS
+        else ERROR_OF_STATIONS
     )
 
 
 def promises_small_error(model: Model) -> bool:
-    """Return whether mean value is exact for a model, or promises an error of `SEVERAL` at most;
-    not for a model that it refuses.
+    """Return whether mean value is exact for a model, or promises an error of
+    `ERROR_OF_OTHER_MODELS` at most; not for a model that it refuses.
     """
     if MeanValue(model).refuses():
         return False
-    usual_error = own_promise(model)
-    return exact_everywhere(model) or (usual_error is not None and usual_error <= SEVERAL)
+    usual_error = promised_error(model)
+    return exact_everywhere(model) or (
+        usual_error is not None and usual_error <= ERROR_OF_OTHER_MODELS
+    )
 
 
 def exact_points(model: Model, values: Values) -> Flags:
-    """Return, as a mask, the points at which mean value is exact: the model has product form there,
+    """Return a mask of the points at which mean value is exact: the model has product form there,
     by its structure or its values, and a time of each group is random.
     """
     in_product_form: Flags | bool = exact_everywhere(model)

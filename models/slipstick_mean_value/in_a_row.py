@@ -40,14 +40,17 @@ from slipstick.random_times import (
 from slipstick.structure.visits import Places, Queue
 
 MOST_PLACES = 16
-"""Places of one queue at most: where visits go round in a loop their numbers are found together, in
-equations of its square."""
+"""Largest number of places of one queue: where visits go round in a loop, their numbers are found
+together, by as many equations as the square of the places.
+"""
 
 _VISITS_UNTIL_GONE = 1024
-"""Visits after which a customer that ever leaves the queue is taken as gone."""
+"""Number of visits after which a customer that leaves the queue at some time is taken as gone."""
 
 PASSES = 6
-"""Passes that settle the arrivals of a closed population; derivatives need one more."""
+"""Number of passes after which the arrivals of a closed population have settled; derivatives need
+one more.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,9 @@ class InARow:
 
     @cached_property
     def preceding(self) -> tuple[tuple[tuple[int, Array], ...], ...]:
-        """For each place, those that it follows, each with its part r [...]."""
+        """For each place, the places that it follows, each with the part r of the visits at the
+        place that follow it [...].
+        """
         places = range(len(self.visits))
         return tuple(
             tuple(
@@ -87,16 +92,18 @@ class InARow:
 
     @cached_property
     def parts_by_power(self) -> list[Array]:
-        """For each place, b by power of P [powers, ...], where visits form no loop."""
+        """For each place, the factors b_jk of the powers P^k, see `_ClosedVisits` [powers, ...];
+        they exist where visits form no loop.
+        """
         first = np.moveaxis(self.first, -1, 0)
         parts: dict[int, Array] = {}
         for place in self.place_order or ():
             earlier_parts = [part * parts[earlier] for earlier, part in self.preceding[place]]
-            parts[place] = _by_power(first[place], earlier_parts)
+            parts[place] = _factors_of_powers(first[place], earlier_parts)
         return [parts[place] for place in range(len(self.visits))]
 
     def by_place(self, column_by_visit: Mapping[int, Array]) -> Array:
-        """Stack the columns of the visits, one for each place [..., places]."""
+        """Stack columns that are given by visit, one for each place [..., places]."""
         return stacked([column_by_visit[visit_index] for visit_index in self.visits])
 
     def with_mean_waits(
@@ -116,8 +123,8 @@ class InARow:
         return new_waits
 
     def present(self, waits_by_place: Array, services_by_place: Array) -> Array:
-        """Return, for each place, its share of the customers present at its visit [1] [...,
-        places].
+        """Return, for each place, its share of the customers that are present at its visit [1]
+        [..., places].
         """
         time_at_place = self.parts * (waits_by_place + services_by_place)
         is_same_visit = np.array(
@@ -183,8 +190,8 @@ class InARow:
         service_times: Array,
         arrival_rates: Array,
     ) -> tuple[Array, Array]:
-        """Compute the mean wait at each visit [s], and the mean numbers of customers that it finds
-        at the other visits [..., places, by place].
+        """Compute the mean wait at each visit [s] [..., places], and the mean numbers of customers
+        that a customer finds there, by the visit at which they are [..., places, by place].
         """
         work_at_random = np.einsum("...m,...m->...", customers_at_random, service_times)
         base_waits = self.first * (wait_at_random - work_at_random)[..., None]
@@ -337,8 +344,8 @@ class _ClosedVisits:
         ]
 
     def waits_and_numbers(self, rate_factor: Array) -> tuple[Array, Array]:
-        """Compute the mean wait at each visit [s], and the mean number of customers that it finds
-        at all visits [..., places].
+        """Compute the mean wait at each visit [s], and the mean number of customers that a customer
+        finds there, at all visits together [..., places].
 
         Parameters
         ----------
@@ -355,7 +362,7 @@ class _ClosedVisits:
         parts_by_place = dict[int, Array]()
         for place in in_row.place_order:
             if preceding := in_row.preceding[place]:
-                parts = parts_by_place[place] = _by_power(
+                parts = parts_by_place[place] = _factors_of_powers(
                     added(part * arrivals_in_stay[earlier] for earlier, part in preceding),
                     [
                         part * parts_by_place[earlier]
@@ -374,9 +381,9 @@ class _ClosedVisits:
         return stacked(waits_by_place), stacked(numbers_by_place)
 
 
-def _by_power(first: Array, earlier_parts: Sequence[Array]) -> Array:
-    """Return parts by power of P: the first, and the sum of those of earlier places at one power
-    more [powers, ...].
+def _factors_of_powers(first: Array, earlier_parts: Sequence[Array]) -> Array:
+    """Return the factors of the powers of P at a place: `first` for the power 0, and those of
+    earlier places for one power more, added up [powers, ...].
     """
     power_count = 1 + max(map(len, earlier_parts), default=0)
     shape = np.broadcast_shapes(first.shape, *(parts.shape[1:] for parts in earlier_parts))
@@ -388,20 +395,26 @@ def _by_power(first: Array, earlier_parts: Sequence[Array]) -> Array:
 
 
 def _with_more_dimensions(parts: Array, dimensions: int) -> Array:
-    """Return parts by power in an array of more dimensions [powers, ...]."""
+    """Return factors of powers with axes of length 1 inserted after the first one, up to a number
+    of dimensions [powers, ...].
+    """
     missing_dimensions = (1,) * (dimensions - parts.ndim)
     return parts.reshape(len(parts), *missing_dimensions, *parts.shape[1:])
 
 
 def _weighted_sum(parts: Array, products: Array) -> Array:
-    """Return the sum of parts by power times the products of these powers [...]."""
+    """Return the sum over the powers of P of a place's factors times the products of numbers at the
+    same powers [...].
+    """
     aligned_parts = _with_more_dimensions(parts, products.ndim)
     sum_over_powers: Array = (aligned_parts * products[: len(parts)]).sum(axis=0)
     return sum_over_powers
 
 
 def _products_of_numbers(numbers: Array, weights: Array) -> Array:
-    """Return the products of numbers with some weights of the places [..., weights]."""
+    """Return the sums over the places of numbers times each of several columns of weights [...,
+    weights].
+    """
     products: Array = (numbers[..., None, :] @ weights)[..., 0, :]
     return products
 
@@ -495,5 +508,7 @@ def _order_of_places(follows: Array) -> tuple[int, ...] | None:
 
 
 def stacked(columns: Sequence[Array]) -> Array:
-    """Stack columns, one for each place, along a last axis [..., places]."""
+    """Stack columns, broadcast to one shape, one for each place, along a last axis [...,
+    places].
+    """
     return np.stack(np.broadcast_arrays(*columns), axis=-1)

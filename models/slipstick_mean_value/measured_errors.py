@@ -19,7 +19,7 @@ MEASURED_SCVS = (0.25, 1.0, 4.0, 0.0)
 """Squared coefficient of variation of all times of the models of a column [1]."""
 
 ALL = "all above"
-"""The row for the models of all rows before it."""
+"""The name of the row of errors over all models of the rows above it."""
 
 MEASURED_ERRORS: Mapping[str, tuple[Errors, ...]] = {
     "stations": ((0.3, 1.5, 4), (0.2, 0.3, 1), (0.6, 3.8, 6), (0.0, 26.4, 47)),

@@ -22,7 +22,7 @@ from slipstick.structure.contention import saturated_text
 from slipstick.structure.visits import Numbers, Queue, VisitTree
 from slipstick.vocabulary import DISCIPLINES
 from slipstick_mean_value.arrivals import ArrivalState
-from slipstick_mean_value.closed import MeanNumbers, Recursion, SolvedPopulation, at_points
+from slipstick_mean_value.closed import MeanNumbers, Recursion, SolvedPopulation, select_points
 from slipstick_mean_value.product_form import (
     is_plain,
     product_form_points,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
-    """Solve groups of processors and streams of customers that share stations, at all points; time
-    and account are those of the first group.
+    """Solve groups of processors and streams of customers that share stations, at all points; the
+    time and the account are those of the first group.
 
     In product form the streams take a part of each station, and the processors see the rest: at a
     server with a load U of the streams the processors' services take 1 / (1 - U) times as long. The
@@ -83,25 +83,25 @@ def solve_mixed(model: Model, value_by_expr: Numbers, with_account: bool) -> Act
 
 def _refuse_all_but_stations(recursion: Recursion) -> None:
     """Raise if the cycles have any other parts than steps, choices, sequences and repetitions, or
-    visit anything but stations.
+    if they visit anything but stations.
     """
     nodes = (node for tree in recursion.trees for node in steps(tree.root))
-    kinds = [node.kind for node in nodes if not is_plain(node)]
-    others = [
+    unsupported_kinds = [node.kind for node in nodes if not is_plain(node)]
+    other_resources = [
         queue.name
         for queue in recursion.queues
         if queue.lock or not isinstance(recursion.model.resources.get(queue.name), Station)
     ]
-    if kinds or others:
+    if unsupported_kinds or other_resources:
         raise NoAnswerError(
             "beside processors, mean-value takes streams of customers at stations alone, but"
-            f" {recursion.model.name} uses {(others or kinds)[0]}; simulate it"
+            f" {recursion.model.name} uses {(other_resources or unsupported_kinds)[0]}; simulate it"
         )
 
 
 def _reasons_of_counts(model: Model, value_by_expr: Numbers) -> dict[int, str]:
-    """Return for each point with an impossible number of processors in a group the reason, by index
-    of the point.
+    """Return, by the index of the point, why a number of processors of a group is impossible
+    there.
     """
     reasons: dict[int, str] = {}
     for group_index, group in enumerate(model.population.groups):
@@ -116,7 +116,7 @@ def _reasons_of_counts(model: Model, value_by_expr: Numbers) -> dict[int, str]:
 
 
 def _arrival_rates(recursion: Recursion, value_by_expr: Numbers) -> list[Array | None]:
-    """Return the arrivals of each group [1/s]; None of processors."""
+    """Return the rate of arrivals of each group [1/s]; None for a group of processors."""
     return [
         None if group.rate is None else value_by_expr[group.rate]
         for group in recursion.model.population.groups
@@ -124,7 +124,7 @@ def _arrival_rates(recursion: Recursion, value_by_expr: Numbers) -> list[Array |
 
 
 def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int, str]:
-    """Return, by point, why the streams alone saturate a station."""
+    """Return, by the index of the point, why the streams alone saturate a station."""
     flow_by_visit: dict[int, Array] = {}
     service_by_visit: dict[int, Array] = {}
     for tree, rate in zip(recursion.trees, _arrival_rates(recursion, value_by_expr), strict=True):
@@ -141,17 +141,19 @@ def _saturated_points(recursion: Recursion, value_by_expr: Numbers) -> dict[int,
         load = added(flow_by_visit[index] * service_by_visit[index] for index in visits)
         load_of_server = np.atleast_1d((load / queue.servers).real)
         for point in np.flatnonzero(load_of_server >= 1).tolist():
-            text = saturated_text(
+            reason = saturated_text(
                 recursion.model, queue.name, float(flow[point].real), float(load_of_server[point])
             )
-            reasons.setdefault(point, text)
+            reasons.setdefault(point, reason)
     return reasons
 
 
 def _times_alone(
     recursion: Recursion, tree: VisitTree, value_by_expr: Numbers
 ) -> tuple[RandomTime, dict[int, RandomTime]]:
-    """Return the time of a cycle without waits, and the service at each visit."""
+    """Return the time of a cycle without waits, and the service time at each visit by the visit's
+    index.
+    """
     traversal = Traversal(recursion.model, value_by_expr, 1, {})
     return traversal.time(tree.root), traversal.visit_times.services
 
@@ -167,10 +169,12 @@ def _solve_points(
     """Solve some points together, or each alone where that fails, and fill in their answers."""
     if not len(point_indexes):
         return
-    values = at_points(value_by_expr, point_indexes)
-    alone = [_times_alone(recursion, tree, values) for tree in recursion.trees]
+    values_at_points = select_points(value_by_expr, point_indexes)
+    times_and_services = [
+        _times_alone(recursion, tree, values_at_points) for tree in recursion.trees
+    ]
     try:
-        relative_waits = _waits_by_group(recursion, values, alone, is_exact)
+        relative_waits = _waits_by_group(recursion, values_at_points, times_and_services, is_exact)
     except (NoAnswerError, ModelError) as error:
         if len(point_indexes) == 1:
             table.refuse({int(point_indexes[0]): str(error)}, another_may_answer=True)
@@ -186,27 +190,31 @@ def _solve_points(
     for group, tree, (time, services), waits, rate in zip(
         groups,
         recursion.trees,
-        alone,
+        times_and_services,
         relative_waits,
-        _arrival_rates(recursion, values),
+        _arrival_rates(recursion, values_at_points),
         strict=True,
     ):
-        ratios = tree.visit_ratios(values)
-        mean_time = time.mean + added(ratios[index] * wait.mean for index, wait in waits.items())
+        visit_ratios = tree.visit_ratios(values_at_points)
+        mean_time = time.mean + added(
+            visit_ratios[index] * wait.mean for index, wait in waits.items()
+        )
         cycles.append(
             CycleState(1, RandomTime(mean_time, time.variance), VisitTimes(waits, services))
         )
-        cycle_rate = values[group.processors] / nonzero(mean_time) if rate is None else rate
-        mean_numbers.add(ratios, cycle_rate, cycles[-1].visit_times)
+        cycle_rate = (
+            values_at_points[group.processors] / nonzero(mean_time) if rate is None else rate
+        )
+        mean_numbers.add(visit_ratios, cycle_rate, cycles[-1].visit_times)
     rows: Array = np.arange(len(point_indexes))
-    solved = SolvedPopulation(
-        PopulationState(1, tuple(cycles), ArrivalState()), values, point_indexes, rows
+    solved_population = SolvedPopulation(
+        PopulationState(1, tuple(cycles), ArrivalState()), values_at_points, point_indexes, rows
     )
     table.fill_in(
         point_indexes,
         rows,
         cycles[0].time.mean,
-        booked=recursion.account(solved) if with_account else {},
+        booked=recursion.account(solved_population) if with_account else {},
         uses=mean_numbers.uses(recursion.queues, 1) if with_account else {},
         groups={group.name: cycle.time.mean for group, cycle in zip(groups, cycles, strict=True)},
     )
@@ -215,7 +223,7 @@ def _solve_points(
 def _waits_by_group(
     recursion: Recursion,
     value_by_expr: Numbers,
-    alone: Sequence[tuple[RandomTime, Mapping[int, RandomTime]]],
+    times_and_services: Sequence[tuple[RandomTime, Mapping[int, RandomTime]]],
     is_exact: bool,
 ) -> list[dict[int, RandomTime]]:
     """Return the wait at each visit of each group. No maximum is taken, so that nothing reads its
@@ -224,11 +232,13 @@ def _waits_by_group(
     from slipstick.queueing.approximate import linearizer
     from slipstick.queueing.exact import exact
 
-    network = _as_network(recursion, value_by_expr, alone, is_exact)
+    network = _network_of_groups(recursion, value_by_expr, times_and_services, is_exact)
     solution: NetworkSolution = (exact if is_exact else linearizer)(network)
     wait_by_queue = solution.residence - network.demand
     waits_by_group: list[dict[int, RandomTime]] = []
-    for group_index, (tree, (_, services)) in enumerate(zip(recursion.trees, alone, strict=True)):
+    for group_index, (tree, (_, services)) in enumerate(
+        zip(recursion.trees, times_and_services, strict=True)
+    ):
         waits: dict[int, RandomTime] = {}
         for queue_index, queue in enumerate(recursion.queues):
             total_wait = wait_by_queue[:, group_index, queue_index]
@@ -246,10 +256,10 @@ def _waits_by_group(
     return waits_by_group
 
 
-def _as_network(
+def _network_of_groups(
     recursion: Recursion,
     value_by_expr: Numbers,
-    alone: Sequence[tuple[RandomTime, Mapping[int, RandomTime]]],
+    times_and_services: Sequence[tuple[RandomTime, Mapping[int, RandomTime]]],
     is_exact: bool,
 ) -> NetworkArrays:
     """Return the groups and streams as classes of a queueing network."""
@@ -258,14 +268,19 @@ def _as_network(
     groups = recursion.model.population.groups
     point_count = len(next(iter(value_by_expr.values())))
     visits, service, scv = service_arrays(
-        recursion.trees, recursion.queues, value_by_expr, [services for _, services in alone]
+        recursion.trees,
+        recursion.queues,
+        value_by_expr,
+        [services for _, services in times_and_services],
     )
     demand_by_group = np.moveaxis(visits * service, 1, 0)
-    times = [np.broadcast_to(time.mean, point_count) for time, _ in alone]
+    times = [np.broadcast_to(time.mean, point_count) for time, _ in times_and_services]
     think = np.stack(list(map(think_time, times, demand_by_group)), axis=-1)
     takes_time = ((visits * service).sum(axis=-1) + think).real > 0
-    nothing = np.zeros(point_count)
-    rates = [nothing if rate is None else rate for rate in _arrival_rates(recursion, value_by_expr)]
+    no_arrivals = np.zeros(point_count)
+    rates = [
+        no_arrivals if rate is None else rate for rate in _arrival_rates(recursion, value_by_expr)
+    ]
     processors = [np.rint(value_by_expr[group.processors].real) for group in groups]
     return network_arrays(
         service,
@@ -285,7 +300,9 @@ def _as_network(
 
 
 def _discipline_of_station(model: Model, queue: Queue, is_exact: bool) -> str:
-    """Return the discipline of a station; in product form that of any station in product form."""
+    """Return the discipline with which a station is solved; ``ps`` stands for all disciplines in
+    product form.
+    """
     station = model.resources[queue.name]
     assert isinstance(station, Station)
     if DISCIPLINES[station.discipline].delay or not is_exact:

@@ -28,7 +28,7 @@ from slipstick_mean_value.closed import (
     MeanNumbers,
     Recursion,
     SolvedPopulation,
-    at_points,
+    select_points,
 )
 from slipstick_mean_value.in_a_row import in_a_row
 from slipstick_mean_value.states import CycleState, PopulationState
@@ -81,7 +81,7 @@ def solve_open(model: Model, value_by_expr: Numbers, with_account: bool) -> Acti
     )
     point_indexes = table.answerable_points
     while len(point_indexes):
-        values_at_points = at_points(value_by_expr, point_indexes)
+        values_at_points = select_points(value_by_expr, point_indexes)
         streams = [
             (tree, rate[point_indexes])
             for tree, rate in zip(recursion.trees, rate_by_stream, strict=True)
@@ -144,8 +144,8 @@ def _cycles_in_order(
     value_by_expr: Numbers,
     streams: Sequence[_TreeAndRate],
 ) -> tuple[CycleState, ...] | dict[int, str]:
-    """Return the times of a customer of each stream, solving each queue after those that it depends
-    on; or, by point, the reason why a queue is saturated.
+    """Return the times of a customer of each stream, computed queue by queue, each after those that
+    it depends on; or, if a queue is saturated, the reasons by point.
     """
     visit_ratios: dict[int, Array] = {}
     flow_by_visit: dict[int, Array] = {}
@@ -203,7 +203,9 @@ def _times_at_waits(
 
 
 def _rate_at_queue(queue: Queue, streams: Sequence[_TreeAndRate]) -> Array:
-    """Return the rate at which customers arrive that visit a queue [1/s] [points]."""
+    """Return the rate at which those customers arrive in the model that visit a queue [1/s]
+    [points].
+    """
     return added(
         rate for tree, rate in streams if any(visit.queue == queue.name for visit in tree.visits)
     )
@@ -402,8 +404,8 @@ def _stretched_wait(service: RandomTime, stretch: Array) -> RandomTime:
 
 
 def _without_arrivals(model: Model, rate_by_stream: Sequence[Array]) -> dict[int, str]:
-    """Return, by point, why there is no answer where no customers of the first stream arrive, or a
-    rate is no number; further streams may be without customers.
+    """Return, by point, why there is no answer: because no customers of the first stream arrive, or
+    a rate is no number. The other streams may have no customers.
     """
     names = model.population.group_names
     reason_by_point: dict[int, str] = {}

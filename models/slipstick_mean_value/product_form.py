@@ -124,7 +124,7 @@ def _most_visits(node: Activity) -> int:
 
 def is_plain(node: Activity) -> bool:
     """Return whether a node is compatible with product form: its children are executed one after
-    the other, as often as the node says in any state.
+    the other, as often as the node states, whatever other customers do.
     """
     if isinstance(node, VisitedHold):
         return isinstance(node.body, VisitedStep) and node.body.visit is None
@@ -132,7 +132,7 @@ def is_plain(node: Activity) -> bool:
     return is_in_turn and BY_STATE not in node.executions
 
 
-def as_arrays(
+def network_of_groups(
     trees: Sequence[VisitTree],
     queues: Sequence[Queue],
     value_by_expr: Numbers,
@@ -190,9 +190,9 @@ def think_time(cycle_time: Array, demand: Array) -> Array:
     cycle_time : without waits [s, points]
     demand : service at each station [s, points, stations]
     """
-    away = cycle_time - demand.sum(axis=-1)
+    time_left = cycle_time - demand.sum(axis=-1)
     # Rounding may leave a little less or more than 0.
-    time_away: Array = np.where(away.real > 1e-14 * cycle_time.real, away, 0 * away)
+    time_away: Array = np.where(time_left.real > 1e-14 * cycle_time.real, time_left, 0 * time_left)
     return time_away
 
 

@@ -58,7 +58,7 @@ from slipstick_mean_value.closed import (
     MeanNumbers,
     Recursion,
     SolvedPopulation,
-    not_negative,
+    without_negative_parts,
 )
 from slipstick_mean_value.traversal import (
     Traversal,
@@ -68,15 +68,17 @@ from slipstick_mean_value.traversal import (
 )
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
-"""Of the iteration for the waits in a superstep: the most steps, and the change, relative to the
-time, that ends it [1].
+"""The largest number of steps of the iteration for the waits in a superstep, and the change,
+relative to the time, that ends it [1].
 """
 
 LARGEST_LAST_CHANGE = 1e-9
 """Last change, relative to the time, above which no fixed point was reached [1]."""
 
 OWN, AWAY = "own", "away"
-"""Names, within supersteps, of the queues at the processor's own and at any other processor."""
+"""The names, within supersteps, of the queue at the processor's own station and of that at any
+other processor.
+"""
 
 
 def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> ActivityTable:
@@ -139,7 +141,7 @@ def solve_phases(model: Model, value_by_expr: Numbers, with_account: bool) -> Ac
 
 
 class _PhaseSolver:
-    """Solves one phase of a program."""
+    """Solves one phase of a program with the steady state of its processors, at all points."""
 
     def __init__(self, model: Model, phase: Phase) -> None:
         self.model = model
@@ -202,8 +204,8 @@ class _PhaseSolver:
         return table
 
     def _time(self, solved_population: SolvedPopulation, iterations: Array) -> Array:
-        """Return the time of the phase, and replace the waits by those of the processors of this
-        phase.
+        """Return the time of the phase, and replace the waits of the solved population by the waits
+        in this phase [s].
 
         The first iteration is followed from the common start. The other iterations add the
         difference of two phases that begin in the steady state (`_StaggeredEnd`), so that the start
@@ -272,7 +274,7 @@ class _PhaseSolver:
         mean_numbers.add(
             recursion.tree.visit_ratios(solved_population.value_by_expr), rate, cycle.visit_times
         )
-        booked_with_idle = not_negative(
+        booked_with_idle = without_negative_parts(
             {**booked_times, IDLE_PROCESSORS: time - added(booked_times.values())}
         )
         return booked_with_idle, mean_numbers.uses(
@@ -378,7 +380,9 @@ all of them, ``service``, the sum of their service times, and ``square``, the su
 squares of these [s, s, 1, 1, s, s^2]."""
 
 _ON_PATH = ("time", "step", "waited")
-"""Kinds that count along the path that ends last; the others count all executions."""
+"""The kinds of totals that count along the path that ends last; the other kinds count all
+executions.
+"""
 
 
 def _add_times(
@@ -393,8 +397,8 @@ def _add_times(
 
 
 class _LineReader:
-    """Adds up times, visits and services over the activity of each processor; a part that several
-    processors share is added up once.
+    """Computes the times, visits and services of the activity of each processor; a part that
+    several processors share is computed once.
 
     The time is that of the closed form, computed term by term because numbers may be complex here,
     unlike those of a tape.
@@ -504,7 +508,7 @@ def _may_wait_at(model: Model, station_name: str, line_count: int) -> bool:
 
 
 class _SuperstepSolver:
-    """Solves one superstep; tables have a row for each processor [processors, points]."""
+    """Solves one superstep. Its tables have a row for each processor [processors, points]."""
 
     def __init__(self, line_reader: _LineReader, superstep: Superstep) -> None:
         self._totals_by_line = [line_reader.totals(line) for line in superstep.bodies]

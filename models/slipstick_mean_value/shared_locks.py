@@ -49,14 +49,16 @@ if TYPE_CHECKING:
     from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions
 
 MOST_IN_CHAIN = {"fair": 32, "reader-first": 32, "writer-first": 16}
-"""Processors at most in a chain, by order of the lock, for chains of up to 3,200 states. Larger
-populations are extrapolated from chains with the same load; see `_extrapolated_wait`."""
+"""Largest number of processors in a chain, by order of the lock, for chains of up to 3,200 states.
+Larger populations are extrapolated from chains with the same load; see `_extrapolated_wait`.
+"""
 
 EXTRAPOLATED_UP_TO, PROPORTIONAL_FROM = 0.3, 0.6
-"""Parts of the cycle that customers of the largest chain wait. Below the first, the wait of more
-customers is extrapolated; above the second it is in proportion to their number; in between it is
-interpolated [1]. Chosen with models 1 to 24 of benchmarks/mean_value.py, which are not among those
-that the promised error is measured with."""
+"""Two parts of the cycle that customers of the largest chain wait. Below the first, the wait of
+more customers is extrapolated; above the second it is in proportion to their number; in between it
+is interpolated [1]. Chosen with models 1 to 24 of benchmarks/mean_value.py, which are not among
+those that the promised error is measured with.
+"""
 
 _ARRIVAL, _WRITER, _READER, _LAST_READERS = range(4)
 """Kinds of transitions: an arrival, the end of a write, the end of a read, and the end of a read
@@ -64,7 +66,7 @@ while a writer waits.
 """
 
 
-def uncovered_by_chain(model: Model, lock_name: str) -> str | None:
+def reason_outside_chain(model: Model, lock_name: str) -> str | None:
     """Return why the chain of a reader-writer lock does not apply to a model; None if it
     applies.
     """
@@ -169,14 +171,17 @@ def _waits_of_both(
     read_time: RandomTime,
     write_time: Array,
 ) -> Array:
-    """Return the waits of readers and of writers by the chain [s] [2, points].
+    """Return the waits of readers and of writers by the Markov chain of the lock, in this order [s]
+    [2, points].
 
     For more customers than a chain can have they are extrapolated from chains with the same load;
     see `_extrapolated_wait`.
     """
 
     def waits(chain_customers: int) -> Array:
-        """Return the waits at the lock for this number of customers of the chain."""
+        """Return the waits of readers and of writers in a chain with this number of customers [s]
+        [2, points].
+        """
         return _waits_in_chain(
             queue,
             chain_customers,
@@ -388,7 +393,9 @@ def reader_writer_chain(order: str, customers: int, most_readers: int) -> Markov
     changes_of_states = _fair_transitions if order == "fair" else _ranked_transitions
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
-        """Yield the transitions from some states: their rows, the states after, and the kinds."""
+        """Yield the transitions from some states: the rows of the states, the states after, how
+        many times the rate of the kind applies, and the event.
+        """
         changes = changes_of_states(rows.T, customers, most_readers, order == "reader-first")
         for change in changes:
             source_rows = np.flatnonzero(change.is_source)
@@ -444,6 +451,9 @@ def _fair_transitions(
 def _arrivals_at_fair_lock(
     state: Array, customers: int, most_readers: int
 ) -> Iterator[_LockTransition]:
+    """Yield the arrivals at a fair lock: of requests that wait, and of readers and writers that
+    enter.
+    """
     readers, writers, _none, waiting = state
     thinking = customers - readers - writers - waiting
     can_arrive = thinking > 0
@@ -464,6 +474,7 @@ def _arrivals_at_fair_lock(
 def _ends_of_fair_writes(
     state: Array, customers: int, most_readers: int
 ) -> Iterator[_LockTransition]:
+    """Yield the ends of writes at a fair lock, by the number of readers that enter next."""
     _readers, writers, _none, waiting = state
     is_writing = writers == 1
     yield _LockTransition(
@@ -489,6 +500,7 @@ def _ends_of_fair_writes(
 
 
 def _ends_of_fair_reads(state: Array, most_readers: int) -> Iterator[_LockTransition]:
+    """Yield the ends of reads at a fair lock."""
     readers, _writers, _none, waiting = state
     is_reading = readers > 0
     has_waiting = waiting > 0

@@ -39,28 +39,33 @@ from slipstick.structure.visits import LockAccess, Numbers, Queue, Visit
 from slipstick_mean_value.arrivals import ArrivalState
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
-"""Accesses of each waiting processor at a release: a read and a failed attempt, or a read of the
-counter.
+"""Number of accesses of each waiting processor at a release: a read and a failed attempt, or a read
+of the counter.
 
 Source: Anderson 1990."""
 
 BURST_LEFT = {"ttas": 2.0, "ticket": 0.5}
-"""Of these, the accesses that follow when the next holder has the lock: all, or half of them,
-because the read of the next ticket holder is equally likely at any place in the burst."""
+"""Number of the accesses of `BURST_ACCESSES` that follow when the next holder has the lock: all, or
+half of them, because the read of the next ticket holder is equally likely at any place in the
+burst.
+"""
 
 BURST_AREA = {"ttas": 1.5, "ticket": 0.5}
 """Integral of the number waiting over a burst of s processors, in s^2 accesses: s attempts that
 find s there, then s reads that find s, s - 1, ..., 1 (s^2 / 2)."""
 
 CONGESTION_STEPS = 40
-"""Fixed-point steps for the number of processors that a congested lock keeps waiting, which begin
-with all of them; times are within 2e-11 of those of 400 steps (72 models of the construct "spin
-locks" of benchmarks/mean_value.py)."""
+"""Number of fixed-point steps for the number of processors that a congested lock keeps waiting,
+which begin with all of them; times are within 2e-11 of those of 400 steps (72 models of the
+construct "spin locks" of benchmarks/mean_value.py).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _LockUse:
-    """The use of a lock: mean number present, utilization, and the time of one hold [1, 1, s]."""
+    """The use of a lock: mean number present [1], utilization [1], and the time for which it is
+    held once [s].
+    """
 
     present: Array
     utilization: Array

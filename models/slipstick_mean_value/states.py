@@ -20,10 +20,10 @@ from slipstick_mean_value.traversal import VisitTimes
 Key = TypeVar("Key")
 
 Population = tuple[int, ...]
-"""Processors of each group."""
+"""Number of processors of each group."""
 
 Members = tuple[int | Array, ...]
-"""Processors of each group, or those of several populations [populations, 1]."""
+"""Number of processors of each group, or of several populations as columns [populations, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CycleState:
 
     @property
     def rate(self) -> Array:
-        """Return the cycles of all members in a second [1/s]."""
+        """Return how many cycles all members complete in a second [1/s]."""
         mean_time = self.time.mean
         rate: Array = self.members / np.where(mean_time.real > 0, mean_time, np.inf)
         return rate
@@ -72,8 +72,9 @@ class PopulationState:
 
 
 def batches(largest_population: Population, most_together: int) -> Iterator[list[Population]]:
-    """Yield all populations up to the largest one, each after those with one processor fewer, in
-    lists of up to `most_together` that have the same number of processors in the same groups.
+    """Yield all populations up to the largest one, each after the populations with one processor
+    fewer. They come in lists of up to `most_together` that have the same number of processors in
+    the same groups.
 
     >>> list(batches((1, 2), 8))
     [[(0, 0)], [(0, 1)], [(1, 0)], [(0, 2)], [(1, 1)], [(1, 2)]]
@@ -89,8 +90,8 @@ def batches(largest_population: Population, most_together: int) -> Iterator[list
 
 
 def _shared_properties(population: Population) -> tuple[int, tuple[bool, ...]]:
-    """Return what populations that are solved together share: their number of processors, and the
-    groups that have any.
+    """Return what populations must have in common to be solved together: their number of
+    processors, and the groups that have any.
     """
     return sum(population), tuple(members > 0 for members in population)
 
@@ -118,20 +119,20 @@ def stacked_states(
         tuple(cycles),
         ArrivalState(
             arrivals[0].other_processors,
-            present=_stacked_columns([state.present for state in arrivals]),
-            in_service=_stacked_columns([state.in_service for state in arrivals]),
+            present=_rows_by_key([state.present for state in arrivals]),
+            in_service=_rows_by_key([state.in_service for state in arrivals]),
             services={
                 visit_index: _stacked_times([state.services[visit_index] for state in arrivals])
                 for visit_index in arrivals[0].services
             },
-            all_busy=_stacked_columns([state.all_busy for state in arrivals]),
-            whole_service=_stacked_columns([state.whole_service for state in arrivals]),
+            all_busy=_rows_by_key([state.all_busy for state in arrivals]),
+            whole_service=_rows_by_key([state.whole_service for state in arrivals]),
         ),
     )
 
 
 def rows_of_columns(columns: Sequence[Array]) -> Array:
-    """Return columns as rows of one array."""
+    """Return columns as the rows of one array."""
     if len({column.shape for column in columns}) > 1:
         columns = np.broadcast_arrays(*columns)
     # `np.stack` costs twice as much, for it adds an axis to each column.
@@ -139,13 +140,15 @@ def rows_of_columns(columns: Sequence[Array]) -> Array:
     return rows
 
 
-def _stacked_columns(columns: Sequence[Mapping[Key, Array]]) -> dict[Key, Array]:
-    """Return tables of columns as one table of arrays with a row for each."""
+def _rows_by_key(columns: Sequence[Mapping[Key, Array]]) -> dict[Key, Array]:
+    """Return several tables of columns as one table of arrays, with a row for each of the
+    tables.
+    """
     return {key: rows_of_columns([column[key] for column in columns]) for key in columns[0]}
 
 
 def _stacked_times(times: Sequence[RandomTime]) -> RandomTime:
-    """Return times as one with a row for each."""
+    """Return several random times as one whose arrays have a row for each of them."""
     return RandomTime(
         rows_of_columns([time.mean for time in times]),
         rows_of_columns([time.variance for time in times]),
@@ -175,32 +178,32 @@ def single_states(
 
 
 class _RowOfBatch:
-    """Selects one row from the arrays of a batch."""
+    """Selects the row of one population from the arrays of a batch."""
 
     def __init__(self, row_index: int) -> None:
         self._row_index = row_index
 
     def column(self, array: Array) -> Array:
-        """Return the row of an array; one that holds for all populations has no rows."""
+        """Return the row from an array; an array that holds for all populations has no rows."""
         if array.ndim < 2:
             return array
         row: Array = array[self._row_index if len(array) > 1 else 0]
         return row
 
     def columns(self, arrays: Mapping[Key, Array]) -> dict[Key, Array]:
-        """Return the row of each array of a table."""
+        """Return the row from each array of a table."""
         return {key: self.column(array) for key, array in arrays.items()}
 
     def time(self, time: RandomTime) -> RandomTime:
-        """Return the row of a time."""
+        """Return the row from a random time."""
         return RandomTime(self.column(time.mean), self.column(time.variance), time.kind)
 
     def times(self, times: Mapping[int, RandomTime]) -> dict[int, RandomTime]:
-        """Return the row of the time of each visit."""
+        """Return the row from the time of each visit."""
         return {visit_index: self.time(time) for visit_index, time in times.items()}
 
     def cycle(self, members: int, cycle: CycleState) -> CycleState:
-        """Return the row of the cycle of a group."""
+        """Return the row from the cycle of a group; `members` is the number of its processors."""
         visit_times = VisitTimes(
             self.times(cycle.visit_times.waits),
             self.times(cycle.visit_times.services),
@@ -210,7 +213,7 @@ class _RowOfBatch:
         return CycleState(members, self.time(cycle.time), visit_times)
 
     def arrivals(self, arrivals: ArrivalState) -> ArrivalState:
-        """Return, for one row, the state that an arriving processor finds."""
+        """Return the row from the state that an arriving processor finds."""
         return ArrivalState(
             arrivals.other_processors,
             present=self.columns(arrivals.present),

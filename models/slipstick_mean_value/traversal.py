@@ -336,8 +336,8 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
 
 
 def _longer_time(first_time: RandomTime, second_time: RandomTime) -> RandomTime:
-    """Return the time with the larger mean, as the maximum of two times: both contain the same
-    services, so that it is nearly always the longer one.
+    """Return the one of two times that has the larger mean, in the place of their maximum: both
+    contain the same services, so that it is nearly always the longer one.
     """
     is_second_longer = second_time.mean.real > first_time.mean.real
     distribution_kind = (
@@ -356,7 +356,7 @@ def _time_in_turn(traversal: Traversal, nodes: Sequence[Activity]) -> RandomTime
 
 
 def _mean_of_times(times: Sequence[RandomTime]) -> RandomTime:
-    """Return a time with the means of the means and of the variances of some times."""
+    """Return a random time whose mean and variance are the averages of those of some times."""
     kinds = {time.kind for time in times}
     return RandomTime(
         added(time.mean for time in times) / len(times),
@@ -462,9 +462,10 @@ def _uses_queue(node: Activity, queue_name: str) -> bool:
 
 
 MOST_ITEMS = 64
-"""Items of a pipeline that are followed one by one. Each further item adds as much time as the last
-of these, as in the steady state that 64 items have reached; 500 items of two stages are within 1 %
-(tests/method/mean_value/test_traversal.py)."""
+"""Largest number of items of a pipeline that are followed one by one. Each further item adds as
+much time as the last of these, as in the steady state that 64 items have reached; 500 items of two
+stages are within 1 % (tests/method/mean_value/test_traversal.py).
+"""
 
 
 def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
@@ -524,8 +525,8 @@ def _interpolated_value(value_by_items: list[Array], item_count: Array) -> Array
 
 
 class _StageTimes:
-    """A stage of a pipeline: times of its bodies, one for all items or one for each, and the
-    items that it takes at once.
+    """A stage of a pipeline: the times of its bodies, one for all items or one for each item, and
+    the number of items that it processes at once.
     """
 
     def __init__(self, traversal: Traversal, stage: Stage) -> None:
@@ -648,11 +649,11 @@ class _ItemTimes:
 
 
 MOST_TURNS = 16
-"""Turns of a repetition in a section that are followed one by one."""
+"""Largest number of turns of a repetition in a section that are followed one by one."""
 
 MOST_FOLLOWED = 256
-"""Larger populations are not followed one by one; their sections end with the maximum of
-independent times.
+"""Largest population that is followed processor by processor; sections of larger ones end with the
+maximum of independent times.
 """
 
 
@@ -809,16 +810,17 @@ def ordered_ends(time: RandomTime, processors: int) -> Array:
 
 
 def _is_queue_visit(visit: Visit) -> bool:
+    """Return whether a visit is to a queue, and not to a processor of its own."""
     return not is_processor(visit.queue)
 
 
 _COMPOSITES = (VisitedStep, VisitedHold, Repeat, Choice, Fork, Pipeline)
-"""What all processors pass together by `_SynchronizedStart._pass_composite`."""
+"""The kinds of nodes that all processors pass together, by `_SynchronizedStart._pass_composite`."""
 
 
 class _SynchronizedStart:
-    """Follows all processors from a common start through a section; times until the next queue are
-    added up before the queue is passed.
+    """Follows all processors from a common start through a section. The times up to the next queue
+    are added up before the queue is passed.
     """
 
     def __init__(self, traversal: Traversal, processors: int) -> None:
@@ -1159,11 +1161,11 @@ class PassingTimes:
 
     @classmethod
     def starting_together(cls, processors: int) -> PassingTimes:
-        """Return the times of processors that all start at 0."""
+        """Return the passing times of processors that all start at time 0."""
         return cls(np.zeros((1, processors)), np.zeros((1, processors)))
 
     def delayed(self, time: RandomTime) -> PassingTimes:
-        """Return the times after an independent delay of each processor.
+        """Return the passing times after each processor has taken an independent delay.
 
         Gaps between order statistics of a smooth distribution are nearly exponential, with variance
         gap^2 (Source: Pyke, Spacings, J. Royal Statistical Society B 27(3), 1965, 395-449); a gap g
@@ -1244,7 +1246,7 @@ class PassingTimes:
         )
 
     def latest_with(self, other_times: PassingTimes) -> PassingTimes:
-        """Return the later of two times of each processor."""
+        """Return for each processor the later of its times in these and in other passing times."""
         is_later = other_times.times.real > self.times.real
         return PassingTimes(
             np.where(is_later, other_times.times, self.times),
@@ -1252,8 +1254,8 @@ class PassingTimes:
         )
 
     def end(self, remaining_time: RandomTime) -> RandomTime:
-        """Return the time at which the last processor ends, if each takes an independent time after
-        it has passed.
+        """Return the time at which the last processor ends, if each takes a further independent
+        time after it has passed.
         """
         last_end = self.times[..., -1] + remaining_time.mean
         if remaining_time.kind == "constant":

@@ -80,7 +80,7 @@ def test_many_customers_by_the_largest_weights_alone(
 ) -> None:
     loads = np.array([1e-9, 0.5, 0.99, 1.0, 1.01, 3.0, 1e6]) * servers / 20_000 * (1 + 1e-20j)
     found = finite_source_all_busy(loads, 20_000, servers)
-    monkeypatch.setattr("slipstick.queueing.residual_wait._ALL_TERMS", 10**6)
+    monkeypatch.setattr("slipstick.queueing.residual_wait._MOST_CUSTOMERS_WITH_ALL_WEIGHTS", 10**6)
     every = finite_source_all_busy(loads, 20_000, servers)
     assert found.real == pytest.approx(every.real, abs=1e-11)
     assert found.imag == pytest.approx(every.imag, abs=1e-29)

@@ -36,7 +36,7 @@ from slipstick.model.system import (
     phased_model,
 )
 from slipstick.vocabulary import MEAN_VALUE
-from slipstick_mean_value.form import MeanValue, own_promise
+from slipstick_mean_value.form import MeanValue, promised_error
 
 THINK = delay(9.0, name="think", scv=1.0)
 USUAL = (
@@ -167,7 +167,7 @@ def test_an_answer_outside_what_was_measured_promises_no_error_and_says_so() -> 
         found = MeanValue(model).points({}).answer(0)
         assert (found.promise, found.error) == (None, words)
         assert any(note.startswith(f"{words}; simulate") for note in found.notes)
-        assert own_promise(model) is None
+        assert promised_error(model) is None
 
 
 def test_an_approximate_answer_promises_what_its_notes_say() -> None:

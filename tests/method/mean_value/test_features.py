@@ -19,9 +19,9 @@ from slipstick.model.system import (
 from slipstick_mean_value.features import Features
 from slipstick_mean_value.form import (
     MeanValue,
-    own_features,
-    own_promise,
-    reasons_without_own_promise,
+    features_at_model_values,
+    promised_error,
+    reasons_without_promised_error,
 )
 
 
@@ -33,7 +33,7 @@ def _stream(*visits: Activity, rate: float, **resources: Station) -> Model:
 
 
 def _features(model: Model) -> Features:
-    found = own_features(model)
+    found = features_at_model_values(model)
     assert found is not None
     return found
 
@@ -52,23 +52,23 @@ def test_the_scv_of_all_that_a_station_serves() -> None:
     scv = _features(_mixture(1)).served_scv["disk"]
     assert scv == pytest.approx(second / mean**2 - 1)
     # One server behind a delay is exact, so only several lose the promise.
-    assert own_promise(_mixture(1)) == 0.1
-    assert own_promise(_mixture(2)) is None
+    assert promised_error(_mixture(1)) == 0.1
+    assert promised_error(_mixture(2)) is None
 
 
 def test_unlike_visits_in_a_row_of_a_stream_at_several_servers() -> None:
     short, long = (service("s", time, scv=1.0, name=f"v{time}") for time in (0.02, 0.5))
     for servers, promise in ((1, 0.1), (2, None)):
         model = _stream(repeat(4, short), long, rate=1.0, s=Station(servers))
-        assert _features(model).in_a_row == ("s",)
-        assert own_promise(model) == promise
+        assert _features(model).stations_in_a_row == ("s",)
+        assert promised_error(model) == promise
 
 
 def test_busy_stations_in_a_row_whose_services_are_not_exponential() -> None:
     first, second = service("a", 1.0, scv=4.0, name="a"), service("b", 0.9, scv=0.25, name="b")
     stations = {"a": Station(), "b": Station()}
-    assert own_promise(_stream(first, second, rate=0.9, **stations)) is None
-    assert own_promise(_stream(first, second, rate=0.2, **stations)) == 0.1
+    assert promised_error(_stream(first, second, rate=0.9, **stations)) is None
+    assert promised_error(_stream(first, second, rate=0.2, **stations)) == 0.1
 
 
 @pytest.mark.turns(3)
@@ -82,8 +82,8 @@ def test_a_station_that_holders_share_with_another_group_is_close_but_not_promis
     answer = MeanValue(model).points({}).answer(0)
     assert answer["time[a]"] == pytest.approx(111.963, rel=0.04)
     assert answer["time[b]"] == pytest.approx(13.62, rel=0.01)
-    assert _features(model).shared == ("s",)
-    assert "that one group uses under a lock or permits" in reasons_without_own_promise(model)[0]
+    assert _features(model).stations_shared_by_holders == ("s",)
+    assert "that one group uses under a lock or permits" in reasons_without_promised_error(model)[0]
 
 
 WORST = [
@@ -141,7 +141,7 @@ def test_the_worst_models_do_not_become_worse(genes: Genes) -> None:
 
 @pytest.mark.parametrize("genes", UNDER_AND_OUTSIDE)
 def test_a_station_under_a_lock_and_outside_before_a_barrier_is_not_promised(genes: Genes) -> None:
-    assert "before a barrier" in reasons_without_own_promise(genes.model())[0]
+    assert "before a barrier" in reasons_without_promised_error(genes.model())[0]
 
 
 @pytest.mark.turns(3)

@@ -17,7 +17,7 @@ from slipstick.expression.nodes import COUNT, RATE, Parameter
 from slipstick.model.activity import delay, fork, hold, repeat, service, then
 from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Model, Station, grouped_model
-from slipstick_mean_value.form import MeanValue, own_promise
+from slipstick_mean_value.form import MeanValue, promised_error
 
 PUBLISHED = yaml.safe_load((Path(__file__).parents[2] / "published" / "queueing.yaml").read_text())
 MIXED = [example for example in PUBLISHED if example["name"].startswith("mixed")]
@@ -141,7 +141,7 @@ def test_unlike_services_are_near_a_simulation(own: float, theirs: float) -> Non
     model = beside(own=own, theirs=theirs, before=0.5)
     answer = by_mean_value(model)
     assert not answer.exact
-    assert own_promise(model) == 0.1
+    assert promised_error(model) == 0.1
     assert any(note.startswith("visitors beside processors: Linearizer") for note in answer.notes)
     settings = Simulation(seed=11, events=400_000, precision=1e-9)
     simulated = solve(model, method="simulation", simulation=settings)
@@ -150,10 +150,10 @@ def test_unlike_services_are_near_a_simulation(own: float, theirs: float) -> Non
 
 
 def test_what_has_no_measured_error_promises_none() -> None:
-    assert own_promise(beside(own=0.12, resource=Station(2))) is None
-    assert own_promise(beside(scv=4.0)) is None
-    assert own_promise(beside(scv=0.25)) is None
-    assert own_promise(beside(scv=4.0, resource=Station(1, "ps"))) is not None
+    assert promised_error(beside(own=0.12, resource=Station(2))) is None
+    assert promised_error(beside(scv=4.0)) is None
+    assert promised_error(beside(scv=0.25)) is None
+    assert promised_error(beside(scv=4.0, resource=Station(1, "ps"))) is not None
 
 
 def test_a_saturated_point_leaves_the_others() -> None:
@@ -198,4 +198,4 @@ def test_other_parts_are_refused_by_name() -> None:
 
 
 def test_several_servers_of_equal_times_are_exact_by_default() -> None:
-    assert own_promise(beside(resource=Station(3))) == 0.1
+    assert promised_error(beside(resource=Station(3))) == 0.1

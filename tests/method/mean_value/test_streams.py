@@ -12,7 +12,7 @@ from slipstick.expression.nodes import RATE, Parameter
 from slipstick.model.activity import choose, delay, service
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Station, grouped_model, open_model
-from slipstick_mean_value.form import own_promise
+from slipstick_mean_value.form import promised_error
 
 SETTINGS = Simulation(seed=5, events=400_000, precision=1e-9)
 
@@ -60,7 +60,7 @@ def test_product_form_of_streams_is_that_of_the_network() -> None:
 def test_unlike_services_at_two_servers_are_no_product_form() -> None:
     answer = solve(shop(web=0.011), method="mean-value")
     assert not answer.exact
-    assert own_promise(shop(web=0.011)) == 0.1
+    assert promised_error(shop(web=0.011)) == 0.1
 
 
 @pytest.mark.turns(3)
