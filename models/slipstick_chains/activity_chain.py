@@ -105,23 +105,31 @@ Position = tuple[Any, ...]
 phase of its time; and the stack of what follows, its next element last."""
 
 Outcomes = Iterable[tuple[Any, Any]]
-"""What may follow, each with its probability, a number or an array over the points."""
+"""The positions that may follow, each with its probability, which is a number or an array over the
+points.
+"""
 
-Happening = tuple[tuple[Any, ...], Sequence[int], Outcomes]
-"""Names of what happens at an instant, the units of each counter after it, and what may follow."""
+InstantEvent = tuple[tuple[Any, ...], Sequence[int], Outcomes]
+"""An event that takes no time: the names by which it is counted, the units of each counter after
+it, and the positions that may follow.
+"""
 
 _PartOfServer = tuple[str, bool, float]
+"""What a position counts of a shared station: the station's name, whether it counts in proportion
+to the speed of a service there (True) or to the rest of 1 (False), and the weight of the visit.
+"""
 
 ENDED: Position = (("ended", 0), ())
+"""The position of a processor that has ended all rounds of its phase."""
 
 AWAY: Position = (("away", 0), ())
 """The position of a second phase that is not under way."""
 
 BESIDE = ("beside", -1, 0)
-"""The first of the stack of a second phase, whose time is of no cycle."""
+"""The bottom element of the stack of a second phase, whose time belongs to no cycle."""
 
 FATE = "fate"
-"""The kind of what is counted of services that may be given up."""
+"""The kind of sums over services that may be given up."""
 
 OPEN = -1
 """The state of a circuit breaker that refuses all tries; of a half-open one it is below, of a
@@ -129,17 +137,21 @@ closed one at least 0.
 """
 
 PASSED, FAILED = 0, 1
+"""The outcome of a try that ends well, and of one that fails."""
 REFUSED, PASSED_AT, FAILED_AT = "refused by ", "passed at ", "failed at "
 GIVEN_UP_AT = "given up at "
-"""Begin the names of what happens as a circuit breaker refuses a try, as a try ends well, is
-abandoned or turned away, and as an attempt is given up; no resource has a blank in its name."""
+"""The beginnings of the names of events: a circuit breaker refuses a try; a try ends well; a try is
+abandoned or turned away; an attempt is given up. The name of a resource follows, which has no blank
+in it.
+"""
 
 BURST = "burst of "
-"""Begins the name of a counter that is 1 while a stream is in a burst."""
+"""The beginning of the name of a counter that is 1 while a stream is in a burst."""
 
 MOST_BY_DEFAULT = 300
-"""States of a Markov chain up to which it answers where no method is named: 0.03 s in the mean,
-0.08 at most."""
+"""Largest number of states with which a Markov chain answers where no method is named: 0.03 s in
+the mean, 0.08 at most.
+"""
 
 _WAITING: dict[type, str] = {
     act.Step: "ask",
@@ -150,13 +162,13 @@ _WAITING: dict[type, str] = {
     act.Pick: "pick",
     act.EarlyReply: "reply",
 }
-"""What a processor does first at a step that may depend on others."""
+"""The first action of a processor at each kind of step that may depend on other processors."""
 
 
 class ActivityChain(ActivityForm):
     """An activity solved as a Markov chain. The times come from the chain; points are evaluated,
-    differentiated and answered as by mean value. Of each stream of arrivals so many customers are
-    followed that more are hardly ever there.
+    differentiated and answered as by mean value. Of each stream of arrivals, so many customers are
+    followed that more are present with a negligible probability.
 
     Attributes
     ----------
@@ -183,8 +195,8 @@ class ActivityChain(ActivityForm):
 
     def solve(self, value_by_expr: Mapping[Expr, Array], with_account: bool) -> ActivityTable:
         """Solve all points; points with the same transitions share the states."""
-        for unfit in _unfit_parts(self.model, value_by_expr):
-            raise NoAnswerError(unfit.with_other_methods)
+        for unfit_part in _unfit_parts(self.model, value_by_expr):
+            raise NoAnswerError(unfit_part.message_with_other_methods)
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
         reason_by_point |= self._reasons_against_streams(value_by_expr)
         table = ActivityTable(np.array(value_by_expr[self.model.population.size]), reason_by_point)
@@ -195,10 +207,10 @@ class ActivityChain(ActivityForm):
                 for expr, number in value_by_expr.items()
             )
             points_by_transitions[
-                tuple(value if counted else bool(value) for value, counted in key)
+                tuple(value if is_count else bool(value) for value, is_count in key)
             ].append(point)
-        together = list(points_by_transitions.values())
-        for points in together:
+        point_groups = list(points_by_transitions.values())
+        for points in point_groups:
             try:
                 _solve_alike(
                     self.model,
@@ -210,11 +222,11 @@ class ActivityChain(ActivityForm):
             except NoAnswerError as error:
                 if self.model.population.streams and len(points) > 1:
                     # As many customers are followed as the busiest point has.
-                    together += [[point] for point in points]
+                    point_groups += [[point] for point in points]
                     continue
                 table.refuse(dict.fromkeys(points, str(error)))
             except RecursionError:
-                table.refuse(dict.fromkeys(points, _takes_no_time(self.model)))
+                table.refuse(dict.fromkeys(points, _message_of_no_time(self.model)))
         return table
 
     def _reasons_against_streams(self, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
@@ -233,14 +245,15 @@ class ActivityChain(ActivityForm):
         return Saturation(self.model).reasons(values) | reason_by_point
 
     def sums(self, value_by_expr: Mapping[Expr, Array]) -> Mapping[tuple[str, Any], Array]:
-        """Return the sums over a cycle of points with the same transitions; see `sums_over_cycles`.
+        """Return the sums over a cycle, by kind and name, of points that have the same transitions;
+        see `sums_over_cycles`.
 
         Raises
         ------
         NoAnswerError : the chain cannot represent the model, or has no answer for its numbers
         """
-        for unfit in _unfit_parts(self.model, value_by_expr):
-            raise NoAnswerError(unfit.alone)
+        for unfit_part in _unfit_parts(self.model, value_by_expr):
+            raise NoAnswerError(unfit_part.message)
         reason_by_point = _reasons_by_point(self.model, value_by_expr)
         for reason in (reason_by_point | self._reasons_against_streams(value_by_expr)).values():
             raise NoAnswerError(reason)
@@ -248,7 +261,7 @@ class ActivityChain(ActivityForm):
         try:
             return sums_over_cycles(self.model, value_by_expr, members, with_account=True)
         except RecursionError as error:
-            raise NoAnswerError(_takes_no_time(self.model)) from error
+            raise NoAnswerError(_message_of_no_time(self.model)) from error
 
     def takes(self, values: Values) -> Flags:
         """Return a mask of the points at which the chain answers by default: it is small there, and
@@ -264,8 +277,8 @@ class ActivityChain(ActivityForm):
         return flags & ~left_to_others
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
-        """Return whether all times have phases that the chain represents exactly; the same at every
-        point.
+        """Return whether the chain represents all times exactly by phases; the answer is the same
+        at every point.
         """
         phases_known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
         return np.full(len(table.time), phases_known)
@@ -303,8 +316,8 @@ def _other_methods(model: Model) -> str:
     return f"{MEAN_VALUE} or {SIMULATION}" if knows_constructs else SIMULATION
 
 
-class _Unfit(NamedTuple):
-    """The reason why a Markov chain cannot represent a part of a model.
+class _UnfitPart(NamedTuple):
+    """A part of a model that a Markov chain cannot represent, with the text of the refusal.
 
     Parameters
     ----------
@@ -318,14 +331,14 @@ class _Unfit(NamedTuple):
     methods: str = "simulation"
 
     @property
-    def alone(self) -> str:
-        """The message where no other method has the value."""
+    def message(self) -> str:
+        """The message for a value that no other method has."""
         return f"markov-chain takes {self.takes}{f': {self.change}' if self.change else ''}"
 
     @property
-    def with_other_methods(self) -> str:
-        """The message that names other methods."""
-        return f"{self.alone}{', or' if self.change else ':'} ask for {self.methods}"
+    def message_with_other_methods(self) -> str:
+        """The message that names the other methods."""
+        return f"{self.message}{', or' if self.change else ':'} ask for {self.methods}"
 
 
 def _reasons_by_point(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict[int, str]:
@@ -352,19 +365,20 @@ def _without_arrivals(model: Model, value_by_expr: Mapping[Expr, Array]) -> dict
     return dict.fromkeys(np.flatnonzero(value_by_expr[rate].real == 0).tolist(), reason)
 
 
-def _takes_no_time(model: Model) -> str:
+def _message_of_no_time(model: Model) -> str:
+    """Return the message for a model of which a cycle may take no time."""
     return f"a cycle of {model.name} may take no time, so no state lasts; give a step of it a time"
 
 
-def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[_Unfit]:
+def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[_UnfitPart]:
     """Yield each part of a model that a chain cannot represent."""
     if model.population.finite and not isinstance(model.population, PhasedPopulation):
-        yield _Unfit("processors that repeat a cycle, streams, and phases, not supersteps")
+        yield _UnfitPart("processors that repeat a cycle, streams, and phases, not supersteps")
     for node in distinct_activities(model.bodies):
         resource = model.resources.get(node.uses[0]) if node.uses else None
         if is_parallel(node) or node.use == ASKED:
             methods = "simulation" if node.use == ASKED else _other_methods(model)
-            yield _Unfit(f"one thing at a time of a processor, so no {node.kind}", "", methods)
+            yield _UnfitPart(f"one thing at a time of a processor, so no {node.kind}", "", methods)
         elif isinstance(node, act.Hold) and node.permits is not None:
             capacity = model.resources[node.resource].capacity
             permits_taken = value_by_expr.get(node.permits, np.ones(1)).real
@@ -373,7 +387,9 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
                 & (permits_taken >= 1)
                 & (permits_taken <= capacity)
             ).all():
-                yield _Unfit(f"whole numbers of permits of {node.resource}, from 1 to {capacity}")
+                yield _UnfitPart(
+                    f"whole numbers of permits of {node.resource}, from 1 to {capacity}"
+                )
         elif isinstance(node, act.Attempt) and not (
             node.timeout is None
             and (node.patience is None or value_by_expr.get(node.patience, np.ones(1)).all())
@@ -381,18 +397,18 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
             accepted_words = (
                 f"exponential limits of a wait above 0 s, unlike that for {node.resource}"
             )
-            yield _Unfit(accepted_words, "write patience")
+            yield _UnfitPart(accepted_words, "write patience")
         elif isinstance(node, act.Pick) and node.by == IN_TURN:
-            yield _Unfit("no turns, whose next depends on all that was before")
+            yield _UnfitPart("no turns, whose next depends on all that was before")
         elif isinstance(node, act.Pick) and node.by == LEAST_WORK:
-            yield _Unfit("choices by numbers of customers, not by the work that they have left")
+            yield _UnfitPart("choices by numbers of customers, not by the work that they have left")
         elif isinstance(resource, Breaker) and (reason := _unfit_breaker(node.uses[0], resource)):
             yield reason
         elif type(node) not in (act.Then, act.Repeat, act.Choice, act.Attempt, *_WAITING):
-            yield _Unfit(f"no steps of the kind {node.kind}, for which it has no rule")
+            yield _UnfitPart(f"no steps of the kind {node.kind}, for which it has no rule")
         elif node.uses and resource is None:
             accepted_words = f"no processor as a resource, as {node!r:.80} needs"
-            yield _Unfit(accepted_words, "", _other_methods(model))
+            yield _UnfitPart(accepted_words, "", _other_methods(model))
         elif (
             isinstance(node, act.Step)
             and node.scv < LEAST_SCV
@@ -402,30 +418,33 @@ def _unfit_parts(model: Model, value_by_expr: Mapping[Expr, Array]) -> Iterator[
             accepted_words = (
                 f"times made of exponential phases, and step {node.name} has scv {node.scv:g}"
             )
-            yield _Unfit(accepted_words, f"write from {LEAST_SCV:g} (1 is exponential)")
+            yield _UnfitPart(accepted_words, f"write from {LEAST_SCV:g} (1 is exponential)")
         elif (
             isinstance(resource, Station) and resource.servers > 1 and _interrupts_service(resource)
         ):
             accepted_words = f"services that are interrupted at one server, and {node.uses[0]} has"
-            yield _Unfit(f"{accepted_words} {resource.servers}")
+            yield _UnfitPart(f"{accepted_words} {resource.servers}")
         elif isinstance(resource, Lock) and (
             LOCKS[resource.kind].spinning or resource.word is not None
         ):
             accepted_words = "locks that are handed over at no cost, and the accesses and pauses of"
-            yield _Unfit(f"{accepted_words} {node.uses[0]} are constant", "write fifo")
+            yield _UnfitPart(f"{accepted_words} {node.uses[0]} are constant", "write fifo")
 
 
-def _unfit_breaker(name: str, breaker: Breaker) -> _Unfit | None:
-    """Return why a chain cannot represent a circuit breaker; None if it can."""
+def _unfit_breaker(name: str, breaker: Breaker) -> _UnfitPart | None:
+    """Return the part of a circuit breaker that a chain cannot represent; None if it can represent
+    the breaker.
+    """
     if breaker.scv != 1:
         accepted_words = (
             f"exponential open times of circuit breakers, and {name} has scv {breaker.scv:g}"
         )
-        return _Unfit(accepted_words, "write scv: 1")
+        return _UnfitPart(accepted_words, "write scv: 1")
     return None
 
 
 def _interrupts_service(station: Station) -> bool:
+    """Return whether the discipline of a station lets an arriving customer interrupt a service."""
     return DISCIPLINES[station.discipline].preemptive
 
 
@@ -434,7 +453,8 @@ def _limits_weights(station: Station) -> bool:
     return station.capacity > 1 and not station.rates
 
 
-def _shares(station: Station) -> bool:
+def _shares_servers(station: Station) -> bool:
+    """Return whether the servers of a station are shared by all customers present."""
     return DISCIPLINES[station.discipline].shared
 
 
@@ -488,8 +508,8 @@ def chain_from_start(
     form = ActivityChain(model)
     value_by_expr = form.numbers({name: np.array([value]) for name, value in values.items()})
     cycles, streams = _cycles_and_streams(model, value_by_expr, most, backlog)
-    for unfit in _unfit_parts(model, value_by_expr):
-        raise NoAnswerError(unfit.alone)
+    for unfit_part in _unfit_parts(model, value_by_expr):
+        raise NoAnswerError(unfit_part.message)
     if reasons := _reasons_by_point(model, value_by_expr):
         raise NoAnswerError(reasons[0])
     # No other method has these values, so that none is a way out.
@@ -499,7 +519,7 @@ def chain_from_start(
     try:
         chain, _ = _explored_chain(states)
     except RecursionError as error:
-        raise NoAnswerError(_takes_no_time(model)) from error
+        raise NoAnswerError(_message_of_no_time(model)) from error
     rates = np.array(states.rates)[chain.rates.astype(int), 0].real
     # The state before the start is left at once.
     is_start = chain.sources == 0
@@ -523,7 +543,7 @@ def _servers_away(states: _States, positions: Array, resource_name: str) -> Arra
     }
     is_away = np.zeros(len(states.positions))
     for position_number, position in enumerate(states.positions[1:] if absent_groups else (), 1):
-        keys = states.counted_at(position)
+        keys = states.sums_counted_at(position)
         is_present = any(key[:2] == ("present", resource_name) for key in keys)
         is_away[position_number] = is_present and position[1][0][1] in absent_groups
     return np.asarray(is_away[positions].sum(axis=1))
@@ -627,7 +647,7 @@ def sums_over_cycles(
     model: Model, value_by_expr: Mapping[Expr, Array], members: Array, with_account: bool
 ) -> Mapping[tuple[str, Any], Array]:
     """Return sums over a cycle of the first group, or over the rounds of all phases, by kind and
-    name [points]; what does not occur has the sum 0.
+    name, such as ("busy", "disk") [points]; a sum of what does not occur is 0.
 
     Parameters
     ----------
@@ -665,13 +685,13 @@ def _cycles_with_rounds(model: Model, value_by_expr: Mapping[Expr, Array]) -> li
 
 
 FIRST_FOLLOWED, MOST_FOLLOWED, BEYOND = 6, 2_000, 1e-10
-"""Customers of all streams that a chain follows at first and at most, and the part of their mean
-number that may lie beyond.
+"""Numbers of customers of all streams that a chain follows at first and at most, and the largest
+part of their mean number that may lie beyond.
 """
 
 RISING_ROUNDS = 5
-"""Times that a chain follows about twice as many customers although the probabilities of their
-numbers still rise: from 6 up to some 260.
+"""Number of times that a chain follows about twice as many customers although the probabilities of
+their numbers still rise: from 6 up to some 260.
 """
 
 
@@ -679,7 +699,7 @@ def _sums_of_streams(
     model: Model, value_by_expr: Mapping[Expr, Array], with_account: bool
 ) -> tuple[_States, Sums]:
     """Return the states of a model with streams of arrivals, and their sums over a cycle; so many
-    customers are followed that more are hardly ever there.
+    customers are followed that more are present with a negligible probability.
 
     Raises
     ------
@@ -709,14 +729,14 @@ def _sums_of_streams(
     )
 
 
-def _tail_beyond(states: _States, solved: _SolvedStates) -> tuple[float, float]:
+def _tail_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, float]:
     """Return the part of the mean number of customers of streams that lies beyond those that are
     followed, and the ratio of the last levels of their number [1]; the largest of all points.
     """
     parts_and_ratios = []
-    members_by_kind = states.members_by_kind(solved.positions)
+    members_by_kind = states.members_by_kind(solved_states.positions)
     counts = np.sum([members_by_kind[kind] for kind in states.streams], axis=0).astype(int)
-    for time_in_states in solved.times:
+    for time_in_states in solved_states.times:
         levels = np.bincount(counts, weights=time_in_states.real) / time_in_states.real.sum()
         mean = float(levels @ np.arange(len(levels)))
         # Rounding decides levels below, and the truncation the last ones.
@@ -778,21 +798,26 @@ def _attempt_values(
 
 
 def _put_value(table: ActivityTable, points: list[int], name: str, value: Array) -> None:
-    """Put a further value of some points into a table."""
+    """Put a further value of an answer at some points into a table."""
     table.other_values.setdefault(name, table.nan_columns())[points] = value
 
 
-WAYS = 16
-"""Ways to go on from a state that take the time of one state: each is followed by itself, 0.05 ms
-(1,048,576 ways took 56 s in November 2026), and a state takes up to 1 ms."""
+WAYS_PER_STATE = 16
+"""Number of ways to go on from a state that together take the time of one state: each is followed
+by itself, 0.05 ms (1,048,576 ways took 56 s in November 2026), and a state takes up to 1 ms.
+"""
 
-STATES_A_LOOK = 64
-"""States between two looks at the clock, which takes up to a tenth of the time of a state."""
+STATES_PER_CLOCK_CHECK = 64
+"""Number of states that are explored between two checks of the clock, which take up to a tenth of
+the time of a state.
+"""
 
-FACTOR, DERIVATIVE = 1.8e-6, 1e-6
-"""Processor time of the long run of n states, and of each derivative of it, in n^1.5 [s]: measured
-with 10,086 states (a pool, two locks and 64 processors) and with 21,752 (6 processors, scv 0.25),
-whose estimates were 2 and 7 % high. Fewer states than `MOST_DIRECT_STATES` take under a second."""
+SOLUTION_SECONDS, DERIVATIVE_SECONDS = 1.8e-6, 1e-6
+"""Processor time, divided by n^1.5, to solve the equations of n states, and to solve for each
+derivative [s]: measured with 10,086 states (a pool, two locks and 64 processors) and with 21,752 (6
+processors, scv 0.25), whose estimates were 2 and 7 % high. Fewer states than `MOST_DIRECT_STATES`
+take under a second.
+"""
 
 
 def _announce_solution(model: str, size: int, solutions: int) -> None:
@@ -805,7 +830,9 @@ def _announce_solution(model: str, size: int, solutions: int) -> None:
     solutions : the long run, and one for each derivative or further point
     """
     seconds = (
-        size**1.5 * (FACTOR + DERIVATIVE * (solutions - 1)) if size > MOST_DIRECT_STATES else 0.0
+        size**1.5 * (SOLUTION_SECONDS + DERIVATIVE_SECONDS * (solutions - 1))
+        if size > MOST_DIRECT_STATES
+        else 0.0
     )
     if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
         announce(
@@ -815,11 +842,14 @@ def _announce_solution(model: str, size: int, solutions: int) -> None:
 
 
 Sums = Iterator[tuple[tuple[str, Any], Array]]
-"""Sums over a cycle of the first group, or over the rounds of a phase, by kind and name."""
+"""Sums over a cycle of the first group, or over the rounds of a phase, each under its kind, such as
+"busy", and a name, such as that of a resource.
+"""
 
 
 class _SolvedStates(NamedTuple):
-    """The explored states of a chain, with what happens in a cycle of the first group.
+    """The explored and solved states of a chain: for each point, the time in each state and the
+    number of each event in a cycle of the first group.
 
     Parameters
     ----------
@@ -843,13 +873,13 @@ def _solved_states(states: _States) -> _SolvedStates:
 
 
 def _sums_over_cycle(states: _States, with_account: bool) -> tuple[_States, Sums]:
-    """Return the states with their sums over a cycle."""
+    """Explore and solve the chain of some states; return the states and their sums over a cycle."""
     return states, _sums_of_states(states, _solved_states(states), with_account)
 
 
-def _sums_of_states(states: _States, solved: _SolvedStates, with_account: bool) -> Sums:
+def _sums_of_states(states: _States, solved_states: _SolvedStates, with_account: bool) -> Sums:
     """Yield sums of time by label and of visits by resource."""
-    chain, positions, times, flows = solved
+    chain, positions, times, flows = solved_states
     yield ("time", ""), np.sum(times, axis=1)
     if states.rounds is None:
         for kind, members in states.members_by_kind(positions).items():
@@ -962,7 +992,7 @@ def _present_by_account(
     """
     columns = defaultdict[tuple[str, Any, Any], Array](lambda: np.zeros(len(states.positions)))
     for position_number, position in enumerate(states.positions[1:], 1):
-        for key in states.counted_at(position):
+        for key in states.sums_counted_at(position):
             columns[key][position_number] += 1
     for (kind, name, visit), count_by_position in columns.items():
         count_by_state = count_by_position[positions].sum(axis=1)
@@ -1098,7 +1128,7 @@ class _States:
             *(outcome + name for name in self.attempted for outcome in outcomes),
         ]
 
-    def _rules_of_instant_events(self) -> dict[str, Callable[..., Happening]]:
+    def _rules_of_instant_events(self) -> dict[str, Callable[..., InstantEvent]]:
         """Return the rules for events that take no time, by the kind of position that they end."""
         return {
             **dict.fromkeys(("start", "go", "cycle"), self._after_request),
@@ -1183,7 +1213,7 @@ class _States:
         for state, row in enumerate(rows.tolist()):
             self._explored_count = self._explored_count + 1
             self._successor_count = 0
-            if self._explored_count % STATES_A_LOOK == 1:
+            if self._explored_count % STATES_PER_CLOCK_CHECK == 1:
                 self._pace.check(
                     self._explored_count,
                     limit("states"),
@@ -1259,7 +1289,9 @@ class _States:
         else:
             for name, breaker in self.breakers.items():
                 if units[self._unit_names.index(name)] == OPEN:
-                    units_after = self._with_breaker_state(units, name, _half_open(breaker, 0, 0))
+                    units_after = self._with_breaker_state(
+                        units, name, _half_open_state(breaker, 0, 0)
+                    )
                     yield 1 / self._value_by_expr[breaker.open], positions, units_after, ()
             yield from self._arrival_transitions(positions, units)
             serving = [
@@ -1289,9 +1321,9 @@ class _States:
         start_count = math.prod(len(list(outcomes)) for outcomes in start_outcomes)
         ways_in_words = (
             f"{self.model.name} may begin in {start_count:,} ways, which take the time of"
-            f" {start_count / WAYS:,.0f} states"
+            f" {start_count / WAYS_PER_STATE:,.0f} states"
         )
-        check_cost("states", start_count / WAYS, ways_in_words, self.alternatives)
+        check_cost("states", start_count / WAYS_PER_STATE, ways_in_words, self.alternatives)
         positions += [AWAY] * (self.width - len(positions))
         yield from self._transitions_to_lasting_states(1.0, [(1.0, positions)], self.first_units)
 
@@ -1401,10 +1433,10 @@ class _States:
             return parts
         rates = np.array([self._value_by_expr[rate][0].real for rate in station.rates])
         speed: Array = rates[np.minimum(present, len(rates)) - 1] / rates[0]
-        return speed / present if _shares(station) else speed
+        return speed / present if _shares_servers(station) else speed
 
     def node(self, node_number: int) -> Any:
-        """Return the part of the model of a number."""
+        """Return the activity or the other part of the model that has a number."""
         return self._nodes[node_number]
 
     def parts_given_up(self, step_number: int, attempt_number: int) -> Array:
@@ -1447,7 +1479,7 @@ class _States:
 
     def _after_abandonment(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a processor has abandoned the queue of its attempt. Processors
         behind it may now be served if they need fewer permits.
         """
@@ -1514,7 +1546,7 @@ class _States:
             next_event = self._next_instant_event(positions, units)
             if next_event is None:
                 self._successor_count += 1
-                if self._successor_count > WAYS * limit("states"):
+                if self._successor_count > WAYS_PER_STATE * limit("states"):
                     self._refuse_many_successors()
                 yield rate * probability, positions, units, names
             else:
@@ -1580,7 +1612,7 @@ class _States:
 
     def _after_request(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a processor has requested a resource: it gets the resource at
         once, or waits behind all that wait there.
         """
@@ -1589,7 +1621,10 @@ class _States:
         name = node.resource
         resource = self._resources[node.resource]
         if isinstance(resource, Station):
-            if _shares(resource) or self._number_served(positions, name) < resource.capacity:
+            if (
+                _shares_servers(resource)
+                or self._number_served(positions, name) < resource.capacity
+            ):
                 first_outcomes = self._begin_step("serve", node_number, remaining)
                 return (name,), units, _with_replaced_position(positions, processor, first_outcomes)
             if (interrupted := self._place_of_interrupted(positions, node)) is not None:
@@ -1649,7 +1684,7 @@ class _States:
 
     def _after_pick(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a pick: each body that its rule may choose, with its
         probability.
         """
@@ -1698,7 +1733,7 @@ class _States:
 
     def _after_service(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a service has ended: a waiting processor begins its own
         service, and the one that leaves continues.
         """
@@ -1770,7 +1805,7 @@ class _States:
 
     def _after_consulting_breaker(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a try has asked its circuit breaker, which admits or refuses
         it.
         """
@@ -1785,7 +1820,7 @@ class _States:
             return names, units, _with_replaced_position(positions, processor, onward)
         if state < OPEN:
             units = self._with_breaker_state(
-                units, name, _half_open(breaker, begun_trials + 1, passed_trials)
+                units, name, _half_open_state(breaker, begun_trials + 1, passed_trials)
             )
         visit = (
             *remaining,
@@ -1800,7 +1835,7 @@ class _States:
 
     def _after_recording_try(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a try has ended, which a circuit breaker counts."""
         (_, node_number, outcome), remaining = positions[processor]
         node = self._nodes[node_number]
@@ -1836,7 +1871,7 @@ class _States:
             return (
                 0
                 if passed_trials + 1 == breaker.trials
-                else _half_open(breaker, begun_trials, passed_trials + 1)
+                else _half_open_state(breaker, begun_trials, passed_trials + 1)
             )
         outcomes = 2 * self._windows[state] + has_failed
         if outcomes.bit_count() == breaker.failures:
@@ -1858,6 +1893,9 @@ class _States:
         """
 
         def uncounted(element: Any) -> Any:
+            """Return an element of a stack as one whose try does not count, if it is a try at the
+            breaker.
+            """
             kind, node_number, attempt_fields = element
             is_guarded = kind == "attempt" and self._nodes[node_number].breaker == breaker
             return (kind, node_number, (attempt_fields[0], False)) if is_guarded else element
@@ -1865,16 +1903,20 @@ class _States:
         return [(position, tuple(map(uncounted, remaining))) for position, remaining in positions]
 
     def _with_breaker_state(self, units: Sequence[int], breaker: str, state: int) -> list[int]:
+        """Return the units of each counter after a circuit breaker has changed its state."""
         unit_index = self._unit_names.index(breaker)
         return [*units[:unit_index], state, *units[unit_index + 1 :]]
 
     def _rank_and_interruption(self, position: Any) -> tuple[int, bool]:
+        """Return the rank of the visit of a waiting processor, and whether its service was
+        interrupted.
+        """
         action, step_number, *_ = position
         return self._nodes[step_number].rank, action == "line"
 
     def _after_release(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a release: what was held is handed over to processors that
         wait for it, and the releasing processor continues.
         """
@@ -1895,7 +1937,7 @@ class _States:
 
     def _after_reply(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a reply: its processor continues behind the hold, and the rest
         of the body begins beside it.
         """
@@ -1954,7 +1996,7 @@ class _States:
 
     def _after_taking_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a processor has taken a unit of a counter; if there is none,
         it leaves the monitor and waits.
         """
@@ -1976,7 +2018,7 @@ class _States:
 
     def _after_giving_unit(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after a unit was given. The processor that has waited longest for
         the unit gets it together with the monitor; without a waiting processor the counter keeps
         it.
@@ -2010,7 +2052,7 @@ class _States:
 
     def _after_arrival_at_barrier(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
-    ) -> Happening:
+    ) -> InstantEvent:
         """Return the positions after an arrival at a barrier. When all parties are there, they
         continue, the last to arrive first; the cost of the barrier passes for all of them together.
         """
@@ -2063,9 +2105,10 @@ class _States:
             ],
         )
 
-    def _with_changed_counter(self, units: Sequence[int], counter: str, by: int) -> list[int]:
+    def _with_changed_counter(self, units: Sequence[int], counter: str, change: int) -> list[int]:
+        """Return the units of each counter after one of them has changed."""
         return [
-            unit + by * (name == counter)
+            unit + change * (name == counter)
             for unit, name in zip(units, self._unit_names, strict=True)
         ]
 
@@ -2252,6 +2295,7 @@ class _States:
                 raise no_rule("the Markov chain", node)
 
     def _stack_element(self, activity: Activity) -> tuple[str, int, int]:
+        """Return the element of the stack of positions that stands for an activity."""
         return "do", self._number_by_node_id[id(activity)], 0
 
     def _begin_step(self, action: str, node_number: int, remaining: Position) -> Outcomes:
@@ -2268,7 +2312,9 @@ class _States:
             if probability
         ]
 
-    def counted_at(self, position: Position) -> Iterator[tuple[str, Any, _PartOfServer | None]]:
+    def sums_counted_at(
+        self, position: Position
+    ) -> Iterator[tuple[str, Any, _PartOfServer | None]]:
         """Yield what the account counts at a position: the label of its time, where the processor
         is present, and where it is in service.
 
@@ -2292,7 +2338,7 @@ class _States:
             labels = [(wait, None)]
             yield "present", name, None
             if action == "serve":
-                is_shared = _shares(self._resources[name])
+                is_shared = _shares_servers(self._resources[name])
                 rates = self._resources[name].rates
                 weight = 1.0
                 if node.weight is not None:
@@ -2331,13 +2377,15 @@ def _position_outside(kind: int) -> Position:
     return ("outside", kind, 0), ()
 
 
-def _half_open(breaker: Breaker, begun_trials: int, passed_trials: int) -> int:
+def _half_open_state(breaker: Breaker, begun_trials: int, passed_trials: int) -> int:
     """Return the number of the state of a half-open circuit breaker, by its trials."""
     return OPEN - 1 - begun_trials * (breaker.trials + 1) - passed_trials
 
 
 def _trial_counts(breaker: Breaker, state: int) -> tuple[int, int]:
-    """Return the trials that have begun and that have ended well; -1 where there are none."""
+    """Return how many trials have begun and how many of them have ended well in a half-open state;
+    -1 in other states.
+    """
     return divmod(OPEN - 1 - state, breaker.trials + 1) if state < OPEN else (-1, 0)
 
 
@@ -2369,17 +2417,19 @@ def _remembered_outcomes(breaker: Breaker, outcomes: int) -> int:
 def _with_moved_processor(
     positions: Sequence[Position], processor: int, options: Outcomes
 ) -> Outcomes:
-    """Return the outcomes with one processor moved to a new position and to the end of the list, as
-    the last to arrive.
+    """Return outcomes in which one processor is moved to each of some new positions, and to the end
+    of the list as the last to arrive.
     """
     return [
-        (p, [*positions[:processor], *positions[processor + 1 :], new_position])
-        for p, new_position in options
+        (probability, [*positions[:processor], *positions[processor + 1 :], new_position])
+        for probability, new_position in options
     ]
 
 
 def _first_processor(positions: Sequence[Position], actions: Collection[str]) -> int | None:
-    """Return the first processor whose position has one of some words; None without any."""
+    """Return the index of the first processor whose position has one of some actions; None without
+    any.
+    """
     for processor, (position, _) in enumerate(positions):
         if position[0] in actions:
             return processor
@@ -2389,14 +2439,17 @@ def _first_processor(positions: Sequence[Position], actions: Collection[str]) ->
 def _with_replaced_position(
     positions: Sequence[Position], processor: int, options: Outcomes
 ) -> Outcomes:
-    """Return the outcomes with the position of one processor replaced, in the same order."""
+    """Return outcomes in which the position of one processor is replaced by each of some new ones,
+    in the same order of processors.
+    """
     return [
-        (p, [*positions[:processor], new_position, *positions[processor + 1 :]])
-        for p, new_position in options
+        (probability, [*positions[:processor], new_position, *positions[processor + 1 :]])
+        for probability, new_position in options
     ]
 
 
-def _compiled(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    """Return a model of activities as one that Markov chains can solve."""
     from slipstick_mean_value.form import exact_points
 
     activity = cast(Model, model)
@@ -2422,7 +2475,7 @@ def _accepts_model(model: Subject, smooth: bool) -> Acceptance:
 CHAIN = Method(
     MARKOV_CHAIN,
     ACTIVITY,
-    _compiled,
+    _compile_chain,
     CHAIN_RANK,
     _accepts_model,
     partial=True,

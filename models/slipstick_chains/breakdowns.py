@@ -30,7 +30,9 @@ from slipstick.vocabulary import ROUTES_BY_STATE
 
 BREAKDOWN, SCHEDULE = "breakdown", OFF_DUTY
 INTERRUPTED, FINISHED = "priority-preemptive", "priority"
-"""The disciplines by which a server that goes away interrupts a service, or finishes it first."""
+"""The disciplines of a station by which a server that goes away interrupts a service, or finishes
+it first.
+"""
 
 
 class Breakdown(NamedTuple):
@@ -50,12 +52,12 @@ class Breakdown(NamedTuple):
         """The share of the time at which a server is there [1]."""
         return self.every / (self.every + self.repair)
 
-    def absence(self, station: str, servers: int, ranked: str) -> Absence:
+    def absence(self, station: str, servers: int, ranked_discipline: str) -> Absence:
         """Return the absence of servers that the failures of a station cause. If they finish a
         service first, the number of servers that are away is not known, and counts as 0.
         """
         rate = servers / (self.every + self.repair)
-        servers_away = Number(0.0) if ranked == FINISHED else rate * self.repair
+        servers_away = Number(0.0) if ranked_discipline == FINISHED else rate * self.repair
         return Absence(station, rate, servers_away, BREAKDOWN, self.every, self.repair)
 
 
@@ -88,29 +90,37 @@ def network_with_breakdowns(
     """
     classes, stations = dict(network.classes), dict(network.stations)
     absences = dict(network.absences)
-    for name, times in breakdowns.items():
-        breakdown, station, failure_class = Breakdown(*times), stations[name], _label(name)
-        ranked = discipline_with_absences("a breakdown", name, station.discipline, finishing)
+    for name, breakdown_times in breakdowns.items():
+        breakdown, station, failure_class = (
+            Breakdown(*breakdown_times),
+            stations[name],
+            _label_of_failures(name),
+        )
+        ranked_discipline = discipline_with_absences(
+            "a breakdown", name, station.discipline, finishing
+        )
         refuse_counted_servers(network, name, "break down", "in repair")
         check_label_of_absence(failure_class, name, (*network.names, *stations))
-        absences[failure_class] = breakdown.absence(name, station.servers, ranked)
+        absences[failure_class] = breakdown.absence(name, station.servers, ranked_discipline)
         classes[failure_class] = ClosedClass(Number(float(station.servers)), breakdown.every)
-        stations[name] = _station_with_failures(station, ranked, failure_class, breakdown.repair)
+        stations[name] = _station_with_failures(
+            station, ranked_discipline, failure_class, breakdown.repair
+        )
     amounts = {**network.amounts, **_availability_by_station(breakdowns, finishing)}
     return replace(network, classes=classes, stations=stations, amounts=amounts, absences=absences)
 
 
 def _station_with_failures(
-    station: NetworkStation, ranked: str, label: str, repair: Expr
+    station: NetworkStation, ranked_discipline: str, label: str, repair: Expr
 ) -> NetworkStation:
-    """Return a station of a ranked discipline at which a class of failures has priority over all
-    other classes.
+    """Return a station with a class of failures that has priority over all other classes, by a
+    discipline with ranks.
     """
-    has_ranks = station.discipline == ranked
+    has_ranks = station.discipline == ranked_discipline
     ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
     return replace(
         station,
-        discipline=ranked,
+        discipline=ranked_discipline,
         service={**station.service, label: repair},
         priority={**ranks, label: 0},
     )
@@ -153,19 +163,25 @@ def model_with_breakdowns(
     ranked_stations = []
     failures = []
     absences = dict(model.absences)
-    for name, times in breakdowns.items():
-        breakdown, station = Breakdown(*times), resources[name]
+    for name, breakdown_times in breakdowns.items():
+        breakdown, station = Breakdown(*breakdown_times), resources[name]
         assert isinstance(station, Station)
-        ranked = discipline_with_absences("a breakdown", name, station.discipline, finishing)
+        ranked_discipline = discipline_with_absences(
+            "a breakdown", name, station.discipline, finishing
+        )
         refuse_counted_servers(model, name, "break down", "in repair")
-        check_label_of_absence(_label(name), name, (*population.group_names, *resources))
-        absences[_label(name)] = breakdown.absence(name, station.servers, ranked)
-        ranked_stations += [name] if station.discipline == ranked else []
-        resources[name] = replace(station, discipline=ranked)
+        check_label_of_absence(
+            _label_of_failures(name), name, (*population.group_names, *resources)
+        )
+        absences[_label_of_failures(name)] = breakdown.absence(
+            name, station.servers, ranked_discipline
+        )
+        ranked_stations += [name] if station.discipline == ranked_discipline else []
+        resources[name] = replace(station, discipline=ranked_discipline)
         cycle = delay(breakdown.every, name=f"up-{name}", scv=1.0, think=True) >> service(
             name, breakdown.repair, name=f"repair-{name}", scv=1.0
         )
-        failures.append(Group(_label(name), Number(float(station.servers)), cycle))
+        failures.append(Group(_label_of_failures(name), Number(float(station.servers)), cycle))
 
     groups = groups_behind_absences(population.groups, breakdowns, ranked_stations)
     if not groups[0].name:
@@ -179,12 +195,15 @@ def model_with_breakdowns(
     )
 
 
-def _label(station: str) -> str:
+def _label_of_failures(station: str) -> str:
+    """Return the name of the class or group of the failures of a station."""
     return f"breakdowns_{arithmetic_name(station)}"
 
 
 def arithmetic_name(station: str) -> str:
-    """Return the name of a station with the signs replaced that a formula cannot have in a name."""
+    """Return the name of a station in a form that formulas can contain: signs that they cannot have
+    in a name are replaced.
+    """
     return re.sub("[^A-Za-z0-9]", "_", station)
 
 
@@ -203,7 +222,7 @@ def check_label_of_absence(label: str, station: str, names: Iterable[str]) -> No
         )
 
 
-def check_is_always_there(station: str, absences: Mapping[str, Absence]) -> None:
+def check_no_other_absence(station: str, absences: Mapping[str, Absence]) -> None:
     """Raise a ModelError if servers of a station are away for another reason too.
 
     A server that is off duty would fail as well, and one that is not there would be repaired first.
@@ -263,7 +282,8 @@ def refuse_counted_servers(
 def groups_behind_absences(
     groups: Iterable[Group], stations: Collection[str], ranked_stations: Collection[str]
 ) -> list[Group]:
-    """Return groups whose steps at stations come behind servers that are away, which have rank 0.
+    """Return groups in which all steps at some stations have a rank behind that of servers that are
+    away, which is 0.
 
     Parameters
     ----------
@@ -273,6 +293,9 @@ def groups_behind_absences(
     """
 
     def step_behind_absences(step: Step) -> Step:
+        """Return a step with a rank behind that of servers that are away, if it is at one of the
+        stations.
+        """
         if step.resource not in stations:
             return step
         return replace(step, rank=1 + step.rank * (step.resource in ranked_stations))
@@ -318,7 +341,9 @@ def discipline_with_absences(
 def _availability_by_station(
     breakdowns: Mapping[str, tuple[Expr, Expr]], finishing: Collection[str]
 ) -> dict[str, Expr]:
-    """Return the availability of each station, unless its servers finish services first."""
+    """Return the availability of each station that breaks down, except those whose servers finish
+    services first.
+    """
     return {
         f"availability_{arithmetic_name(name)}": Breakdown(*times).availability
         for name, times in breakdowns.items()

@@ -47,6 +47,7 @@ class Absences:
 
     @cached_property
     def _labels(self) -> frozenset[str]:
+        """The names of the groups or classes that stand for servers that are away."""
         return labels_of_absences(self.model)
 
     def __call__(self, solution: Solution, values: Values) -> Solution:
@@ -57,35 +58,39 @@ class Absences:
         solution : of a method
         values : of the parameters at its points
         """
-        own_detail, own_gradient = solution.detail, solution.gradient
+        detail_of_all, gradient_of_all = solution.detail, solution.gradient
 
         def detail_of_customers(index: int) -> tuple[Solution, int]:
-            assert own_detail is not None
-            solution_of_point, inner_index = own_detail(index)
+            """Return the solution of a single point with the values of customers alone, and the
+            index of the point in it.
+            """
+            assert detail_of_all is not None
+            solution_of_point, inner_index = detail_of_all(index)
             point_values = {
                 name: entries_at_rows(values[name], np.array([index])) for name in values
             }
             return self(solution_of_point, point_values), inner_index
 
         def gradient_of_customers(index: int) -> Gradient:
-            assert own_gradient is not None
-            gradient = own_gradient(index)
+            """Return the gradient of a point without the slopes of servers that are away."""
+            assert gradient_of_all is not None
+            gradient = gradient_of_all(index)
             if not isinstance(gradient.slopes, DeferredShares):
-                return replace(gradient, slopes=self._is_visible(gradient.slopes))
+                return replace(gradient, slopes=self._without_absences(gradient.slopes))
             deferred_slopes = gradient.slopes
             slopes = DeferredShares(
-                lambda: self._is_visible(deferred_slopes), deferred_slopes.seconds
+                lambda: self._without_absences(deferred_slopes), deferred_slopes.seconds
             )
             return replace(gradient, slopes=slopes)
 
         return replace(
             self._with_stations_of_customers(solution, values),
-            account=self._is_visible(solution.account, "account"),
-            technology=self._is_visible(solution.technology, "technology"),
-            steps=self._is_visible(solution.steps, "step"),
-            once=self._is_visible(solution.once, "once"),
-            detail=None if own_detail is None else detail_of_customers,
-            gradient=None if own_gradient is None else gradient_of_customers,
+            account=self._without_absences(solution.account, "account"),
+            technology=self._without_absences(solution.technology, "technology"),
+            steps=self._without_absences(solution.steps, "step"),
+            once=self._without_absences(solution.once, "once"),
+            detail=None if detail_of_all is None else detail_of_customers,
+            gradient=None if gradient_of_all is None else gradient_of_customers,
         )
 
     def _with_stations_of_customers(self, solution: Solution, values: Values) -> Solution:
@@ -94,8 +99,11 @@ class Absences:
             self._changes_by_station(solution, values) if isinstance(self.model, Model) else {}
         )
 
-        def changed(columns: Columns) -> dict[str, Array]:
-            visible_columns = self._is_visible(columns)
+        def columns_of_customers(columns: Columns) -> dict[str, Array]:
+            """Return columns with the values of customers alone at the stations whose servers are
+            away.
+            """
+            visible_columns = self._without_absences(columns)
             for station, (number_away, busy_share, factor_of_wait) in changes.items():
                 for name, amount_away in (
                     (f"queue_length[{station}]", number_away),
@@ -109,9 +117,9 @@ class Absences:
 
         return replace(
             solution,
-            values=changed(solution.values),
-            low=changed(solution.low),
-            high=changed(solution.high),
+            values=columns_of_customers(solution.values),
+            low=columns_of_customers(solution.low),
+            high=columns_of_customers(solution.high),
         )
 
     def _changes_by_station(
@@ -158,7 +166,8 @@ class Absences:
         waiting: Array,
         rate: Array,
     ) -> tuple[Array, Array, Array]:
-        """Return the changes of one station, see `_changes_by_station`.
+        """Return by how much servers that are away change the queue length and the utilization of
+        one station, and the factor of its mean wait; see `_changes_by_station`.
 
         Parameters
         ----------
@@ -183,7 +192,10 @@ class Absences:
             factor = (queue - waiting) / (queue - rate * wait)
         return servers_away + waiting, busy_share, np.where(wait > 0, factor, 1.0)
 
-    def _is_visible(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
+    def _without_absences(self, columns: Mapping[str, T], table: str = "") -> dict[str, T]:
+        """Return the columns of a table without those of the groups or classes that stand for
+        servers that are away.
+        """
         return {
             name: column
             for name, column in columns.items()

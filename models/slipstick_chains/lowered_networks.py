@@ -33,10 +33,12 @@ from slipstick_chains.activity_chain import MOST_BY_DEFAULT, REFUSED, ActivityCh
 NamedValues = Iterator[tuple[str, Array]]
 
 AS_ACTIVITY = "solved as the activity of the same meaning"
+"""The note on an answer for a network that is solved as an activity."""
 
 
 class LoweredNetwork(CompiledModel):
-    """A network, compiled as the Markov chain of an activity.
+    """A queueing network with regions, retries or circuit breakers, compiled as the Markov chain of
+    an activity.
 
     Parameters
     ----------
@@ -59,9 +61,15 @@ class LoweredNetwork(CompiledModel):
 
     def __init__(self, network: QueueingNetwork) -> None:
         self.network = network
-        rated = [f"the rates of {name}" for name, place in network.stations.items() if place.rates]
-        away = ["servers that are away"] if network.absences else []
-        for part in (["customers that change class"] if network.chains else []) + away + rated:
+        stations_with_rates = [
+            f"the rates of {name}" for name, station in network.stations.items() if station.rates
+        ]
+        absences = ["servers that are away"] if network.absences else []
+        for part in (
+            (["customers that change class"] if network.chains else [])
+            + absences
+            + stations_with_rates
+        ):
             raise NoAnswerError(
                 f"markov-chain takes no regions, retries or breakers beside {part}; ask for"
                 " simulation"
@@ -86,11 +94,11 @@ class LoweredNetwork(CompiledModel):
             return np.isfinite(self.solution(values).values[self.quantity])
 
     def solution(self, values: Values) -> Solution:
-        count = count_of_points(values)
-        columns: dict[str, Array] = {self.quantity: np.full(count, np.nan)}
+        point_count = count_of_points(values)
+        columns: dict[str, Array] = {self.quantity: np.full(point_count, np.nan)}
         account: dict[str, Array] = {}
         reasons: dict[int, str] = {}
-        for point in range(count):
+        for point in range(point_count):
             point_values = {
                 name: entries_at_rows(value, np.array([point])) for name, value in values.items()
             }
@@ -105,14 +113,16 @@ class LoweredNetwork(CompiledModel):
             reading = _NetworkReading(self.network, self._classes, sums, network_points.network)
             for table, named_values in ((columns, reading.values()), (account, reading.account())):
                 for name, value in named_values:
-                    table.setdefault(name, np.full(count, np.nan))[point] = np.ravel(value)[0].real
+                    table.setdefault(name, np.full(point_count, np.nan))[point] = np.ravel(value)[
+                        0
+                    ].real
         loses = any(station.patience for station in self.network.stations.values())
         notes = (AS_ACTIVITY, *([ABANDONMENT] if loses else []))
         return Solution(
             model=self.network.name,
             method=MARKOV_CHAIN,
-            count=count,
-            exact=self._chain.exact(values, ActivityTable(np.ones(count), {})),
+            count=point_count,
+            exact=self._chain.exact(values, ActivityTable(np.ones(point_count), {})),
             values=columns,
             account={name: times for name, times in account.items() if np.nansum(times)},
             refused=frozenset(reasons),
@@ -137,7 +147,7 @@ class LoweredNetwork(CompiledModel):
 
 
 class _NetworkReading:
-    """Values of a network from the sums over a cycle of its activity, at one point.
+    """Computes the values of a network at one point from the sums over a cycle of its activity.
 
     Parameters
     ----------
@@ -160,37 +170,45 @@ class _NetworkReading:
         self._members = {name: self._mean("members", index) for index, name in enumerate(classes)}
 
     def _mean(self, kind: str, name: object) -> Array:
-        """Return a sum over a cycle per second: a mean number present, or a rate."""
+        """Return a sum over a cycle divided by the time of the cycle: a mean number present, or a
+        rate [1/s].
+        """
         return np.asarray(self._sums[kind, name] / self._sums["time", ""])
 
-    def _numbers(self, class_name: str, station_name: str) -> tuple[float, float]:
-        """Return the visits of a class to a station in a cycle, and the time of one [1, s]."""
+    def _visits_and_service(self, class_name: str, station_name: str) -> tuple[float, float]:
+        """Return the visits of a class to a station in a cycle [1], and the service time of one
+        visit [s].
+        """
         place = (0, self._arrays.classes.index(class_name))
         index = self._arrays.stations.index(station_name)
         visits, service = self._arrays.visits[*place, index], self._arrays.service[*place, index]
         return float(visits.real), float(service.real)
 
-    def _stations(self, class_name: str) -> list[str]:
+    def _stations_of_class(self, class_name: str) -> list[str]:
         """List the stations at which a class spends time, in the order of its visits."""
-        numbers = {name: self._numbers(class_name, name) for name in self._network.stations}
+        numbers = {
+            name: self._visits_and_service(class_name, name) for name in self._network.stations
+        }
         return [name for name, (visits, service) in numbers.items() if visits * service > 0]
 
     def _may_fail(self, class_name: str, station_name: str) -> bool:
+        """Return whether the station may lose customers of the class."""
         return self._network.stations[station_name].loses(class_name)
 
     def _present(self, class_name: str, station_name: str) -> Array:
+        """Return the mean number of customers of a class that are present at a station [1]."""
         step = f"{class_name}.{station_name}"
         return self._mean("here", step) + self._mean("waits", step)
 
     def _completions(self, class_name: str, station_name: str) -> Array:
-        """Return the services of a class at a station that end in a second [1/s]."""
-        visits, service = self._numbers(class_name, station_name)
+        """Return how many services of a class end at a station in a second [1/s]."""
+        visits, service = self._visits_and_service(class_name, station_name)
         if not self._may_fail(class_name, station_name):
             return self._cycle_rates[class_name] * visits
         return self._mean("here", f"{class_name}.{station_name}") / service
 
     def _abandonments(self, class_name: str, station_name: str) -> Array:
-        """Return the customers of a class that abandon the queue of a station in a second [1/s]."""
+        """Return how many customers of a class abandon the queue of a station in a second [1/s]."""
         if class_name not in self._network.stations[station_name].patience:
             return np.zeros(1)
         assert self._arrays.patience is not None
@@ -200,10 +218,10 @@ class _NetworkReading:
         return np.asarray(self._mean("waits", f"{class_name}.{station_name}") / patience)
 
     def _visits(self, class_name: str, station_name: str) -> Array:
-        """Return the visits of a class to a station in a second: of customers that are let in, or
-        try again until they are [1/s].
+        """Return how many visits a class makes to a station in a second: visits of customers that
+        are let in, or that try again until they are [1/s].
         """
-        visits, _ = self._numbers(class_name, station_name)
+        visits, _ = self._visits_and_service(class_name, station_name)
         tries_again = class_name in self._network.stations[station_name].retries
         if tries_again or not self._may_fail(class_name, station_name):
             return self._cycle_rates[class_name] * visits
@@ -211,28 +229,28 @@ class _NetworkReading:
             class_name, station_name
         )
 
-    def _cycles(self, class_name: str, count: Any) -> Array:
-        """Return the cycles of a class in a second, counted at its first station [1/s].
+    def _cycles(self, class_name: str, visits_or_completions: Any) -> Array:
+        """Return how many cycles of a class are counted at its first station in a second [1/s].
 
         Parameters
         ----------
         class_name : of the class
-        count : `_visits`, or `_completions` for those that end there
+        visits_or_completions : `_visits`, or `_completions` for those that end there
         """
-        for station_name in self._stations(class_name)[:1]:
+        for station_name in self._stations_of_class(class_name)[:1]:
             if self._may_fail(class_name, station_name):
-                visits, _ = self._numbers(class_name, station_name)
-                return np.asarray(count(class_name, station_name) / visits)
+                visits, _ = self._visits_and_service(class_name, station_name)
+                return np.asarray(visits_or_completions(class_name, station_name) / visits)
         return self._cycle_rates[class_name]
 
     def values(self) -> NamedValues:
-        """Yield the values by name."""
+        """Yield the values of the network, its classes and its stations, by name."""
         for class_name, members in self._members.items():
             thinking = self._mean("here", f"{class_name}.{THINK}")
             cycles = self._cycles(class_name, self._visits)
             yield f"throughput[{class_name}]", self._cycles(class_name, self._completions)
             yield f"response_time[{class_name}]", (members - thinking) / nonzero(cycles)
-            for station_name in self._stations(class_name):
+            for station_name in self._stations_of_class(class_name):
                 yield from self._values_of_place(class_name, station_name, cycles)
         for station_name in self._network.stations:
             yield from self._values_of_station(station_name)
@@ -241,13 +259,14 @@ class _NetworkReading:
             yield f"queue_length[{name}]", present
             yield f"utilization[{name}]", busy / self._network.regions[name].capacity
             grants = nonzero(self._mean("calls", name))
-            yield f"waiting_time[{name}]", _difference(present, busy) / grants
+            yield f"waiting_time[{name}]", _difference_beyond_rounding(present, busy) / grants
         for name in self._network.breakers:
             refused = self._mean("calls", REFUSED + name) / nonzero(self._mean("calls", name))
             yield f"open_share[{name}]", self._mean("open", name)
             yield f"refused_share[{name}]", refused
 
     def _values_of_place(self, class_name: str, station_name: str, cycles: Array) -> NamedValues:
+        """Yield the values of a class at a station, by name."""
         station = self._network.stations[station_name]
         label = f"[{class_name},{station_name}]"
         visits, present = (
@@ -255,11 +274,14 @@ class _NetworkReading:
             self._present(class_name, station_name),
         )
         served = self._completions(class_name, station_name)
-        _, service = self._numbers(class_name, station_name)
+        _, service = self._visits_and_service(class_name, station_name)
         yield f"queue_length{label}", present
         yield f"residence_time{label}", present / nonzero(cycles)
         yield f"time_per_visit{label}", present / nonzero(visits)
-        yield f"waiting_time{label}", _difference(present, served * service) / nonzero(visits)
+        yield (
+            f"waiting_time{label}",
+            _difference_beyond_rounding(present, served * service) / nonzero(visits),
+        )
         if not DISCIPLINES[station.discipline].delay:
             yield f"utilization{label}", served * service / station.servers
         tries_again = class_name in station.retries
@@ -269,51 +291,64 @@ class _NetworkReading:
         has_one_cause = not is_guarded and not (turns_away and class_name in station.patience)
         if class_name in station.patience and (has_one_cause or not tries_again):
             lost = (
-                _difference(visits, served)
+                _difference_beyond_rounding(visits, served)
                 if tries_again
                 else self._abandonments(class_name, station_name)
             )
             yield f"abandonment{label}", lost / nonzero(visits)
         if turns_away and has_one_cause:
-            arriving = self._cycle_rates[class_name] * self._numbers(class_name, station_name)[0]
+            arriving = (
+                self._cycle_rates[class_name]
+                * self._visits_and_service(class_name, station_name)[0]
+            )
             admitted = served if tries_again else visits
-            yield f"loss_probability{label}", _difference(arriving, admitted) / nonzero(arriving)
+            yield (
+                f"loss_probability{label}",
+                _difference_beyond_rounding(arriving, admitted) / nonzero(arriving),
+            )
 
     def _values_of_station(self, station_name: str) -> NamedValues:
+        """Yield the values of a station over all classes, by name."""
         station = self._network.stations[station_name]
-        visitors = [name for name in self._members if station_name in self._stations(name)]
+        visitors = [name for name in self._members if station_name in self._stations_of_class(name)]
         yield (
             f"queue_length[{station_name}]",
             sum((self._present(name, station_name) for name in visitors), np.zeros(1)),
         )
         if not DISCIPLINES[station.discipline].delay:
             work = (
-                self._completions(name, station_name) * self._numbers(name, station_name)[1]
+                self._completions(name, station_name)
+                * self._visits_and_service(name, station_name)[1]
                 for name in visitors
             )
             yield f"utilization[{station_name}]", sum(work, np.zeros(1)) / station.servers
 
     def account(self) -> NamedValues:
-        """Yield the time of a cycle by component, of a network with one class."""
+        """Yield the time of a cycle by component, for a network with one class [s]."""
         if len(self._members) > 1:
             return
         (class_name,) = self._members
         cycles = nonzero(self._cycles(class_name, self._visits))
         yield THINK, self._mean("here", f"{class_name}.{THINK}") / cycles
-        for name in self._stations(class_name):
-            _, service = self._numbers(class_name, name)
+        for name in self._stations_of_class(class_name):
+            _, service = self._visits_and_service(class_name, name)
             work = self._completions(class_name, name) * service
             yield name, work / cycles
-            yield f"wait:{name}", _difference(self._present(class_name, name), work) / cycles
+            yield (
+                f"wait:{name}",
+                _difference_beyond_rounding(self._present(class_name, name), work) / cycles,
+            )
             if class_name in self._network.stations[name].retries:
                 pause = f"{BACK_OFF_TIME}:{name}"
                 yield pause, self._mean("label", pause) / cycles
         for name in self._network.regions:
-            waiting = _difference(self._mean("present", name), self._mean("busy", name))
+            waiting = _difference_beyond_rounding(
+                self._mean("present", name), self._mean("busy", name)
+            )
             yield f"wait:{name}", waiting / cycles
 
 
-def _difference(larger: Array, smaller: Array) -> Array:
-    """Return how much larger one value is than another; 0 where only rounding makes them differ."""
+def _difference_beyond_rounding(larger: Array, smaller: Array) -> Array:
+    """Return the difference of two values, and 0 if it is so small that it is rounding."""
     difference = larger - smaller
     return np.where(np.abs(difference) <= ROUNDING * np.abs(larger), 0.0, difference)

@@ -30,15 +30,19 @@ STREAM = ""
 """The name of the only stream of an open activity."""
 
 LARGEST_RESIDUAL = 1e-10
-"""Of the equations for the time in all periods together, as a part of their right side."""
+"""Largest residual of the equations for the time in all periods together, as a fraction of their
+right side.
+"""
 
 
 class NeverReachedError(NoAnswerError):
     """A number of customers is never present, or so seldom that no run would meet it."""
 
 
-def empty_at_start(station: str) -> str:
-    """Return why there is no time until a station is empty that is empty at time 0."""
+def message_of_empty_start(station: str) -> str:
+    """Return the message that no time passes until a station is empty, because it is empty at time
+    0.
+    """
     return (
         f"{station} is empty at time 0; give the classes or groups that come there first a backlog,"
         " or ask for queue_length_at"
@@ -53,7 +57,7 @@ class DayPart(NamedTuple):
 
 
 def profiles_of(model: Model) -> dict[str, Profile]:
-    """Return the profiles of the streams of a model that have one, by group.
+    """Return, by the name of the group, the profiles of those streams of a model that have one.
 
     Raises
     ------
@@ -77,7 +81,9 @@ def profiles_of(model: Model) -> dict[str, Profile]:
 
 
 def with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
-    """Return a model whose streams have the mean rates of their profiles, one of them twice."""
+    """Return a model whose streams arrive at the mean rates of their profiles; `faster_stream` at
+    twice its mean rate.
+    """
     population = model.population
     if PROFILES not in population.constructs:
         return model
@@ -88,6 +94,7 @@ def with_mean_rates(model: Model, faster_stream: str | None = None) -> Model:
         return replace(model, population=population)
 
     def at_mean_rate(group: Group) -> Group:
+        """Return a group without its profile, at its mean rate or at twice this rate."""
         if group.arrivals is None:
             return group
         factor = 2.0 if group.name == faster_stream else 1.0
@@ -123,21 +130,23 @@ def parts_of_period(
             continue
         rates = generator
         for name, profile in profiles.items():
-            rates = rates + (_factor_at((start + end) / 2, profile) - 1) * change_by_stream[name]
+            rates = (
+                rates + (_relative_rate_at((start + end) / 2, profile) - 1) * change_by_stream[name]
+            )
         day_parts.append(DayPart(end - start, csr_array(rates)))
     return day_parts
 
 
 def _pieces_of_profile(profile: Profile) -> Iterator[tuple[float, float, float]]:
-    """Yield the start and the end of each piece of a profile, and its rate."""
+    """Yield the start [s], the end [s] and the rate [1/s] of each piece of a profile."""
     end = 0.0
     for duration, rate in profile:
         start, end = end, end + duration
         yield start, end, rate
 
 
-def _factor_at(time: float, profile: Profile) -> float:
-    """Return the rate of a profile at a time of the period, as a part of its mean rate [1]."""
+def _relative_rate_at(time: float, profile: Profile) -> float:
+    """Return the rate of a profile at a time of the period, relative to its mean rate [1]."""
     rate = next(
         (rate for _, end, rate in _pieces_of_profile(profile) if time < end), profile[-1][1]
     )
@@ -165,19 +174,21 @@ def probabilities_at(
     last_time = float(times_asked.max(initial=0.0))
     _check_ticks(parts, last_time / math.fsum(part.duration for part in parts))
     step_count = len(times_asked) + last_time / min(part.duration for part in parts)
-    steps = [_step_of(part) for part in parts]
-    probabilities, clock, index, remaining = start, 0.0, 0, parts[0].duration
+    steps = [_transposed_rates_and_tick_rate(part) for part in parts]
+    probabilities, clock, part_index, rest_of_part = start, 0.0, 0, parts[0].duration
     probabilities_by_time = {}
     for time in np.unique(times_asked).tolist():
         time_left = time - clock
         while time_left > 0:
-            span = min(time_left, remaining)
-            step, rate = steps[index]
-            probabilities = probabilities_after(step, rate, probabilities, span, error / step_count)
-            time_left, remaining = time_left - span, remaining - span
-            if remaining <= 0:
-                index = (index + 1) % len(parts)
-                remaining = parts[index].duration
+            span = min(time_left, rest_of_part)
+            transposed_rates, tick_rate = steps[part_index]
+            probabilities = probabilities_after(
+                transposed_rates, tick_rate, probabilities, span, error / step_count
+            )
+            time_left, rest_of_part = time_left - span, rest_of_part - span
+            if rest_of_part <= 0:
+                part_index = (part_index + 1) % len(parts)
+                rest_of_part = parts[part_index].duration
         clock = time
         probabilities_by_time[time] = probabilities
     return np.array([probabilities_by_time[time] for time in times_asked.tolist()])
@@ -185,7 +196,9 @@ def probabilities_at(
 
 def _check_ticks(parts: Sequence[DayPart], periods: float) -> None:
     """Raise NoAnswerError if uniformization over some periods costs too much."""
-    ticks = periods * sum(part.duration * _step_of(part)[1] for part in parts)
+    ticks = periods * sum(
+        part.duration * _transposed_rates_and_tick_rate(part)[1] for part in parts
+    )
     steps = ticks * (2000 + max(part.generator.nnz for part in parts))
     check_cost(
         "ticks",
@@ -195,13 +208,15 @@ def _check_ticks(parts: Sequence[DayPart], periods: float) -> None:
     )
 
 
-def _step_of(part: DayPart) -> tuple[csr_array, float]:
-    """Return the transposed rates of a part, and the rate at which the clock ticks [1/s]."""
+def _transposed_rates_and_tick_rate(part: DayPart) -> tuple[csr_array, float]:
+    """Return the transposed rates of the chain in a part of the period, and the rate at which the
+    clock of the uniformization ticks [1/s].
+    """
     rate = float(-part.generator.diagonal().real.min(initial=0.0))
     return sparse.csr_array(part.generator.T), rate
 
 
-def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]) -> float:
+def passage_time(start: Array, parts: Sequence[DayPart], end_states: NDArray[np.int64]) -> float:
     """Return the mean time from the start of a period until a chain first reaches one of some
     states [s].
 
@@ -213,14 +228,14 @@ def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]
     ----------
     start : probability of each state at time 0 [1] [states]
     parts : of the period, which repeats
-    ends : numbers of the states to end in
+    end_states : numbers of the states to end in
 
     Raises
     ------
     NoAnswerError : an end is not reached with certainty, or only after very many periods; or a
         period has too many ticks
     """
-    transient_states = np.delete(np.arange(len(start)), ends)
+    transient_states = np.delete(np.arange(len(start)), end_states)
     if not len(transient_states) or not start[transient_states].any():
         return 0.0
     transient_parts = [
@@ -228,21 +243,24 @@ def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]
         for part in parts
     ]
     _check_ticks(transient_parts, 1.0)
-    steps = [(*_step_of(part), part.duration) for part in transient_parts]
+    steps = [(*_transposed_rates_and_tick_rate(part), part.duration) for part in transient_parts]
 
     def after_period(probabilities: Array) -> tuple[Array, float]:
         """Return the probabilities of the states after a period, and the mean time that was spent
         in them during the period [s].
         """
-        spent = 0.0
-        for step, rate, duration in steps:
-            spent += _time_spent(step, rate, probabilities, duration)
+        time_spent = 0.0
+        for transposed_rates, tick_rate, duration in steps:
+            time_spent += _time_spent(transposed_rates, tick_rate, probabilities, duration)
             # The solver subtracts two states a period apart, so that the error of one must be far
             # below its residual.
-            probabilities = probabilities_after(step, rate, probabilities, duration, 1e-13)
-        return probabilities, spent
+            probabilities = probabilities_after(
+                transposed_rates, tick_rate, probabilities, duration, 1e-13
+            )
+        return probabilities, time_spent
 
     def lost_in_period(probabilities: Array) -> Array:
+        """Return the probabilities before a period less those after it, p - p M."""
         return probabilities - after_period(probabilities)[0]
 
     # The matrix of a whole period is dense; its product with a vector needs only the chain's sparse
@@ -260,16 +278,18 @@ def passage_time(start: Array, parts: Sequence[DayPart], ends: NDArray[np.int64]
     return mean_time
 
 
-def _time_spent(step: csr_array, rate: float, start: Array, duration: float) -> float:
-    """Return the time that probabilities spend in the states of a part [s]: the sum over k of
-    P(more than k ticks) / L after k ticks.
+def _time_spent(
+    transposed_rates: csr_array, tick_rate: float, start_probabilities: Array, duration: float
+) -> float:
+    """Return the mean time that the chain spends in some states during a part of a period [s]: the
+    sum over k of P(more than k ticks) / L times the probability of these states after k ticks.
     """
-    if rate * duration == 0:
-        return float(start.sum()) * duration
-    first_tick, weights = poisson_weights(rate * duration, 1e-13)
+    if tick_rate * duration == 0:
+        return float(start_probabilities.sum()) * duration
+    first_tick, weights = poisson_weights(tick_rate * duration, 1e-13)
     tick_probabilities = np.concatenate([np.ones(first_tick), 1 - np.cumsum(weights)])
-    probabilities, time_spent = start, 0.0
-    for probability in tick_probabilities:
-        time_spent += float(probability) * float(probabilities.sum()) / rate
-        probabilities = probabilities + step @ probabilities / rate
+    probabilities, time_spent = start_probabilities, 0.0
+    for tick_probability in tick_probabilities:
+        time_spent += float(tick_probability) * float(probabilities.sum()) / tick_rate
+        probabilities = probabilities + transposed_rates @ probabilities / tick_rate
     return time_spent

@@ -39,8 +39,8 @@ from slipstick.profiles import Profile, period_of
 from slipstick_chains.breakdowns import (
     SCHEDULE,
     arithmetic_name,
-    check_is_always_there,
     check_label_of_absence,
+    check_no_other_absence,
     discipline_with_absences,
     groups_behind_absences,
     refuse_counted_servers,
@@ -51,8 +51,8 @@ ServersByTime = Sequence[tuple[float, int]]
 
 
 def absences_of(schedule: ServersByTime) -> list[tuple[float, float]]:
-    """Return when in a period each server goes off duty, and for how long [s], which may reach into
-    the next period; the first servers are on duty the longest.
+    """Return for each absence of a server when in a period it goes off duty [s], and for how long
+    [s], which may reach into the next period; the first servers are on duty the longest.
 
     >>> absences_of([(8.0, 1), (4.0, 2), (12.0, 0)])
     [(12.0, 12.0), (12.0, 20.0)]
@@ -122,7 +122,7 @@ def network_with_schedules(
     for name, schedule in schedules.items():
         station = stations[name]
         with _fault_at("stations", name, "schedule"):
-            check_is_always_there(name, absences)
+            check_no_other_absence(name, absences)
             ranked_discipline = discipline_with_absences(_END, name, station.discipline, finishing)
             refuse_counted_servers(network, name, "have a schedule", "off duty")
         station = _with_ranks(station, ranked_discipline, max(count for _, count in schedule))
@@ -161,7 +161,9 @@ _END = "the end of a shift"
 
 
 def _with_ranks(station: NetworkStation, ranked_discipline: str, servers: int) -> NetworkStation:
-    """Return a station of a ranked discipline at which the first rank is free."""
+    """Return a station with some number of servers, by a discipline with ranks, at which no class
+    has the first rank.
+    """
     has_ranks = station.discipline == ranked_discipline
     ranks = {name: 1 + station.priority[name] if has_ranks else 1 for name in station.visitors()}
     return replace(station, discipline=ranked_discipline, servers=servers, priority=ranks)
@@ -169,7 +171,7 @@ def _with_ranks(station: NetworkStation, ranked_discipline: str, servers: int) -
 
 @contextmanager
 def _fault_at(*path: str) -> Iterator[None]:
-    """Turn an error of the body into a fault of the network at a path."""
+    """Turn a ModelError that the body raises into a fault of the network at a path."""
     try:
         yield
     except ModelError as error:
@@ -179,7 +181,9 @@ def _fault_at(*path: str) -> Iterator[None]:
 def _customers_with_profile(
     section: str, name: str, members: CustomerClass, period: float
 ) -> CustomerClass:
-    """Return customers, with a profile of the period if they arrive."""
+    """Return the customers of a class or chain; if they arrive, with a profile of the period of the
+    schedules.
+    """
     if not isinstance(members, OpenClass):
         return members
     with _fault_at(section, name):
@@ -225,7 +229,7 @@ def model_with_schedules(
     for name, schedule in schedules.items():
         station = resources[name]
         assert isinstance(station, Station)
-        check_is_always_there(name, absences)
+        check_no_other_absence(name, absences)
         ranked_discipline = discipline_with_absences(_END, name, station.discipline, finishing)
         refuse_counted_servers(model, name, "have a schedule", "off duty")
         ranked_stations += [name] if station.discipline == ranked_discipline else []
@@ -256,7 +260,9 @@ def model_with_schedules(
 
 
 def _groups_with_profile(model: Model, period: float) -> list[Group]:
-    """Return the groups of a model, whose streams have a profile of the period."""
+    """Return the groups of a model, in which all streams have a profile of the period of the
+    schedules.
+    """
     population = model.population
     if isinstance(population, OpenPopulation):
         stream = Group(
@@ -279,7 +285,7 @@ _NO_STREAM = (
 
 
 def _group_with_profile(group: Group, period: float) -> Group:
-    """Return a group, with a profile of the period if its customers arrive."""
+    """Return a group; if its customers arrive, with a profile of the period of the schedules."""
     if group.arrivals is None:
         return group
     pattern = group.pattern
@@ -289,12 +295,15 @@ def _group_with_profile(group: Group, period: float) -> Group:
 
 
 def _with_profile(pattern: ArrivalPattern, period: float) -> ArrivalPattern:
+    """Return an arrival pattern with a profile of the period; one that has a profile is returned
+    unchanged.
+    """
     return pattern if pattern.profile else replace(pattern, profile=((period, 1.0),))
 
 
 def _common_period(schedules: Mapping[str, ServersByTime]) -> float:
-    """Return the period of all schedules [s]; raises if it is not the same, or if one has no
-    server.
+    """Return the period that all schedules have in common [s]; raise if they differ, or if a
+    schedule has no server.
     """
     periods = {name: period_of(tuple(schedule)) for name, schedule in schedules.items()}
     for name, schedule in schedules.items():
@@ -307,7 +316,7 @@ def _common_period(schedules: Mapping[str, ServersByTime]) -> float:
 
 
 def _check_pattern(name: str, profile: Profile, has_other_pattern: bool, period: float) -> None:
-    """Raise if the arrivals of a stream do not repeat with a schedule."""
+    """Raise if the arrivals of a stream do not repeat with the period of the schedules."""
     if has_other_pattern:
         raise ModelError(
             f"beside a schedule of servers, customers arrive as Poisson or by a profile; {name} has"
@@ -323,13 +332,16 @@ def _check_pattern(name: str, profile: Profile, has_other_pattern: bool, period:
 def _absence_of_servers(
     station: str, start: float, length: float, period: float, delay_name: str = ""
 ) -> Absence:
+    """Return the absence of a server of a station that is off duty once in each period."""
     times = Number(start, TIME), Number(length, TIME)
     rate, servers = Number(1 / period, RATE), Number(length / period)
     return Absence(station, rate, servers, SCHEDULE, *times, delay_name)
 
 
 def _servers_on_duty(name: str, schedule: ServersByTime) -> dict[str, Expr]:
-    """Return the mean number of servers on duty, and the part of their time in which they serve."""
+    """Return, by the names of amounts, the mean number of servers on duty at a station, and the
+    part of their time in which they serve.
+    """
     servers = max(count for _, count in schedule)
     on_duty = sum(duration * count for duration, count in schedule) / period_of(tuple(schedule))
     return {

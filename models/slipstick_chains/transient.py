@@ -45,7 +45,7 @@ from slipstick_chains.activity_chain import ActivityChain, chain_from_start, pha
 from slipstick_chains.over_the_day import (
     DayPart,
     NeverReachedError,
-    empty_at_start,
+    message_of_empty_start,
     parts_of_period,
     passage_time,
     probabilities_at,
@@ -159,7 +159,9 @@ def _simulated_columns(
     values: Mapping[str, float],
     simulation: Simulation,
 ) -> Columns:
-    """Return estimated queue lengths and the ends of their intervals [times]."""
+    """Return expected queue lengths that are estimated by simulation, and the ends of their
+    intervals [times].
+    """
     from slipstick_chains.transient_runs import counted_resources, simulated_values
 
     resources = counted_resources(model, values)
@@ -180,10 +182,14 @@ def _simulated_columns(
 
 
 def _probabilities_by_name(name: str, lengths: Array, probabilities_by_time: Array) -> Columns:
-    """Return the probabilities of every number present at a station or resource [times]."""
+    """Return the probability of each number of customers that can be present at a station or
+    resource, by the name of the value [times].
+    """
     return {
-        f"probability[{name},{n}]": probabilities_by_time[:, lengths == n].sum(axis=1)
-        for n in range(int(lengths.max(initial=0)) + 1)
+        f"probability[{name},{customer_count}]": probabilities_by_time[
+            :, lengths == customer_count
+        ].sum(axis=1)
+        for customer_count in range(int(lengths.max(initial=0)) + 1)
     }
 
 
@@ -193,7 +199,9 @@ def _columns_of_activity(
     day_parts: Sequence[DayPart],
     times: Sequence[float],
 ) -> Columns:
-    """Return expected queue lengths and probabilities by resource [times]."""
+    """Return the expected queue length and the probability of each number present at each resource,
+    by name [times].
+    """
     if day_parts:
         probabilities_by_time = probabilities_at(chain.start, day_parts, times)
     else:
@@ -283,7 +291,9 @@ def _simulated_passage(
     values: Mapping[str, float],
     simulation: Simulation,
 ) -> float:
-    """Return the estimated mean time until a number of customers is first present [s]."""
+    """Return the mean time until a number of customers is first present, estimated by simulation
+    [s].
+    """
     from slipstick_chains.transient_runs import simulated_values
 
     _check_station(model.resources if isinstance(model, Model) else model.stations, station)
@@ -324,6 +334,7 @@ def _passage_time(
 
 
 def _check_station(names: Collection[str], station: str) -> None:
+    """Raise if a station or resource is not among some names."""
     if station not in names:
         raise UnknownNameError("station", station, list(names))
 
@@ -333,7 +344,9 @@ _WAYS_OUT: Mapping[str, str] = {
     RENEWALS: "leave their scv out",
     TRACES: "ask for values of the long run, by simulation",
 }
-"""By a pattern of arrivals, what to do about it; no other method has values before the long run."""
+"""By a pattern of arrivals that chains do not follow: what the user can change; no other method has
+values before the long run.
+"""
 
 
 def _refuse_patterns(model: QueueingNetwork | Model) -> None:
@@ -360,8 +373,8 @@ def _refuse_patterns(model: QueueingNetwork | Model) -> None:
 
 
 def _followed_model(model: QueueingNetwork | Model, backlog: int) -> QueueingNetwork | Model:
-    """Return the model whose chain is followed; a network with a backlog, a profile, a region,
-    retries or breakers becomes an activity.
+    """Return the model from which the chain is built: a network with a backlog, a profile, a
+    region, retries or breakers becomes an activity.
     """
     followed_model = model
     if isinstance(model, QueueingNetwork):
@@ -419,12 +432,14 @@ def backlogs_of(model: QueueingNetwork | Model) -> dict[str, int]:
 
 
 MOST_CHANGES = 1e12
-"""Changes of state in the mean time until a number is present, at most: its relative error is about
-this number times 2^-53, 0.0001."""
+"""Largest number of changes of state in the mean time until a number is present: its relative error
+is about this number times 2^-53, 0.0001.
+"""
 
 FEWEST_FOLLOWED, CHANGE = 8, 1e-6
-"""Customers of a stream that a chain follows at first, half as many more each time until no value
-changes by more than this part of it, or of 1."""
+"""Number of customers of a stream that a chain follows at first, half as many more each time; and
+the largest change of a value, relative to it or to 1, with which this ends.
+"""
 
 
 def _activity_chains(
@@ -467,8 +482,8 @@ def _activity_chains(
 
 
 def _settled_columns(columns_by_size: Iterator[Columns]) -> Columns:
-    """Return the first columns that the columns of a larger chain confirm, or else the last
-    columns.
+    """Return the columns of the first chain whose values differ little from those of the smaller
+    chain before it, or else the columns of the largest chain.
     """
     earlier_columns = next(columns_by_size)
     for later_columns in columns_by_size:
@@ -520,6 +535,7 @@ def transient_values(
     names_to_simulate = []
 
     def seconds(time_text: str) -> float:
+        """Return the time that a text stands for: a number, or the value of a path [s]."""
         if time_text.startswith("parameters.") and time_text not in values_given:
             raise UnknownNameError("quantity", time_text, list(values_given))
         return values_given[time_text] if time_text in values_given else float(time_text)
@@ -533,17 +549,17 @@ def transient_values(
         try:
             if crossing := passage_of(name):
                 station, present = crossing
-                result = time_until(model, station, present, values)
-                if not (result or present):
-                    raise NeverReachedError(empty_at_start(station))
+                number = time_until(model, station, present, values)
+                if not (number or present):
+                    raise NeverReachedError(message_of_empty_start(station))
             elif name_and_time := transient_value_of(name):
                 steady_name, time_text = name_and_time
                 columns = transient(model, [seconds(time_text)], values)
                 # More customers than a station can have are there with probability 0.
-                result = float(columns.get(steady_name, np.zeros(1))[0])
+                number = float(columns.get(steady_name, np.zeros(1))[0])
             else:
                 continue
-            value_by_name[name] = Value(result, unit_of(name))
+            value_by_name[name] = Value(number, unit_of(name))
         except (NoAnswerError, ModelError) as error:  # also of times that no phases represent
             value_by_name[name] = str(error)
             if not isinstance(error, NeverReachedError):
@@ -560,7 +576,9 @@ def _simulated_estimates(
     seconds: Callable[[str], float],
     simulation: Simulation,
 ) -> dict[str, Value | str]:
-    """Return estimates of the values that no chain has; nothing where no simulation is possible."""
+    """Return estimates of the values that no Markov chain has, by name; nothing if the model cannot
+    be simulated.
+    """
     if not names:
         return {}
     from slipstick_chains.transient_runs import simulated_values
@@ -578,8 +596,8 @@ def with_transient(
     values_given: Mapping[str, float],
     simulation: Simulation | None = None,
 ) -> Answer:
-    """Return an answer with the transient values among some names, and a note for each value that
-    could not be computed.
+    """Return an answer with the transient values that are among some names, and with a note for
+    each value that could not be computed.
 
     Parameters
     ----------
@@ -630,6 +648,9 @@ def with_transient(
 def _layout_and_points(
     model: QueueingNetwork, values: Mapping[str, float] | None
 ) -> tuple[NetworkLayout, NetworkPoints]:
+    """Return the compiled layout of a network, and its numbers at one point; raise if a chain
+    cannot take the network.
+    """
     known_constructs = KNOWN_OF_NETWORKS[MARKOV_CHAIN] - LOWERED
     refuse_unknown(model.constructs, MARKOV_CHAIN, known_constructs, KNOWN_OF_NETWORKS)
     network_layout = NetworkLayout(model)
@@ -654,8 +675,8 @@ def _check_parameters(
 def _truncation(
     network_points: NetworkPoints, most_customers: int | None, most_states: float | None
 ) -> int | None:
-    """Return the number of customers of streams that a chain must hold; None if capacities limit
-    them.
+    """Return the largest number of customers of streams that the chain follows; None if capacities
+    limit their number.
     """
     if most_customers is not None or network_points.network.all_closed:
         return most_customers

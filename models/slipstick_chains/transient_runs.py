@@ -28,17 +28,19 @@ from slipstick.sim.plain.stations import Ordered, QueueStatistics
 from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
 from slipstick.sim.plan.plan import Draw, Plan
 from slipstick.sim.settings import Simulation
-from slipstick_chains.over_the_day import empty_at_start
+from slipstick_chains.over_the_day import message_of_empty_start
 
 FEWEST_RUNS, MOST_RUNS = 40, 2_000
-"""Runs at least, so that the interval of a mean can be trusted, and at most."""
+"""Smallest number of runs, so that the interval of a mean can be trusted, and largest number."""
 
 MOST_EVENTS, MOST_EVENTS_OF_RUN = 3_000_000, 200_000
-"""Events of all runs together and of a single run at most: about a minute and some seconds."""
+"""Largest numbers of events of all runs together and of a single run: about a minute and some
+seconds.
+"""
 
 
-class _AtTime(NamedTuple):
-    """A number present at a time, or whether it is a given number.
+class _NumberAtTime(NamedTuple):
+    """A value at a time: the number of customers at a resource, or whether it is a given number.
 
     Parameters
     ----------
@@ -52,12 +54,14 @@ class _AtTime(NamedTuple):
     present: int | None = None
 
     def observation(self, customer_count: int) -> float:
-        """Return what a run contributes to the value while some customers are present."""
+        """Return what a run contributes to the value while `customer_count` customers are present:
+        their number, or 1 or 0 for a given number.
+        """
         return float(customer_count if self.present is None else customer_count == self.present)
 
 
 class _Passage(NamedTuple):
-    """The time at which a number is first present.
+    """A time: when a given number of customers is first present at a resource.
 
     Parameters
     ----------
@@ -69,8 +73,7 @@ class _Passage(NamedTuple):
     present: int
 
     def has_ended(self, customer_count: int, initial_count: int) -> bool:
-        """Return whether the number of customers has risen, or fallen, to the number in the
-        question.
+        """Return whether the number of customers has risen, or fallen, to the given number.
 
         Parameters
         ----------
@@ -81,7 +84,7 @@ class _Passage(NamedTuple):
         return customer_count >= self.present
 
 
-_TransientValue = _AtTime | _Passage
+_TransientValue = _NumberAtTime | _Passage
 
 
 @dataclass(frozen=True)
@@ -160,15 +163,17 @@ def _parse_question(name: str, seconds: Callable[[str], float]) -> _TransientVal
     steady_name, time_text = parsed_name
     kind, _, arguments = steady_name.removesuffix("]").partition("[")
     if kind == "queue_length":
-        return _AtTime(arguments, seconds(time_text))
+        return _NumberAtTime(arguments, seconds(time_text))
     resource, _, count_text = arguments.rpartition(",")
-    return _AtTime(resource, seconds(time_text), int(count_text))
+    return _NumberAtTime(resource, seconds(time_text), int(count_text))
 
 
 def _followed_plan(
     model: QueueingNetwork | Model, values: Mapping[str, float], backlogs: Mapping[str, int]
 ) -> _FollowedPlan:
-    """Write a model as a plan."""
+    """Write a model as a plan of the simulator, with the backlogs and the groups that stand for
+    servers that are away.
+    """
     plan = (
         flatten(model, values).plan
         if isinstance(model, Model)
@@ -176,7 +181,7 @@ def _followed_plan(
     )
     if plan.is_program:
         raise NoAnswerError(f"{model.name} is a program that ends, and has no time after a start")
-    plan = replace(plan, draws=tuple(map(_from_quiet, plan.draws)))
+    plan = replace(plan, draws=tuple(map(_with_quiet_start, plan.draws)))
     absent_groups, off_duty = (
         frozenset(
             group_number
@@ -189,8 +194,10 @@ def _followed_plan(
     return _FollowedPlan(plan, backlogs, absent_groups, off_duty)
 
 
-def _from_quiet(drawn_quantity: Draw) -> Draw:
-    """Return a random quantity whose bursts of arrivals, if it has some, begin after time 0."""
+def _with_quiet_start(drawn_quantity: Draw) -> Draw:
+    """Return a random quantity; if it is a time between arrivals with bursts, no burst is under way
+    at time 0.
+    """
     times = drawn_quantity.distribution
     if isinstance(times, BatchTimes) and isinstance(times.between, BurstyTimes):
         times = replace(times, between=replace(times.between, begins_quiet=True))
@@ -209,8 +216,8 @@ def counted_resources(model: QueueingNetwork | Model, values: Mapping[str, float
 def _observations_of_runs(
     followed_plan: _FollowedPlan, questions: Sequence[_TransientValue], simulation: Simulation
 ) -> list[list[float]]:
-    """Return what each run contributes to each question; NaN for a number that was never present
-    [runs, questions].
+    """Return what each run contributes to each value that is asked for; NaN for a number that was
+    never present [runs, questions].
     """
     observations: list[list[float]] = []
     events = 0
@@ -236,7 +243,7 @@ def _observations_of_runs(
 
 
 def _are_precise(observations: Array, simulation: Simulation) -> bool:
-    """Return whether all means have intervals as narrow as wanted."""
+    """Return whether the intervals of all means are as narrow as the settings ask for."""
     half_widths = _half_widths(observations, simulation.level)
     return bool((half_widths <= simulation.precision * np.abs(observations.mean(axis=0))).all())
 
@@ -254,7 +261,7 @@ def _mean_over_runs(name: str, observed_values: Array, level: float) -> Value | 
     """Return the mean of a value over the runs with its interval, or why there is none."""
     passage = passage_of(name)
     if passage and not (passage[1] or observed_values.any()):
-        return empty_at_start(passage[0])
+        return message_of_empty_start(passage[0])
     if np.isnan(observed_values).any():
         return (
             f"a simulation did not reach it within {MOST_EVENTS_OF_RUN:,} events; ask for"
@@ -321,11 +328,16 @@ class _RunFromStart:
         kernel.ready.extend(customers)
 
     def present(self, resource_name: str) -> int:
-        """Return the number of customers at a resource, without servers that are away."""
+        """Return the number of customers that are present at a resource, without servers that are
+        away.
+        """
         resources = self._resources_by_name[resource_name]
         return sum(resource.present - self._servers_away(resource) for resource in resources)
 
     def _servers_away(self, resource: QueueStatistics) -> int:
+        """Return the number of servers of a resource that are away, which the simulator counts as
+        customers.
+        """
         if not self._absent_groups or not isinstance(resource, Ordered):
             return 0
         waiting = (token for *_, token in resource.queue)
@@ -351,7 +363,7 @@ class _RunFromStart:
         times = sorted(
             (question.time, question_index)
             for question_index, question in enumerate(questions)
-            if isinstance(question, _AtTime)
+            if isinstance(question, _NumberAtTime)
         )
         # Customers that are there at time 0 begin.
         kernel.run(0)
@@ -363,7 +375,7 @@ class _RunFromStart:
             while times and times[0][0] < next_time:
                 _, question_index = times.pop(0)
                 question = questions[question_index]
-                assert isinstance(question, _AtTime)
+                assert isinstance(question, _NumberAtTime)
                 observations[question_index] = question.observation(self.present(question.resource))
             for question_index in [
                 question_index

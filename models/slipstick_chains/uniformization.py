@@ -53,8 +53,8 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     if not 0 < error < 1:
         raise ModelError(f"the error of a transient answer must lie between 0 and 1, got {error}")
     generator = chain.generator()
-    rate = float(-generator.diagonal().real.min())
-    ticks = rate * float(times_asked.max(initial=0.0))
+    tick_rate = float(-generator.diagonal().real.min())
+    ticks = tick_rate * float(times_asked.max(initial=0.0))
     # Each tick is a product with the rates: about 3 ns for each of them, and as much as 2,000 to
     # begin with.
     steps = ticks * (2000 + generator.nnz)
@@ -63,32 +63,39 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
         f" {steps:.3g} steps with its rates"
     )
     check_cost("ticks", steps, request, "ask for an earlier time, for the long run")
-    step = sparse.csr_array(generator.T)
-    probabilities: Array = chain.start.astype(step.dtype)
+    transposed_rates = sparse.csr_array(generator.T)
+    probabilities: Array = chain.start.astype(transposed_rates.dtype)
     clock = 0.0
-    by_time = {}
+    probabilities_by_time = {}
     for time in np.unique(times_asked).tolist():
         probabilities = probabilities_after(
-            step, rate, probabilities, time - clock, error / max(1, len(times_asked))
+            transposed_rates,
+            tick_rate,
+            probabilities,
+            time - clock,
+            error / max(1, len(times_asked)),
         )
         clock = time
-        by_time[time] = probabilities
-    return np.array([by_time[time] for time in times_asked.tolist()])
+        probabilities_by_time[time] = probabilities
+    return np.array([probabilities_by_time[time] for time in times_asked.tolist()])
 
 
 def probabilities_after(
-    step: csr_array, rate: float, start: Array, time: float, error: float
+    transposed_rates: csr_array, tick_rate: float, start: Array, time: float, error: float
 ) -> Array:
-    """Return the probabilities of the states at a time after those at the start."""
-    if rate * time == 0:
+    """Return the probability of each state after some time, from the probabilities at its start;
+    `transposed_rates` is the transposed generator and `tick_rate` that of the clock's ticks [1]
+    [states].
+    """
+    if tick_rate * time == 0:
         return start
-    first_tick, weights = poisson_weights(rate * time, error / 2)
+    first_tick, weights = poisson_weights(tick_rate * time, error / 2)
     after_ticks = start
     probabilities = np.zeros_like(start)
-    for k in range(first_tick + len(weights)):
-        if k >= first_tick:
-            probabilities = probabilities + weights[k - first_tick] * after_ticks
-        after_ticks = after_ticks + step @ after_ticks / rate
+    for tick in range(first_tick + len(weights)):
+        if tick >= first_tick:
+            probabilities = probabilities + weights[tick - first_tick] * after_ticks
+        after_ticks = after_ticks + transposed_rates @ after_ticks / tick_rate
     return probabilities
 
 
@@ -99,9 +106,9 @@ def poisson_weights(mean: float, error: float) -> tuple[int, NDArray[np.float64]
     Both tails beyond m -+ x lie below exp(-x^2 / (2 (m + x / 3))) by the Chernoff bound, here half
     of the error.
     """
-    log = math.log(2 / error)
-    reach = log / 3 + math.sqrt(log**2 / 9 + 2 * mean * log)
+    log_of_bound = math.log(2 / error)
+    reach = log_of_bound / 3 + math.sqrt(log_of_bound**2 / 9 + 2 * mean * log_of_bound)
     ticks = np.arange(max(0, math.floor(mean - reach)), math.ceil(mean + reach) + 1)
-    logs = np.concatenate([[0.0], np.cumsum(np.log(mean / ticks[1:]))])
-    weights = np.exp(logs - logs.max())
+    log_weights = np.concatenate([[0.0], np.cumsum(np.log(mean / ticks[1:]))])
+    weights = np.exp(log_weights - log_weights.max())
     return int(ticks[0]), weights / weights.sum()

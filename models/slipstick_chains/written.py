@@ -18,11 +18,15 @@ from slipstick.model.system import Model, Station, population_of_groups
 from slipstick_chains.breakdowns import BREAKDOWN, FINISHED, SCHEDULE, arithmetic_name
 
 KeysByStation = Mapping[str, Mapping[str, Any]]
-"""By station, its `breakdown` as two times, and its `schedule` as durations [s] and servers."""
+"""By the name of a station: its `breakdown` as two times, and its `schedule` as pairs of a duration
+[s] and a number of servers.
+"""
 
 
 class ExpressionWriter(Protocol):
-    """What writes expressions as the plain data of a file; this package knows no files."""
+    """The interface of an object that writes expressions as the plain data of a file; this package
+    knows no files.
+    """
 
     def expr_as_data(self, value: Expr) -> str | float:
         """Return an expression as plain data."""
@@ -30,11 +34,16 @@ class ExpressionWriter(Protocol):
 
 
 KeysOfFile = Callable[[str, ExpressionWriter], dict[str, Any]]
-"""Returns the keys of a station as the plain data of a file."""
+"""Function that returns the keys of a station's breakdown and schedule as the plain data of a
+file.
+"""
 
 
 def _keys_of_file(keys_by_station: KeysByStation, stations: Mapping[str, Any]) -> KeysOfFile:
+    """Return the function that writes the keys of a station."""
+
     def keys_of_station(station_name: str, writer: ExpressionWriter) -> dict[str, Any]:
+        """Return the keys of a station that state its breakdown and its schedule."""
         keys = dict(keys_by_station.get(station_name, {}))
         if BREAKDOWN in keys:
             mean_up_time, mean_repair_time = map(writer.expr_as_data, keys[BREAKDOWN])
@@ -51,7 +60,8 @@ def _keys_of_file(keys_by_station: KeysByStation, stations: Mapping[str, Any]) -
 
 
 def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysOfFile]:
-    """Return a network without servers that are away, and the keys that a file has for these.
+    """Return a network without the classes that stand for servers that are away, and the function
+    that writes the keys of stations by which a file states these servers.
 
     Parameters
     ----------
@@ -77,9 +87,11 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
     keys_by_station = _keys_by_station(absences, servers)
 
     def of_customers(number_by_class: Mapping[str, Expr]) -> dict[str, Expr]:
+        """Return the numbers of classes without those of servers that are away."""
         return {name: number for name, number in number_by_class.items() if name not in absences}
 
     def station_as_written(name: str, station: NetworkStation) -> NetworkStation:
+        """Return a station as a file states it, without classes of servers that are away."""
         ranks = {
             class_name: rank - len(keys_by_station[name])
             for class_name, rank in station.priority.items()
@@ -94,7 +106,7 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
             scv=of_customers(station.scv),
         )
 
-    written = replace(
+    network_of_customers = replace(
         network,
         classes={name: network.classes[name] for name in network.classes if name not in absences},
         stations={
@@ -105,11 +117,12 @@ def network_as_written(network: QueueingNetwork) -> tuple[QueueingNetwork, KeysO
         amounts=_amounts_as_written(network.amounts, keys_by_station),
         absences={},
     )
-    return written, _keys_of_file(keys_by_station, network.stations)
+    return network_of_customers, _keys_of_file(keys_by_station, network.stations)
 
 
 def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
-    """Return a model without servers that are away, and the keys that a file has for these.
+    """Return a model without the groups that stand for servers that are away, and the function that
+    writes the keys of stations by which a file states these servers.
 
     Parameters
     ----------
@@ -136,8 +149,9 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
     keys_by_station = _keys_by_station(model.absences, servers)
 
     def step_as_written(step: Step) -> Step:
-        levels = len(keys_by_station.get(step.resource or "", ()))
-        return replace(step, rank=step.rank - levels) if levels else step
+        """Return a step with its rank among the customers alone."""
+        absence_ranks = len(keys_by_station.get(step.resource or "", ()))
+        return replace(step, rank=step.rank - absence_ranks) if absence_ranks else step
 
     rebuilt_by_id: dict[int, Activity] = {}
     groups = [
@@ -159,20 +173,20 @@ def model_as_written(model: Model) -> tuple[Model, KeysOfFile]:
         else resource
         for name, resource in model.resources.items()
     }
-    written = replace(
+    model_of_customers = replace(
         model,
         population=population_of_groups(groups),
         resources=resources,
         amounts=_amounts_as_written(model.amounts, keys_by_station),
         absences={},
     )
-    return written, _keys_of_file(keys_by_station, model.resources)
+    return model_of_customers, _keys_of_file(keys_by_station, model.resources)
 
 
 def _keys_by_station(
     absences: Mapping[str, Absence], servers: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
-    """Return the keys of each station whose servers go away."""
+    """Return, by station, the keys that state why its servers go away."""
     keys_by_station: dict[str, dict[str, Any]] = {}
     for absence in absences.values():
         keys = keys_by_station.setdefault(absence.station, {})
@@ -189,19 +203,26 @@ def _keys_by_station(
 
 
 def _parts_of_period(absences: Sequence[Absence], servers: int) -> list[tuple[float, int]]:
-    """Return the parts of a period, each with its number of servers on duty."""
+    """Return the parts of a period of a schedule, each with its duration [s] and the number of
+    servers on duty.
+    """
     absence_spans = [
         (constant(absence.start), constant(absence.start) + constant(absence.length))
         for absence in absences
     ]
     period = 1 / constant(absences[0].rate)
     # Those who are away beyond the end of a period are so at the beginning of the next, too.
-    absence_spans += [(leaves - period, returns - period) for leaves, returns in absence_spans]
+    absence_spans += [
+        (absence_start - period, absence_end - period)
+        for absence_start, absence_end in absence_spans
+    ]
     inner_times = {time for ends in absence_spans for time in ends if 0 < time < period}
     times = [0.0, *sorted(inner_times), period]
     schedule: list[tuple[float, int]] = []
     for begin, end in pairwise(times):
-        on_duty = servers - sum(leaves <= begin < returns for leaves, returns in absence_spans)
+        on_duty = servers - sum(
+            absence_start <= begin < absence_end for absence_start, absence_end in absence_spans
+        )
         schedule.append((end - begin, on_duty))
     return schedule
 

@@ -39,14 +39,17 @@ from slipstick_compiled.tables import (
 )
 
 AVAILABLE = find_spec("numba") is not None
+"""Whether numba is installed, without which no kernel can be compiled."""
 
 ROWS_KEPT = 256
+"""Number of rows of statistics that the loop writes before it hands them over."""
 TIMES_KEPT = 8192
+"""Number of response times of a group that the loop writes before it hands them over."""
 
 
 class CompiledKernel:
-    """Simulate one run of a plan in compiled code, with the results of `Kernel`, which does the
-    same in plain Python.
+    """One run of a plan in compiled code, with the same results as `Kernel`, which runs in plain
+    Python.
 
     Parameters
     ----------
@@ -77,29 +80,33 @@ class CompiledKernel:
         self._blocks = [draw.blocks(seed, replication) for draw in plan.draws]
         self._rows: list[Array] = []
         self._times: list[list[Array]] = [[] for _ in plan.groups]
-        first = State._make(
+        initial_tables = State._make(
             table.copy() for table in _initial_tables(plan, 0 if trace is None else 4096)
         )
-        self.state = _enlarged_tables(first, plan.population + 16, 2 * plan.population + 32)
+        self.state = _enlarged_tables(
+            initial_tables, plan.population + 16, 2 * plan.population + 32
+        )
         self._start_customers()
 
     def _start_customers(self) -> None:
         """Start the customers of closed groups and programs, and plan the first arrivals."""
         tables = self.state
         run = self.state.run[0]
-        first = 0
+        token_count = 0
         arrivals = list[tuple[float, int, int]]()
-        for number, customers in enumerate(self.plan.groups):
+        for group_number, customers in enumerate(self.plan.groups):
             if customers.kind == "open":
                 self._refill_draws(customers.arrivals)
                 tables.values_taken[customers.arrivals] = 1
-                arrivals.append((tables.values[customers.arrivals, 0], len(arrivals), -1 - number))
+                arrivals.append(
+                    (tables.values[customers.arrivals, 0], len(arrivals), -1 - group_number)
+                )
                 continue
-            tokens = tables.token[first : first + len(customers.starts)]
-            tokens["group"], tokens["pc"] = number, customers.starts
-            first += len(tokens)
-        started = tables.token[:first]
-        started["customer"], started["permits"], started["weight"] = np.arange(first), 1, 1.0
+            tokens = tables.token[token_count : token_count + len(customers.starts)]
+            tokens["group"], tokens["pc"] = group_number, customers.starts
+            token_count += len(tokens)
+        started = tables.token[:token_count]
+        started["customer"], started["permits"], started["weight"] = np.arange(token_count), 1, 1.0
         for column in (
             "parent",
             "awaited_stage",
@@ -111,30 +118,30 @@ class CompiledKernel:
             "patience",
         ):
             started[column] = -1
-        if first:
+        if token_count:
             tables.queue[READY], run.first_free, started["next"][-1] = (
-                (0, first - 1),
+                (0, token_count - 1),
                 started["next"][-1],
                 -1,
             )
-            run.free_count -= first
+            run.free_count -= token_count
         # A sorted list is a heap.
         tables.heap[: len(arrivals)] = [
             (order, token, time) for time, order, token in sorted(arrivals)
         ]
         run.next_order = run.events_planned = len(arrivals)
 
-    def _refill_draws(self, draw: int) -> None:
-        """Supply the loop with the next block of random numbers of a draw."""
+    def _refill_draws(self, draw_number: int) -> None:
+        """Supply the loop with the next block of random numbers of the draw with a number."""
         tables = self.state
-        distribution = self.plan.draws[draw].distribution
+        distribution = self.plan.draws[draw_number].distribution
         block = (
             np.full(tables.values.shape[1], distribution.mean)
             if distribution.is_constant
-            else next(self._blocks[draw])
+            else next(self._blocks[draw_number])
         )
-        tables.values[draw, : len(block)] = block
-        tables.values_taken[draw], tables.values_ready[draw] = 0, len(block)
+        tables.values[draw_number, : len(block)] = block
+        tables.values_taken[draw_number], tables.values_ready[draw_number] = 0, len(block)
 
     @property
     def now(self) -> float:
@@ -158,19 +165,21 @@ class CompiledKernel:
 
     def run(self, events: int) -> bool:
         """Simulate a number of events; return False when no event is left."""
-        last = self.events + events
+        last_event = self.events + events
         while True:
-            why = self._go_on(self.state, last - self.events)
+            return_reason = self._go_on(self.state, last_event - self.events)
             run = self.state.run[0]
-            if why == Return.NEEDS_RANDOM:
+            if return_reason == Return.NEEDS_RANDOM:
                 self._refill_draws(run.needed)
-            elif why == Return.NEEDS_SPACE:
-                more = max(int(run.needed), len(self.state.token))
-                self.state = _enlarged_tables(self.state, more, more + len(self.state.heap))
+            elif return_reason == Return.NEEDS_SPACE:
+                added_rows = max(int(run.needed), len(self.state.token))
+                self.state = _enlarged_tables(
+                    self.state, added_rows, added_rows + len(self.state.heap)
+                )
             else:
                 self._take_out_rows()
-                if why != Return.TABLE_FULL:
-                    return bool(why == Return.EVENTS_DONE)
+                if return_reason != Return.TABLE_FULL:
+                    return bool(return_reason == Return.EVENTS_DONE)
 
     def _take_out_rows(self) -> None:
         """Copy rows of statistics, response times and trace out of the tables of the loop, so that
@@ -179,32 +188,36 @@ class CompiledKernel:
         tables = self.state
         run = self.state.run[0]
         self._rows.append(tables.rows[: run.row_count].copy())
-        for group, times in enumerate(self._times):
-            times.append(tables.responses[group, : tables.group[group].response_count].copy())
+        for group_number, times in enumerate(self._times):
+            times.append(
+                tables.responses[group_number, : tables.group[group_number].response_count].copy()
+            )
         tables.group["response_count"] = 0
         if self._trace is not None:
             self._trace += [
-                (time, *where) for *where, time in tables.trace[: run.trace_length].tolist()
+                (time, *place) for *place, time in tables.trace[: run.trace_length].tolist()
             ]
         run.row_count = run.trace_length = 0
 
     def take_rows(self) -> Array:
-        """Return the rows of statistics written since the last call."""
+        """Return the rows of statistics written since the last call, and forget them."""
         rows = np.concatenate([np.zeros((0, Layout(self.plan).width)), *self._rows])
         self._rows.clear()
         return rows
 
-    def take_responses(self, group: int) -> Array:
-        """Return the response times of the cycles of a class that ended since the last call [s]."""
-        times = np.concatenate([np.zeros(0), *self._times[group]])
-        self._times[group].clear()
+    def take_responses(self, group_number: int) -> Array:
+        """Return the response times of the cycles of a group that ended since the last call, and
+        forget them [s].
+        """
+        times = np.concatenate([np.zeros(0), *self._times[group_number]])
+        self._times[group_number].clear()
         return times
 
     def waits(self) -> list[Wait]:
         """List the customers that wait for locks and barriers, with the holders of each lock."""
         tables = self.state
         waits_found = []
-        for resource, plan in zip(
+        for resource, lock_plan in zip(
             tables.resource[len(self.plan.stations) :], self.plan.locks, strict=True
         ):
             holders = tuple(
@@ -212,23 +225,27 @@ class CompiledKernel:
                     tables.holder[resource.first_holder : resource.first_holder + resource.busy]
                 ]["customer"].tolist()
             )
-            waiting = [
+            waiting_customers = [
                 *self._customers_in_queue(resource.queue),
                 *self._customers_in_queue(resource.spinning),
             ]
             waits_found += [
-                Wait(customer, f"{plan.noun} {plan.name}", holders) for customer in waiting
+                Wait(customer, f"{lock_plan.noun} {lock_plan.name}", holders)
+                for customer in waiting_customers
             ]
-        for barrier, name in enumerate(self.plan.barriers, tables.run[0].first_barrier_queue):
+        for queue_number, barrier_name in enumerate(
+            self.plan.barriers, tables.run[0].first_barrier_queue
+        ):
             waits_found += [
-                Wait(customer, f"barrier {name}") for customer in self._customers_in_queue(barrier)
+                Wait(customer, f"barrier {barrier_name}")
+                for customer in self._customers_in_queue(queue_number)
             ]
         return waits_found
 
-    def _customers_in_queue(self, queue: int) -> list[int]:
-        """List the customers in a queue."""
+    def _customers_in_queue(self, queue_number: int) -> list[int]:
+        """List the customers in the queue with a number, in its order."""
         customers = []
-        token = self.state.queue[queue, 0]
+        token = self.state.queue[queue_number, 0]
         while token >= 0:
             customers.append(int(self.state.token[token].customer))
             token = self.state.token[token].next
@@ -236,23 +253,23 @@ class CompiledKernel:
 
 
 @lru_cache(maxsize=1)
-def _initial_tables(plan: Plan, traced: int) -> State:
-    """Return the tables of a run at time 0, without tokens; cached for the next replication of the
-    plan.
+def _initial_tables(plan: Plan, trace_length: int) -> State:
+    """Return the tables of a run at time 0, without tokens; the last ones are kept for the next
+    replication of the plan. `trace_length` is the number of rows of the trace.
     """
     layout = Layout(plan)
     draws = plan.draws
-    labels = len(plan.labels)
+    label_count = len(plan.labels)
     block_size = BLOCKS[-1] if any(not draw.distribution.is_constant for draw in draws) else 1
     run = _run_at_start(plan, layout)
     return State(
         **_instruction_table(plan),
-        targets=_whole([*plan.targets, 0]),
+        targets=_whole_numbers([*plan.targets, 0]),
         cumulative=np.array([*plan.cumulative, 0.0]),
         counts=np.array([*plan.counts, 0.0]),
         token=np.zeros(0, TOKEN),
-        time_by_label=np.zeros((0, labels)),
-        last_branch_times=np.zeros((0, labels)),
+        time_by_label=np.zeros((0, label_count)),
+        last_branch_times=np.zeros((0, label_count)),
         registers=np.zeros((0, plan.registers), dtype=np.int64),
         resource=_resource_table(plan, layout),
         queue=np.full((run[0].first_barrier_queue + len(plan.barriers), 2), -1, dtype=np.int64),
@@ -270,12 +287,12 @@ def _initial_tables(plan: Plan, traced: int) -> State:
         statistics=np.zeros(layout.width),
         rows=np.zeros((ROWS_KEPT, layout.width)),
         responses=np.zeros((len(plan.groups), TIMES_KEPT)),
-        trace=np.zeros(traced, _name_columns("customer index pc", "time")),
+        trace=np.zeros(trace_length, _name_columns("customer index pc", "time")),
     )
 
 
 def _run_at_start(plan: Plan, layout: Layout) -> Rows:
-    """Return the row with the numbers of a run as a whole at time 0."""
+    """Return the table of one row that holds the numbers of the run as a whole, at time 0."""
     run: Rows = np.zeros(1, RUN)
     run[0].first_free = run[0].running = -1
     run[0].cycles_per_row = run[0].cycles_to_row = cycles_per_row(plan)
@@ -292,7 +309,7 @@ def _instruction_table(plan: Plan) -> dict[str, Any]:
     """Return the instructions of a plan, with the constant time of each, or else the number of the
     distribution that it draws from.
     """
-    draw_numbers = [_distribution_number(*row) for row in plan.code]
+    draw_numbers = [_number_of_draw(*row) for row in plan.code]
     distributions = [draw.distribution for draw in plan.draws]
     constants = [distributions[number].mean if number >= 0 else 0.0 for number in draw_numbers]
     varying_draws = (
@@ -302,50 +319,57 @@ def _instruction_table(plan: Plan) -> dict[str, Any]:
     return {
         "code": np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
         "constants": np.array(constants),
-        "draw_number": _whole(varying_draws),
+        "draw_number": _whole_numbers(varying_draws),
     }
 
 
-def _whole(numbers: Any) -> Ints:
+def _whole_numbers(numbers: Any) -> Ints:
+    """Return numbers as an array of whole numbers."""
     return np.array(list(numbers), dtype=np.int64)
 
 
-def _distribution_number(op: int, *operands: int) -> int:
-    """Return the number of the distribution that an instruction draws a value from, or -1."""
-    at_first = (Op.DELAY, Op.DRAW_DESTINATION, Op.CHOOSE, Op.BACK_OFF, Op.PATIENCE, Op.PICK)
-    first = dict.fromkeys(at_first, 0)
-    place = {
-        **first,
+def _number_of_draw(op: int, *operands: int) -> int:
+    """Return the number of the draw from which an instruction takes its value; -1 if it draws
+    none.
+    """
+    drawing_first = (Op.DELAY, Op.DRAW_DESTINATION, Op.CHOOSE, Op.BACK_OFF, Op.PATIENCE, Op.PICK)
+    operand_of_first = dict.fromkeys(drawing_first, 0)
+    operand_index = {
+        **operand_of_first,
         Op.SERVE: 1,
         Op.SET_COUNT: 2,
         Op.PIPELINE: 1,
         Op.AWAIT_TURN: 3,
         Op.RECORD: 3,
     }.get(Op(op))
-    return -1 if place is None else operands[place]
+    return -1 if operand_index is None else operands[operand_index]
 
 
 def _resource_table(plan: Plan, layout: Layout) -> Rows:
-    """Return the table of stations and locks."""
-    count = len(plan.resources)
-    table: Rows = np.zeros(count, RESOURCE)
+    """Return the table with a row for each station and each lock."""
+    resource_count = len(plan.resources)
+    table: Rows = np.zeros(resource_count, RESOURCE)
     table["statistics_column"], table["next_to_leave"] = layout.present_time, -1
-    for copy, name in enumerate(("queue", "serving", "spinning")):
-        table[name] = 1 + copy * count + np.arange(count)
+    for queue_kind, name in enumerate(("queue", "serving", "spinning")):
+        table[name] = 1 + queue_kind * resource_count + np.arange(resource_count)
     stations = table[: len(plan.stations)]
     locks = table[len(plan.stations) :]
-    kinds = {ARRIVAL: StationKind.FCFS, RANDOM: StationKind.FCFS, SHARED: StationKind.SHARED}
-    paced = {ARRIVAL: StationKind.SHARED, SHARED: StationKind.SHARED}
-    rates = accumulate((len(station.rates) for station in plan.stations), initial=0)
-    for row, station, first in zip(stations, plan.stations, rates, strict=False):
+    kinds_by_order = {
+        ARRIVAL: StationKind.FCFS,
+        RANDOM: StationKind.FCFS,
+        SHARED: StationKind.SHARED,
+    }
+    kinds_with_rates = {ARRIVAL: StationKind.SHARED, SHARED: StationKind.SHARED}
+    first_rates = accumulate((len(station.rates) for station in plan.stations), initial=0)
+    for row, station, first_rate in zip(stations, plan.stations, first_rates, strict=False):
         discipline = DISCIPLINES[station.discipline]
         row.servers = station.servers
         row.rate_count = len(station.rates)
-        row.first_rate = first
+        row.first_rate = first_rate
         row.kind = (
-            paced.get(discipline.order, StationKind.ORDERED)
+            kinds_with_rates.get(discipline.order, StationKind.ORDERED)
             if station.rates
-            else kinds.get(discipline.order, StationKind.ORDERED)
+            else kinds_by_order.get(discipline.order, StationKind.ORDERED)
         )
         if station.may_be_abandoned and discipline.order == ARRIVAL and station.rates:
             row.kind = StationKind.ORDERED
@@ -362,24 +386,28 @@ def _resource_table(plan: Plan, layout: Layout) -> Rows:
         stations[number].given_up_column = column
     locks["waits_column"], locks["servers"] = layout.grants, [lock.permits for lock in plan.locks]
     locks["busy"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
-    guards = [lock for lock, plan in zip(locks, plan.locks, strict=True) if plan.rule is not None]
-    for number, guard in enumerate(guards):
-        guard.kind, guard.breaker = StationKind.BREAKER, number
+    breaker_locks = [
+        lock for lock, plan in zip(locks, plan.locks, strict=True) if plan.rule is not None
+    ]
+    for number, breaker_lock in enumerate(breaker_locks):
+        breaker_lock.kind, breaker_lock.breaker = StationKind.BREAKER, number
     locks["first_holder"] = np.cumsum(locks["servers"]) - locks["servers"]
     return table
 
 
 def _breaker_tables(plan: Plan) -> dict[str, Any]:
-    """Return the table of circuit breakers, and the outcomes of the last tries at each."""
+    """Return the table of circuit breakers, and the table of the outcomes of the last tries at each
+    of them.
+    """
     rules = [lock.rule for lock in plan.locks if lock.rule is not None]
     table: Rows = np.zeros(len(rules), BREAKER)
-    firsts = accumulate((rule.calls for rule in rules), initial=0)
-    for row, rule, first in zip(table, rules, firsts, strict=False):
+    first_outcomes = accumulate((rule.calls for rule in rules), initial=0)
+    for row, rule, first_outcome in zip(table, rules, first_outcomes, strict=False):
         row.failures, row.calls, row.trials, row.first_outcome = (
             *(rule.failures, rule.calls, rule.trials),
-            first,
+            first_outcome,
         )
-    return {"breaker": table, "outcome": _whole([0] * sum(rule.calls for rule in rules))}
+    return {"breaker": table, "outcome": _whole_numbers([0] * sum(rule.calls for rule in rules))}
 
 
 def _group_table(plan: Plan, layout: Layout) -> Rows:
@@ -397,65 +425,67 @@ def _group_table(plan: Plan, layout: Layout) -> Rows:
 
 def _pool_tables(plan: Plan) -> dict[str, Any]:
     """Return the tables of all pools of tasks, with the pools one after the other."""
-    pool = list[tuple[int, ...]]()
-    task = list[list[int]]()
+    pool_rows = list[tuple[int, ...]]()
+    task_rows = list[list[int]]()
     part_rows = list[list[int]]()
-    problem = [0]
-    root = list[int]()
-    times = list[float]()
-    queues = 0
-    for each in plan.pools:
-        tasks = len(task)
-        part_count = len(part_rows)
-        fixed = (
-            len(plan.stations) + each.tasks,
-            len(plan.stations) + each.monitor,
-            each.queues,
-            each.last_first,
+    problem_ends = [0]
+    root_tasks = list[int]()
+    part_times = list[float]()
+    queue_count = 0
+    for pool_plan in plan.pools:
+        tasks_before = len(task_rows)
+        parts_before = len(part_rows)
+        fixed_columns = (
+            len(plan.stations) + pool_plan.tasks,
+            len(plan.stations) + pool_plan.monitor,
+            pool_plan.queues,
+            pool_plan.last_first,
         )
-        pool.append((*fixed, len(each.roots), queues, len(problem) - 1, 0, 0))
-        queues += each.queues
-        for roots in each.roots:
-            root += [tasks + root for root in roots]
-            problem.append(len(root))
-        last = {end - 1 for end in each.first}
-        task += [[part_count + first, -1, -1] for first in each.first[:-1]]
+        pool_rows.append(
+            (*fixed_columns, len(pool_plan.roots), queue_count, len(problem_ends) - 1, 0, 0)
+        )
+        queue_count += pool_plan.queues
+        for roots in pool_plan.roots:
+            root_tasks += [tasks_before + root for root in roots]
+            problem_ends.append(len(root_tasks))
+        last_parts = {next_first - 1 for next_first in pool_plan.first}
+        task_rows += [[parts_before + first_part, -1, -1] for first_part in pool_plan.first[:-1]]
         part_rows += [
-            [tasks + label if label >= 0 else -1, index in last]
-            for index, label in enumerate(each.added)
+            [tasks_before + added_task if added_task >= 0 else -1, part in last_parts]
+            for part, added_task in enumerate(pool_plan.added)
         ]
-        times += each.times
+        part_times += pool_plan.times
     return {
-        "pool": np.array(pool, POOL),
-        "problem": _whole(problem),
-        "root": _whole(root),
-        "task": _whole(task).reshape(-1, 3),
-        "task_queue": np.full((queues, 2), -1, dtype=np.int64),
-        "part": _whole(part_rows).reshape(-1, 2),
-        "part_time": np.array(times),
+        "pool": np.array(pool_rows, POOL),
+        "problem": _whole_numbers(problem_ends),
+        "root": _whole_numbers(root_tasks),
+        "task": _whole_numbers(task_rows).reshape(-1, 3),
+        "task_queue": np.full((queue_count, 2), -1, dtype=np.int64),
+        "part": _whole_numbers(part_rows).reshape(-1, 2),
+        "part_time": np.array(part_times),
     }
 
 
-def _enlarged_tables(old: State, tokens: int, events: int) -> State:
+def _enlarged_tables(tables: State, tokens: int, events: int) -> State:
     """Return the tables with room for more tokens and events."""
 
-    def longer(name: str, more: int) -> NDArray[Any]:
-        table = getattr(old, name)
-        enlarged = np.zeros((len(table) + more, *table.shape[1:]), dtype=table.dtype)
+    def longer(name: str, added_rows: int) -> NDArray[Any]:
+        table = getattr(tables, name)
+        enlarged = np.zeros((len(table) + added_rows, *table.shape[1:]), dtype=table.dtype)
         enlarged[: len(table)] = table
         return enlarged
 
-    wide = {
+    tables_by_token = {
         name: longer(name, tokens)
         for name in ("token", "time_by_label", "last_branch_times", "registers")
     }
-    new = old._replace(**wide, heap=longer("heap", events))
-    tokens_before = len(old.token)
-    run = new.run[0]
-    new.token["next"][tokens_before:] = [
+    larger_tables = tables._replace(**tables_by_token, heap=longer("heap", events))
+    tokens_before = len(tables.token)
+    run = larger_tables.run[0]
+    larger_tables.token["next"][tokens_before:] = [
         *range(tokens_before + 1, tokens_before + tokens),
         run.first_free,
     ]
     run.first_free = tokens_before
     run.free_count += tokens
-    return new
+    return larger_tables

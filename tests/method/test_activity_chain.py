@@ -383,7 +383,7 @@ def test_the_solution_of_a_large_chain_is_announced(monkeypatch: pytest.MonkeyPa
     token = ANNOUNCE.set(announced.append)
     monkeypatch.setattr("slipstick_chains.activity_chain.MOST_DIRECT_STATES", 3)
     monkeypatch.setattr("slipstick_chains.activity_chain.ANNOUNCED", 0.0)
-    monkeypatch.setattr("slipstick_chains.activity_chain.FACTOR", 1.0)
+    monkeypatch.setattr("slipstick_chains.activity_chain.SOLUTION_SECONDS", 1.0)
     try:
         solve(
             closed_model(delay(1.0, scv=1.0) >> service("bus", 1.0, scv=1.0), 8),
