@@ -16,7 +16,7 @@ FloatOrArray = TypeVar("FloatOrArray", float, Array)
 
 
 class PhaseTimes(NamedTuple, Generic[FloatOrArray]):
-    """The mean times of which both phases consist, at several points or at one.
+    """The mean times and numbers of both phases of a visit, at several points or at one.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class PhaseTimes(NamedTuple, Generic[FloatOrArray]):
 
 
 class ComputedPoint(NamedTuple):
-    """What the formula computes for one point: times, quantiles, and numbers in a round.
+    """The values that the formula computes at one point: times, quantiles, and numbers in a round.
 
     Attributes
     ----------
@@ -67,7 +67,8 @@ class ComputedPoint(NamedTuple):
 
 
 class RoundTimes(NamedTuple):
-    """Mean times of rounds.
+    """The mean time of a round, and the mean time from the beginning of a round to that of the
+    next.
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ class RoundTimes(NamedTuple):
 def points_from_times(
     rounds: MeanRounds, phase_times: PhaseTimes[Array], throughput: Array, round_times: Array
 ) -> list[ComputedPoint]:
-    """Compute accounts, quantiles and mean numbers of points from the times of their phases.
+    """Compute the accounts, quantiles and mean numbers of points from the times of their phases.
 
     Parameters
     ----------
@@ -103,8 +104,9 @@ def points_from_times(
 def _account_of_first_phase(
     rounds: MeanRounds, times: PhaseTimes[Array]
 ) -> tuple[Array, Array, Array]:
-    """Return the parts of the rounds in the first phase [parts, points], the wait before these
-    rounds [points], and the parts of the rounds in the second phase [parts, points] [s].
+    """Return the time of the rounds of a first phase by component [components, points; s], the wait
+    before these rounds [points; s], and the time of the rounds of a second phase by component
+    [components, points; s].
 
     A first phase takes whole rounds; what is left of its time is a wait. In the second, rounds
     without first phases take v D(n), and what rounds with them add is in proportion to the parts
@@ -122,12 +124,12 @@ def _account_of_first_phase(
     rounds_needed = np.maximum(rounds.units[:, 0] / np.maximum(times.units, 1e-9), 1.0)
     first_parts = with_first * np.minimum(rounds_needed, times.first_phase / round_time)
     plain_time = np.maximum(parts_without_first.sum(axis=0), 1e-300)
-    plain_parts = parts_without_first * np.minimum(
+    parts_of_plain_rounds = parts_without_first * np.minimum(
         rounds.steps[:, 0], times.second_phase / plain_time
     )
     added_parts = with_first - parts_without_units
     # Parts that first phases do not add, or only those of a rest of rounding: all in proportion.
     added_parts = np.where(added_parts.sum(axis=0) > 1e-9 * round_time, added_parts, with_first)
-    time_left = times.second_phase - plain_parts.sum(axis=0)
-    second_parts = plain_parts + added_parts * (time_left / added_parts.sum(axis=0))
+    time_left = times.second_phase - parts_of_plain_rounds.sum(axis=0)
+    second_parts = parts_of_plain_rounds + added_parts * (time_left / added_parts.sum(axis=0))
     return first_parts, times.first_phase - first_parts.sum(axis=0) + times.waiting, second_parts

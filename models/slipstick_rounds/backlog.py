@@ -26,18 +26,21 @@ from slipstick.late import Array, np
 from slipstick_rounds.capacity import LEAST_ROOM, MOST_PIECES, MeanRounds
 
 PLACES_IN_A_ROUND, MOST_BEFORE = 4, 16
-"""Places in a round at which a customer may arrive, and customers that came in it before at most.
-Of these streams, 16 places move the mean of a first phase by 0.1 % at most and its 95 of 100 by 4
-%, 40 customers before move nothing.
+"""Number of places in a round at which a customer may arrive, and largest number of customers that
+came in the same round before it. Of these streams, 16 places move the mean of a first phase by 0.1
+% at most and its 95 of 100 by 4 %, 40 customers before move nothing.
 """
 
 RARE = 1e-9
-"""Probability of numbers of first phases, and of customers that come in a round, that are left out;
-1e-12 moves these streams by 0.2 % at most."""
+"""Probability below which numbers of first phases, and of customers that come in a round, are left
+out; 1e-12 moves these streams by 0.2 % at most.
+"""
 
 LEAST_LEFT = 0.01
-"""Part of the change of a backlog after a first phase from which on the rest is not computed (a
-guard: it is a hundredth of what a second phase takes longer by the first phases behind)."""
+"""Part of the change of a backlog after a first phase that is left, below which the rest of the
+change is not computed (a guard: it is a hundredth of the time by which first phases behind a
+customer prolong its second phase).
+"""
 
 AGE_OF_A_BACKLOG = 1.5
 """Age of a backlog in units of the time in which it grew: it drains in about as long, so that at a
@@ -47,7 +50,8 @@ to a load of 0.8)."""
 
 
 class Backlog:
-    """First phases of Poisson streams that wait or are under way, at the beginnings of rounds.
+    """The Markov chain of the first phases of Poisson streams that wait or are under way at the
+    beginnings of rounds.
 
     Parameters
     ----------
@@ -94,12 +98,14 @@ class Backlog:
         self._stationary = self._distribution_of_pieces()
 
     def _largest_second_phase(self) -> Array:
-        """Return the number in the second phase that a long backlog leads to [points, 1]."""
+        """Return the number of customers in the second phase to which a long backlog leads [points,
+        1].
+        """
         return np.asarray(np.maximum(self._rounds.highest, self._with_first))
 
     def _present_without_limit(self, present: Array, mean_queued: Array) -> Array:
-        """Return how many are in the second phase by the pieces that wait, as if there were no
-        limit [points, pieces].
+        """Return the number of customers in the second phase, by the number of pieces that wait, as
+        if it had no limit [points, pieces].
 
         A backlog of k grows in about k S / (1 - X S), where S is the time that rounds full of first
         phases take for one of them, as a queue does that gets as much as it can do. Meanwhile one
@@ -118,10 +124,11 @@ class Backlog:
         return np.asarray(np.maximum(present_later, without_first))
 
     def _time_of_blocked_rounds(self, present: Array) -> Array:
-        """Return the time by which first phases that wait for a place prolong a full round [s]. It
-        is the probability that all places are taken, multiplied by the time of the rounds without
-        first phases that the second phases need to free a place. The number present is taken as
-        normal with the variance of a Poisson number.
+        """Return the time by which first phases that wait for a place prolong a full round [s].
+
+        It is the probability that all places are taken, multiplied by the time of the rounds
+        without first phases that the second phases need to free a place. The number present is
+        taken as normal with the variance of a Poisson number.
         """
         from scipy.special import ndtr
 
@@ -137,19 +144,20 @@ class Backlog:
         added_time = probability_full * further_rounds * rounds.time(rounds.highest, 0.0)
         return np.where(can_wait, added_time, 0.0)
 
-    def _full_rounds(self, count: Array, number_reached: int) -> Array:
-        """Return the time of successive full rounds while the number in the second phase grows [s].
+    def _full_rounds(self, round_counts: Array, likely_numbers: int) -> Array:
+        """Return the time of some successive full rounds, during which the number in the second
+        phase grows [s].
 
         Parameters
         ----------
-        count : of rounds, by point, pieces, place and customers before
-        number_reached : numbers of pieces that count
+        round_counts : of rounds, by point, pieces, place and customers before
+        likely_numbers : numbers of pieces that count
         """
-        present_at_begin = self._present[:, :number_reached, None, None]
+        present_at_begin = self._present[:, :likely_numbers, None, None]
         if not (self._rounds.units > self._room).any():
-            time_of_one = self._rounds.time(self._present[:, :number_reached], self._room)
-            return np.asarray(count * time_of_one[:, :, None, None])
-        remaining_share = np.exp(-count / 2 / self._rounds.steps[:, :, None, None])
+            time_of_one = self._rounds.time(self._present[:, :likely_numbers], self._room)
+            return np.asarray(round_counts * time_of_one[:, :, None, None])
+        remaining_share = np.exp(-round_counts / 2 / self._rounds.steps[:, :, None, None])
         final_present = self._largest_second_phase()[:, :, None, None]
         takes_several = (self._rounds.units > self._room)[:, :, None, None]
         present_later = np.where(
@@ -157,76 +165,95 @@ class Backlog:
             final_present - (final_present - present_at_begin) * remaining_share,
             present_at_begin,
         )
-        present_later = np.broadcast_to(present_later, count.shape).reshape(len(count), -1)
+        present_later = np.broadcast_to(present_later, round_counts.shape).reshape(
+            len(round_counts), -1
+        )
         time_of_one = self._rounds.time(present_later, self._room) + self._time_of_blocked_rounds(
             present_later
         )
-        return np.asarray(count * time_of_one.reshape(count.shape))
+        return np.asarray(round_counts * time_of_one.reshape(round_counts.shape))
 
     @staticmethod
     def _units_and_pieces(rounds: MeanRounds, present: Array) -> tuple[Array, Array, Array]:
-        """Return the units of first phases in a round, and pieces of a customer and of a round."""
+        """Return the units of first phases for which a round has room, the pieces into which a
+        first phase is divided, and the pieces that a full round does.
+        """
         group_size = 1 + rounds.first_variation
         room = np.minimum(rounds.room(present), MOST_PIECES // 4 * rounds.units)
-        work, most = _piece_count(group_size * rounds.units / room)
-        return room, work, most
+        pieces_per_first_phase, pieces_per_round = _piece_count(group_size * rounds.units / room)
+        return room, pieces_per_first_phase, pieces_per_round
 
     @classmethod
     def load(cls, rounds: MeanRounds, present: Array) -> Array:
-        """Return the part of full rounds that first phases need [points, 1; 1]."""
-        room, work, most = cls._units_and_pieces(rounds, present)
-        return np.asarray(rounds.rate * rounds.time(present, room) * work / most)
+        """Return the part of the time that first phases take if all their rounds are full [points,
+        1; 1].
+        """
+        room, pieces_per_first_phase, pieces_per_round = cls._units_and_pieces(rounds, present)
+        return np.asarray(
+            rounds.rate * rounds.time(present, room) * pieces_per_first_phase / pieces_per_round
+        )
 
     @classmethod
     def sizes(cls, rounds: MeanRounds, present: Array) -> Array:
-        """Return how many numbers of pieces each point counts [points]."""
-        _, work, most = cls._units_and_pieces(rounds, present)
+        """Return how many numbers of waiting pieces the chain of each point distinguishes
+        [points].
+        """
+        _, pieces_per_first_phase, pieces_per_round = cls._units_and_pieces(rounds, present)
         load = cls.load(rounds, present)
-        sizes = 2 * most + work * np.ceil(8 + 8 / np.maximum(1 - load, 0.1))
+        sizes = 2 * pieces_per_round + pieces_per_first_phase * np.ceil(
+            8 + 8 / np.maximum(1 - load, 0.1)
+        )
         return np.minimum(sizes, MOST_PIECES).ravel()
 
     def _transition_probabilities(self) -> Array:
-        """Return the probabilities of pieces at the beginning of the next round [points, pieces,
-        pieces]: q' = (q - most)+ + work A, where A is Poisson with mean rate times the time of the
-        round.
+        """Return the probabilities of the pieces at the beginning of the next round, by those at
+        the beginning of this one [points, pieces, pieces]: q' = (q - most)+ + work A, where A is
+        Poisson with mean rate times the time of the round.
         """
         states = np.arange(self._times.shape[1])
         arrived = (states - self._pieces_left[:, :, None]) / self._pieces_per_first_phase[
             :, :, None
         ]
-        step = np.where(
+        probabilities = np.where(
             (arrived >= 0) & (arrived == np.floor(arrived)),
             _poisson_probabilities((self._rate * self._times)[:, :, None], np.maximum(arrived, 0)),
             0.0,
         )
-        step[:, :, -1] += 1 - step.sum(axis=2)
-        return step
+        probabilities[:, :, -1] += 1 - probabilities.sum(axis=2)
+        return probabilities
 
     def _distribution_of_pieces(self) -> Array:
-        """Return the distribution of the pieces at the beginning of a round [points, pieces]."""
+        """Return the probability of each number of pieces at the beginning of a round, up to a
+        factor [points, pieces].
+        """
         equations = self._transitions.transpose(0, 2, 1) - np.eye(self._transitions.shape[1])
         equations[:, -1] = 1.0
-        right = np.zeros((*equations.shape[:2], 1))
-        right[:, -1] = 1.0
-        stationary = np.asarray(np.linalg.solve(equations, right)[..., 0], dtype=np.float64)
+        right_side = np.zeros((*equations.shape[:2], 1))
+        right_side[:, -1] = 1.0
+        stationary = np.asarray(np.linalg.solve(equations, right_side)[..., 0], dtype=np.float64)
         return np.clip(stationary, 0.0, None)
 
     def shares(self) -> tuple[Array, Array, Array, Array]:
-        """Return the mean time of a round [s], the fraction of rounds and the fraction of time with
-        first phases [1], and the mean number of customers that wait behind the present first phase
-        in such rounds [1] [points].
+        """Return the mean time of a round [s], the part of the rounds and the part of the time that
+        have first phases [1], and the mean number of first phases that wait in such rounds behind
+        the one under way [1] [points].
         """
-        total = self._stationary.sum(axis=1)
-        time = (self._stationary * self._times).sum(axis=1)
-        without = self._stationary[:, 0] / total
-        by_time = 1 - without * self._times[:, 0] * total / time
-        queued = (self._stationary * self._number_queued).sum(axis=1) / total
-        return (time / total, 1 - without, by_time, queued / np.maximum(1 - without, 1e-12))
+        total_probability = self._stationary.sum(axis=1)
+        mean_time = (self._stationary * self._times).sum(axis=1)
+        without_first = self._stationary[:, 0] / total_probability
+        time_share = 1 - without_first * self._times[:, 0] * total_probability / mean_time
+        mean_queued = (self._stationary * self._number_queued).sum(axis=1) / total_probability
+        return (
+            mean_time / total_probability,
+            1 - without_first,
+            time_share,
+            mean_queued / np.maximum(1 - without_first, 1e-12),
+        )
 
     def after_second_phase(self, left_behind: Array) -> tuple[Array, Array]:
-        """Return how many first phases wait or are under way when a second phase ends, and which
-        part of the change from L to their mean over rounds is still to come, as a mean over the
-        second phase [points].
+        """Return the mean number of first phases that wait or are under way when a second phase
+        ends, and the part of the change from L to their mean over rounds that is still to come, as
+        a mean over the second phase [points].
 
         The number goes from L to its mean over rounds as that of the chain does, from rounds in
         which first phases end.
@@ -235,11 +262,13 @@ class Backlog:
         ----------
         left_behind : L, the mean number when the second phase begins [points]
         """
-        rounds, in_pieces = self._rounds, self._pieces_per_first_phase
+        rounds, pieces_per_first_phase = self._rounds, self._pieces_per_first_phase
         pieces = np.arange(float(self._stationary.shape[1]))
         by_round = self._stationary / self._stationary.sum(axis=1, keepdims=True)
         mean_pieces = by_round @ pieces
-        first_phases_ended = np.ceil(pieces / in_pieces) - np.ceil(self._pieces_left / in_pieces)
+        first_phases_ended = np.ceil(pieces / pieces_per_first_phase) - np.ceil(
+            self._pieces_left / pieces_per_first_phase
+        )
         weights = (by_round * first_phases_ended)[:, None, :]
         # Expected pieces beyond their mean, by those at the beginning of a round before.
         excess = self._transitions @ (pieces - mean_pieces[:, None])[:, :, None]
@@ -254,13 +283,15 @@ class Backlog:
                 break
             part_left = np.where(goes_on, part, part_left)
             sum_of_parts += np.where(goes_on, part, 0.0)
-        mean_number = mean_pieces * (1 + rounds.first_variation[:, 0]) / in_pieces[:, 0]
+        mean_number = (
+            mean_pieces * (1 + rounds.first_variation[:, 0]) / pieces_per_first_phase[:, 0]
+        )
         return mean_number + (left_behind - mean_number) * part_left, sum_of_parts / steps
 
     def first_phase(self) -> tuple[Array, Array, Array, Array]:
-        """Return times from an arrival to the end of the first phase, how probable each is, and the
-        mean, and the mean square, of the number of customers behind it whose first phase is not
-        done by then [points].
+        """Return possible times from an arrival to the end of the first phase, their probabilities,
+        and the mean and the mean square of the number of customers behind it whose first phase has
+        not ended by then [points].
 
         The first two are by point, by its own work and whether others come behind, by the number at
         the beginning of the round of the arrival, by the place in it, and by how many came in it
@@ -274,25 +305,25 @@ class Backlog:
             part[:, :, None, None] for part in (self._rate, self._room, self._units)
         )
         chances = self._stationary * self._times
-        number_reached = self._count_of_likely_numbers(chances)
-        parts = (np.arange(PLACES_IN_A_ROUND) + 0.5) / PLACES_IN_A_ROUND
-        times = self._times[:, :number_reached, None, None]
-        passed = times * parts[None, None, :, None]
-        remaining_time = times - passed
+        likely_numbers = self._count_of_likely_numbers(chances)
+        places_in_round = (np.arange(PLACES_IN_A_ROUND) + 0.5) / PLACES_IN_A_ROUND
+        times = self._times[:, :likely_numbers, None, None]
+        time_passed = times * places_in_round[None, None, :, None]
+        remaining_time = times - time_passed
         arrivals_before = np.arange(float(_most_before(float((rate * times).max()))))
-        weights = chances[:, :number_reached, None, None] * _poisson_probabilities(
-            rate * passed, arrivals_before
+        weights = chances[:, :likely_numbers, None, None] * _poisson_probabilities(
+            rate * time_passed, arrivals_before
         )
-        piece = self._units / self._pieces_per_first_phase
+        units_of_piece = self._units / self._pieces_per_first_phase
         pieces_of_customer = (self._units / self._rounds.units)[:, :, None, None]
-        work_of_others = (self._pieces_left[:, :number_reached] * piece)[
+        work_of_others = (self._pieces_left[:, :likely_numbers] * units_of_piece)[
             :, :, None, None
         ] + units * arrivals_before
         all_ends, all_weights, all_left = [], [], []
         for work in self._rounds.first_work():
             work_ahead = work_of_others + work[:, :, None, None]
             full_rounds = np.ceil(work_ahead / room - 1e-9) - 1
-            full_time = self._full_rounds(full_rounds, number_reached)
+            full_time = self._full_rounds(full_rounds, likely_numbers)
             # Behind it others come until its last round: none, or some in their mean.
             expected_behind = rate * (remaining_time + full_time)
             none_behind = np.exp(-expected_behind)
@@ -300,7 +331,7 @@ class Backlog:
             units_behind = units * expected_behind / np.maximum(1 - none_behind, 1e-9)
             all_weights += [weights * none_behind, weights * (1 - none_behind)]
             for units_of_later in (np.zeros_like(units_behind), units_behind):
-                own_round = self._time_of(last_units + units_of_later)
+                own_round = self._interpolated_time(last_units + units_of_later)
                 all_ends.append(remaining_time + full_time + own_round)
                 # Its last round does what it has room for of those behind; others come meanwhile.
                 pieces_left = (
@@ -316,13 +347,15 @@ class Backlog:
         return np.stack(all_ends, axis=1), weights_behind, left_behind, left_squared
 
     @staticmethod
-    def _count_of_likely_numbers(chances: Array) -> int:
-        """Return how many numbers of pieces are not so rare that they do not count."""
-        tails = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1]
+    def _count_of_likely_numbers(weights: Array) -> int:
+        """Return how many numbers of pieces, from 0 on, are not too rare to count; see `RARE`."""
+        tails = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
         return int(np.flatnonzero((tails > RARE * tails[:, :1]).any(axis=0))[-1]) + 1
 
-    def _time_of(self, units: Array) -> Array:
-        """Interpolate the time of a round that does some units of first phases, by point."""
+    def _interpolated_time(self, units: Array) -> Array:
+        """Return the time of a round that does some units of first phases, interpolated between
+        whole pieces, by point [s].
+        """
         count, size = self._times.shape
         places = np.minimum(
             units.reshape(count, -1) * self._pieces_per_first_phase / self._units, size - 1.0
@@ -335,36 +368,45 @@ class Backlog:
         )
 
 
-def _most_before(mean: float) -> int:
-    """Return the largest number of customers that arrive during a round with a probability that is
-    not negligible.
+def _most_before(mean_arrivals: float) -> int:
+    """Return the largest number of customers whose arrival during a round is not too rare to count,
+    for a mean number of arrivals.
     """
-    chances = np.cumsum(_poisson_probabilities(np.array(mean), np.arange(float(MOST_BEFORE))))
-    return min(int(np.searchsorted(chances, 1 - RARE)) + 1, MOST_BEFORE)
+    cumulated_probabilities = np.cumsum(
+        _poisson_probabilities(np.array(mean_arrivals), np.arange(float(MOST_BEFORE)))
+    )
+    return min(int(np.searchsorted(cumulated_probabilities, 1 - RARE)) + 1, MOST_BEFORE)
 
 
 def _piece_count(rounds_needed: Array) -> tuple[Array, Array]:
-    """Return into how many equal pieces a customer's work and the capacity of a round are divided.
+    """Return the number of equal pieces into which the work of a customer is divided, and the
+    number of such pieces that a round can do.
 
     The ratio of the two whole numbers is about the number of rounds that a customer needs. The
     smaller is at most 3, so that a chain over pieces has few states.
     """
-    needed = np.maximum(rounds_needed, 1 / MOST_PIECES)
+    bounded_rounds_needed = np.maximum(rounds_needed, 1 / MOST_PIECES)
     fewest = np.arange(1.0, 4.0)[:, None, None]
-    ratio = np.where(needed < 1, 1 / needed, needed)
+    ratio = np.where(bounded_rounds_needed < 1, 1 / bounded_rounds_needed, bounded_rounds_needed)
     rounded = np.rint(fewest * ratio)
     # Of a round that does several customers the nearest ratio, else the nearest part of it.
-    error = np.where(needed < 1, abs(rounded / fewest - ratio), abs(fewest * ratio / rounded - 1))
+    error = np.where(
+        bounded_rounds_needed < 1, abs(rounded / fewest - ratio), abs(fewest * ratio / rounded - 1)
+    )
     best = np.argmin(np.round(error, 12), axis=0)
     smaller = best + 1.0
     larger = np.take_along_axis(rounded, best[None], axis=0)[0]
-    work = np.where(needed < 1, smaller, larger)
-    most = np.where(needed < 1, np.minimum(larger, MOST_PIECES // 4), smaller)
-    return work, most
+    pieces_of_customer = np.where(bounded_rounds_needed < 1, smaller, larger)
+    pieces_of_round = np.where(
+        bounded_rounds_needed < 1, np.minimum(larger, MOST_PIECES // 4), smaller
+    )
+    return pieces_of_customer, pieces_of_round
 
 
 def _poisson_probabilities(mean: Array, counts: Array) -> Array:
-    """Return Poisson probabilities of counts, broadcast."""
+    """Return the probabilities of some counts in a Poisson distribution; means and counts are
+    broadcast.
+    """
     log_factorials: Array = np.cumsum(np.log(np.maximum(np.arange(counts.max() + 2), 1)))
     probabilities: Array = np.exp(
         counts * np.log(np.maximum(mean, 1e-300))

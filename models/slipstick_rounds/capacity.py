@@ -42,35 +42,42 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 MOST_PRESENT = 20_000
-"""Numbers of customers that the birth-death process counts at most."""
+"""Largest number of customers that the birth-death process counts."""
 
 MOST_PIECES = 400
-"""Pieces of first phases that wait at most: those of the chain of a backlog. Of 240 drawn streams
-up to a load of 0.8, 1,200 pieces move no value by over 0.1 %; at 0.9 some do not settle with
-either.
+"""Largest number of pieces of first phases that wait, in the chain of a backlog. Of 240 drawn
+streams up to a load of 0.8, 1,200 pieces move no value by over 0.1 %; at 0.9 some do not settle
+with either.
 """
 
 LENGTHS = 8
-"""Works of a first phase, and lengths of a second, that are counted where customers differ."""
+"""Number of equally probable works of a first phase, and of lengths of a second phase, that stand
+for all where customers differ.
+"""
 
 ROUNDS_TOGETHER = 3
-"""How often the time of a round and what first phases add to it are computed from each other; a
-fourth time moves nothing by a percent."""
+"""How often the time of a round and the time that first phases add to it are computed from each
+other; a fourth time moves nothing by a percent.
+"""
 
 LEAST_ROOM = 0.05
-"""Least part of the time that first phases leave over with which backlogs are computed (a guard:
-0.02 and 0.1 move nothing up to a load of 0.8)."""
+"""Least part of the time that first phases leave over, with which backlogs are computed (a guard:
+0.02 and 0.1 move nothing up to a load of 0.8).
+"""
 
 WHOLE_NUMBERS = 8
-"""Whole numbers of customers below and above a ratio that are counted."""
+"""Number of whole numbers of customers that are counted on each side of a ratio."""
 
 LEAST_FED = 0.5
-"""Places as a part of the customers that full rounds bring to the second phase, from which on first
-phases wait for rounds that make room. Fitted on the seeds 20261128, 71128 and 828411 of
-`benchmarks/rounds.py`."""
+"""Number of places, as a part of the customers that full rounds bring to the second phase, from
+which on first phases wait for rounds that make room. Fitted on the seeds 20261128, 71128 and 828411
+of `benchmarks/rounds.py`.
+"""
 
 LARGE_ROUND = 4096.0
-"""Customers of a round of a server without a limit of them, whose capacity is asked for [1]."""
+"""Number of customers in a round with which the capacity of a server without a limit of customers
+is computed [1].
+"""
 
 
 def _as_column(values_at_points: Iterable[float]) -> Array:
@@ -79,7 +86,8 @@ def _as_column(values_at_points: Iterable[float]) -> Array:
 
 
 class PartsOfVisits(NamedTuple):
-    """Times of which visits consist, by the number of customers in the second phase.
+    """The times of which a visit consists, by the number of customers in the second phase; see this
+    module for the symbols.
 
     Attributes
     ----------
@@ -94,8 +102,8 @@ class PartsOfVisits(NamedTuple):
 
 
 class MeanRounds:
-    """Times of rounds by the numbers in them, with the mean lengths of both phases; an array has a
-    row for each point.
+    """The times of rounds by the numbers of customers and units in them, from the mean lengths of
+    both phases. Arrays have a row for each point.
     """
 
     def __init__(self, points: Sequence[PointNumbers]) -> None:
@@ -132,7 +140,7 @@ class MeanRounds:
         self.few_places = self.most_customers < LEAST_FED * self._mean_in_second_phase
 
     def _number_in_memory(self, servers: Sequence[RoundServer], second_work: Array) -> Array:
-        """Return how many customers memory has room for in the mean [points, 1; 1].
+        """Return the mean number of customers for which memory has room [points, 1; 1].
 
         Parameters
         ----------
@@ -149,17 +157,17 @@ class MeanRounds:
         # The next reservation does not fit into what is left: as many fit as renewals in a time.
         variance = self.first_variation * self.units**2 + self.variation * second_work**2
         renewals = in_memory - (1 - np.minimum(variance / largest_memory**2, 1.0)) / 2
-        whole = np.where(variance > 0, renewals, np.floor(in_memory))
+        whole_number = np.where(variance > 0, renewals, np.floor(in_memory))
         is_reserved = _as_column(server.reserved for server in servers) > 0
         # Where memory grows with the work, the rest into which no first phase fits is unused, too.
         variance_of_done = met_work**2 / 12 * (1 + 2 * self.variation)
         variance_held = self.first_variation * self.units**2 + variance_of_done
-        growing = mean_that_fits(in_memory, variance_held / self._held**2)
-        whole = np.where(is_reserved, whole, growing)
-        return np.where(np.isfinite(memory), whole, in_memory)
+        number_with_growing_memory = mean_that_fits(in_memory, variance_held / self._held**2)
+        whole_number = np.where(is_reserved, whole_number, number_with_growing_memory)
+        return np.where(np.isfinite(memory), whole_number, in_memory)
 
     def served(self, visits_ended: Array, present: Array) -> Array:
-        """Return the mean number of customers in a round [points; 1].
+        """Return the mean number of customers that a round serves [points; 1].
 
         Little's law, where time is counted in rounds: each customer is in as many rounds as its
         phases take.
@@ -173,28 +181,30 @@ class MeanRounds:
         rounds_of_customer = self.steps[:, 0] + np.ceil(rounds_of_first_phase - 1e-9)
         return np.minimum(visits_ended * rounds_of_customer, self.most_customers[:, 0])
 
-    def rows(self, rows: Indices) -> MeanRounds:
-        """Return the mean rounds of some of the points."""
-        part = copy(self)
+    def select_rows(self, rows: Indices) -> MeanRounds:
+        """Return the mean rounds of those points that `rows` selects."""
+        selected_rounds = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
-                setattr(part, name, value[rows])
+                setattr(selected_rounds, name, value[rows])
         chosen_rows = rows.tolist()
-        part._firsts = [self._firsts[row] for row in chosen_rows]
-        part._seconds = [self._seconds[row] for row in chosen_rows]
-        part._duration = self._duration.at_rows(rows)
-        return part
+        selected_rounds._firsts = [self._firsts[row] for row in chosen_rows]
+        selected_rounds._seconds = [self._seconds[row] for row in chosen_rows]
+        selected_rounds._duration = self._duration.at_rows(rows)
+        return selected_rounds
 
     def first_work(self) -> list[Array]:
-        """Return works of a first phase that are equally probable [points, 1; units]."""
+        """Return equally probable works of a first phase, each an array over the points [points, 1;
+        units].
+        """
         if not self.first_variation.any():
             return [self.units]
         works = np.array([phase.groups(LENGTHS) for phase in self._firsts])
         return [*works.T[:, :, None]]
 
     def second_lengths(self) -> Array:
-        """Return lengths of a second phase that are equally probable, as parts of their mean
-        [points, lengths; 1].
+        """Return equally probable lengths of a second phase, relative to their mean [points,
+        lengths; 1].
         """
         if not self.variation.any():
             return np.ones((len(self.steps), 1))
@@ -202,8 +212,8 @@ class MeanRounds:
         return np.asarray(works / works.mean(axis=1, keepdims=True))
 
     def variation_of_added(self, present: Array | float) -> Array:
-        """Return the squared coefficient of variation of the times by which first phases of
-        different work prolong rounds [points, 1; 1].
+        """Return the squared coefficient of variation of the time by which a first phase prolongs
+        rounds, over first phases of different work [points, 1; 1].
         """
         if not self.first_variation.any():
             return np.zeros_like(self.units)
@@ -212,8 +222,8 @@ class MeanRounds:
         return np.asarray(np.var(added_times, axis=0) / mean_time**2)
 
     def _added_by_works(self, present: Array | float) -> list[Array]:
-        """Return the times by which a first phase alone prolongs rounds, of each of `first_work`
-        [points, rounds; s].
+        """Return, for each of the works of `first_work`, the time by which a first phase of this
+        work alone prolongs rounds [points, rounds; s].
         """
         room, plain_time = self.room(present), self.time(present, 0.0)
         added_times = []
@@ -224,7 +234,7 @@ class MeanRounds:
         return added_times
 
     def share_of_first(self, present: Array | float) -> Array:
-        """Return the part of the time that first phases of a stream take, X P(n) [1]."""
+        """Return the part of the time that the first phases of a stream take, X P(n) [1]."""
         return np.minimum(self.rate * self.added_by_first_phase(present), 1 - LEAST_ROOM)
 
     def component_times(self, present: Array | float, units: Array | float) -> Array:
@@ -233,12 +243,12 @@ class MeanRounds:
         """
         in_second, in_first, _ = np.broadcast_arrays(present, units, self.units)
         second_units = in_second * self.piece
-        held = np.broadcast_to(self._held, in_second.shape)
+        held_units = np.broadcast_to(self._held, in_second.shape)
         rounds = RoundContents(
             [(in_first / self.units).ravel(), in_second.ravel()],
             [in_first.ravel(), second_units.ravel()],
-            (in_second * held).ravel(),
-            [(in_first * self._held_in_first).ravel(), (second_units * held).ravel()],
+            (in_second * held_units).ravel(),
+            [(in_first * self._held_in_first).ravel(), (second_units * held_units).ravel()],
         )
         component_times = self._duration(rounds)
         return np.broadcast_to(component_times, (len(component_times), in_second.size)).reshape(
@@ -246,21 +256,28 @@ class MeanRounds:
         )
 
     def time(self, present: Array | float, units: Array | float) -> Array:
-        """Return F(n, q) [points, rounds; s]."""
+        """Return F(n, q), the time of a round with n customers in the second phase and q units of
+        first phases [points, rounds; s].
+        """
         return np.asarray(self.component_times(present, units).sum(axis=0))
 
     def room(self, present: Array | float) -> Array:
-        """Return the units of first phases that a round has room for."""
+        """Return how many units of first phases a round has room for, beside n customers in the
+        second phase.
+        """
         return np.maximum(self._budget - present * self.piece, 1.0)
 
     def first_alone(self, present: Array | float) -> Array:
-        """Return the time of the rounds of a first phase that shares them with no other [s]."""
+        """Return the time of the rounds of a first phase that has no other first phase in them
+        [s].
+        """
         room = self.room(present)
         rounds_needed = np.maximum(self.units / room, 1.0)
         return np.asarray(rounds_needed * self.time(present, np.minimum(self.units, room)))
 
-    def shorter_wait(self, places: Array, load: Array) -> Array:
-        """Return the mean wait for a place as a part of that of exponential times at the server.
+    def relative_wait(self, places: Array, load: Array) -> Array:
+        """Return the mean wait for a place, relative to the wait if times at the server were
+        exponential [1].
 
         Of constant times by Cosmetatos' approximation of M/D/c (1975); of times that differ in
         between by their squared coefficient of variation (Kimura 1986).
@@ -274,7 +291,8 @@ class MeanRounds:
         return np.asarray(constant + (1 - constant) * self.variation)
 
     def added_by_first_phase(self, present: Array | float) -> Array:
-        """Return P(n), the time by which the first phase of a customer prolongs the rounds [s].
+        """Return P(n), the time by which the first phase of a customer prolongs the rounds while n
+        customers are in the second phase [s].
 
         Of a stream whose rounds have room for several, A Poisson with mean m = X T, the first makes
         a round longer by P1 and each further by P2, as where a round takes at least the time to
@@ -290,9 +308,11 @@ class MeanRounds:
         works = self.first_work()
         added_by_two = []
         for index, work in enumerate(works):
-            both = work + works[(3 * index + 2) % len(works)]
-            rest = np.clip(both - room, 0.0, room)
-            time_of_two = self.time(present, np.minimum(both, room)) + self.time(present, rest)
+            work_of_two = work + works[(3 * index + 2) % len(works)]
+            work_left = np.clip(work_of_two - room, 0.0, room)
+            time_of_two = self.time(present, np.minimum(work_of_two, room)) + self.time(
+                present, work_left
+            )
             added_by_two.append(time_of_two - 2 * time_without_first)
         added_by_further = np.mean(added_by_two, axis=0) - added_by_first
         added_by_further = np.where(self.units < room, added_by_further, added_by_first)
@@ -311,8 +331,8 @@ class MeanRounds:
     def visit(
         self, present: Array | float, rate: Array | float = 0.0, worked_off: Array | float = 0.0
     ) -> Array:
-        """Return S(n), the mean time from the admission of a customer to its end at a server that
-        serves n customers [s].
+        """Return S(n), the mean time that a visit takes of a server with n customers, from its
+        admission to its end [s].
 
         Parameters
         ----------
@@ -328,8 +348,8 @@ class MeanRounds:
         return self.visit_of_stream(times, present, rate, worked_off)
 
     def parts_of_visits(self, present: Array | float, with_longest: object = True) -> PartsOfVisits:
-        """Return the parts of the mean time of visits while a number of customers is present [s]:
-        their rounds alone, the time added by first phases, and the time if all rounds are full.
+        """Return the times of which a visit consists while a number of customers is present [s]:
+        its rounds alone, the time added by first phases, and the time if all rounds are full.
         """
         longest_time = np.zeros(1)
         plain_time = self.steps * self.time(present, 0.0)
@@ -347,20 +367,23 @@ class MeanRounds:
         rate: Array | float,
         worked_off: Array | float,
     ) -> Array:
-        """Return S(n) of a stream from the times of which it consists, see `visit` [s]."""
+        """Return S(n), the mean time that a visit of a stream takes of the server, from the times
+        of which it consists; see `visit` [s].
+        """
         share_left = np.maximum(1 - rate * times.added, 1e-9)
         steady_time = np.minimum(times.plain / share_left, times.longest)
         # First phases have about an exponential time, and so has what comes behind them.
-        delay = limited(worked_off * times.added / share_left, times.longest - steady_time)
+        delay = limited_mean(worked_off * times.added / share_left, times.longest - steady_time)
         return np.asarray((steady_time + delay) / present)
 
-    def second(self, present: Array, worked_off: Array) -> Array:
+    def second_phase_time(self, present: Array, worked_off: Array) -> Array:
         """Return W(n), the mean time of a second phase while n customers are in it [s]."""
         return self.visit(present, self.rate, worked_off) * present
 
 
-def limited(mean: Array, limit: Array) -> Array:
-    """Return the mean of an exponential variable that a limit cuts off, E (1 - exp(-M / E)).
+def limited_mean(mean: Array, limit: Array) -> Array:
+    """Return the mean of an exponential variable, of mean E, that is cut off at a limit M: E (1 -
+    exp(-M / E)).
 
     >>> limited(np.array([0.01, 1.0, 100.0]), np.array(1.0)).round(3).tolist()
     [0.01, 0.632, 0.995]
@@ -369,8 +392,8 @@ def limited(mean: Array, limit: Array) -> Array:
     return np.asarray(mean * -np.expm1(-limit / mean))
 
 
-def mean_that_fits(in_memory: Array, variation: Array) -> Array:
-    """Return how many customers fit into memory in the mean [points, 1; 1].
+def mean_that_fits(memory_in_customers: Array, variation: Array) -> Array:
+    """Return the mean number of customers that fit into memory [points, 1; 1].
 
     What k customers hold is about normal; as many fit as have a sum below the memory, whole
     numbers. Where they hold equal amounts that is the whole number below the ratio, where these
@@ -378,22 +401,22 @@ def mean_that_fits(in_memory: Array, variation: Array) -> Array:
 
     Parameters
     ----------
-    in_memory : memory over the mean amount of a customer [points, 1; 1]
+    memory_in_customers : memory over the mean amount of a customer [points, 1; 1]
     variation : squared coefficient of variation of the amount [points, 1; 1]
     """
     from scipy.special import ndtr
 
-    ratio = np.where(np.isfinite(in_memory), in_memory, 1.0)
+    ratio = np.where(np.isfinite(memory_in_customers), memory_in_customers, 1.0)
     numbers = np.floor(ratio) + np.arange(-WHOLE_NUMBERS, WHOLE_NUMBERS) + 1.0
     deviation = np.sqrt(ratio * variation)
-    chances = ndtr((ratio - numbers + 1e-6) / np.maximum(deviation, 1e-9))
-    near = numbers[:, :1] - 1 + chances.sum(axis=1, keepdims=True)
-    mean = np.where(deviation < 1, near, ratio - 0.5)
-    return np.asarray(mean + np.minimum(variation, 1.0) / 2)
+    probabilities = ndtr((ratio - numbers + 1e-6) / np.maximum(deviation, 1e-9))
+    mean_of_whole_numbers = numbers[:, :1] - 1 + probabilities.sum(axis=1, keepdims=True)
+    mean_number = np.where(deviation < 1, mean_of_whole_numbers, ratio - 0.5)
+    return np.asarray(mean_number + np.minimum(variation, 1.0) / 2)
 
 
-def saturated(load: float) -> NoAnswerError:
-    """Return the error of a stream that brings more work than the server can do."""
+def saturation_error(load: float) -> NoAnswerError:
+    """Return the error for a stream that brings more work than the server can do."""
     reason = Saturated(
         f"by its mean rounds the server is saturated: load {load:.3g}, at most 1 has an answer; let"
         " fewer customers arrive, or make rounds shorter"
@@ -402,9 +425,9 @@ def saturated(load: float) -> NoAnswerError:
 
 
 def loads_of(points: Sequence[PointNumbers]) -> Array:
-    """Return the value ``load`` of streams with two phases: the rate times the time that a visit
-    takes of a server with as many customers in the second phase as places, memory and budget allow
-    [points].
+    """Return the value ``load`` of streams with two phases [points]: the rate of arrivals times the
+    time that a visit takes of a server with as many customers in the second phase as places, memory
+    and budget allow.
     """
     rounds = MeanRounds(points)
     visits = rounds.visit(np.minimum(rounds.highest, MOST_PRESENT))
@@ -412,8 +435,8 @@ def loads_of(points: Sequence[PointNumbers]) -> Array:
 
 
 def load_of(point: PointNumbers) -> float:
-    """Return the load of a stream by mean rounds: the arrival rate times the time that a visit
-    takes of a server with as many customers as it can have [1]. A closed population has load 0.
+    """Return the load of a stream by mean rounds [1]: the rate of arrivals times the time that a
+    visit takes of a server with as many customers as it can have. A closed population has load 0.
     """
     if not point.rate:
         return 0.0
@@ -422,8 +445,8 @@ def load_of(point: PointNumbers) -> float:
 
 
 def time_of_a_visit(point: PointNumbers, present: float) -> float:
-    """Return the mean time of a customer's visit to a server with a given number of customers
-    present [s]; 0 for more than two phases, for which the time is not known.
+    """Return the mean time that a customer's visit takes of a server at which some number of
+    customers is present [s]; 0 for more than two phases, for which this time is not known.
     """
     server = point.server
     if len(point.phases) == 2:

@@ -14,18 +14,20 @@ from slipstick_rounds.round_chain import RoundMeans, closed_chain, open_chain
 from slipstick_rounds.round_run import RoundContents
 
 MOST_SERVED = 512
-"""Customers in one round that the chain counts at most: its equations, whose time grows by the
-cube, take two to three times as long then as a simulation of 5,000 visits of `group-commit`.
+"""Largest number of customers in a round that the chain counts: its equations, whose time grows by
+the cube, take two to three times as long then as a simulation of 5,000 visits of `group-commit`.
 """
 
 
 class BatchServerChain(BatchServerForm):
-    """The chain of the numbers that rounds serve; see `slipstick_rounds.round_chain`."""
+    """A server that works in rounds, solved by the Markov chain of the numbers that its rounds
+    serve; see `slipstick_rounds.round_chain`.
+    """
 
     method = MARKOV_CHAIN
 
     def takes(self, values: Values) -> Flags:
-        """Return at which points the chain answers."""
+        """Return at which points the chain has an answer."""
         points = self.points_at(values)
         # The first method reports what is wrong at a point.
         return np.array(
@@ -44,7 +46,7 @@ class BatchServerChain(BatchServerForm):
 
 
 def _reason_without_answer(point: PointNumbers) -> str:
-    """Return a message why the chain has no answer at a point; empty if it has one."""
+    """Return why the chain has no answer at a point; empty if it has one."""
     server, (first_phase, *further_phases) = point.server, point.phases
     if further_phases:
         return "customers have several phases"
@@ -72,7 +74,9 @@ def _reason_without_answer(point: PointNumbers) -> str:
 
 
 def _round_times_by_component(point: PointNumbers, most_customers: int) -> tuple[Array, Array]:
-    """Return the times of rounds that serve 1, 2, ... customers, and their parts [s]."""
+    """Return the times of rounds that serve 1, 2, ... customers, and the same times by component
+    [s].
+    """
     customers_served = np.arange(1.0, most_customers + 1)
     work = point.phases[0].work
     rounds = RoundContents(
@@ -87,6 +91,9 @@ def _round_times_by_component(point: PointNumbers, most_customers: int) -> tuple
 
 
 def _open_chain_at(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
+    """Return the means of a chain with a Poisson stream at one point, with the times of rounds that
+    serve 1, 2, ... customers, in total and by component [s].
+    """
     most_customers = 32
     while most_customers <= MOST_SERVED:
         round_times, component_times = _round_times_by_component(point, most_customers)
@@ -117,6 +124,7 @@ def _point_answer(
     round_times: Array,
     component_times: Array,
 ) -> PointAnswer:
+    """Build the answer at a point from the means of the chain."""
     (phase,) = form.model.phases
     values = {
         "response_time": means.response_time + point.delay,

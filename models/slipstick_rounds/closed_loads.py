@@ -26,14 +26,15 @@ from slipstick_rounds.capacity import LEAST_ROOM, MeanRounds
 from slipstick_rounds.points import PointNumbers
 
 MOST_WAIT_OF_A_RUN = 0.05
-"""Customers of a run that ends that wait for the server in the mean, as a part of all of them and
-of twice their visits, up to which the formula answers. In a population without end each visit waits
-for all others; in a run the first visits wait for half of those in front of them. Times of
-responses were 74 % too long at 0.5, 4 to 9 % at 0.05 (bursts of up to 400 on `llm-serving`)."""
+"""Largest mean number of customers of a run that ends that wait for the server, as a part of all of
+them and of twice their visits, with which the formula answers. In a population without end each
+visit waits for all others; in a run the first visits wait for half of those in front of them. Times
+of responses were 74 % too long at 0.5, 4 to 9 % at 0.05 (bursts of up to 400 on `llm-serving`).
+"""
 
 
 class _PresentMeans(NamedTuple):
-    """Means of the birth-death process of the number present.
+    """Means over the birth-death process of the number of customers that are present.
 
     Attributes
     ----------
@@ -81,7 +82,7 @@ def point_of_population(point: PointNumbers) -> ComputedPoint:
 
 
 def _check_run(point: PointNumbers, waiting: float) -> None:
-    """Raise NoAnswerError for a run that ends in which many customers wait for the server.
+    """Raise NoAnswerError for a run that ends and in which many customers wait for the server.
 
     Raises
     ------
@@ -96,7 +97,9 @@ def _check_run(point: PointNumbers, waiting: float) -> None:
 
 
 def _present_means_of_population(point: PointNumbers, rounds: MeanRounds) -> _PresentMeans:
-    """Solve the number present of a closed population as a birth-death process."""
+    """Solve the birth-death process of the number of customers of a closed population that are
+    present, and return its means.
+    """
     population = point.population
     most_customers = float(rounds.highest[0, 0])
     customers_there = np.arange(1.0, population + 1)
@@ -133,16 +136,18 @@ def _round_times_closed(rounds: MeanRounds, present_means: _PresentMeans) -> Rou
         float(time_at_point[0, 0])
         for time_at_point in (rounds.time(present, 0.0), rounds.added_by_first_phase(present))
     )
-    mean = time_without_first / max(
+    mean_time = time_without_first / max(
         1 - present_means.throughput / present_means.busy_share * added_time, 1e-9
     )
-    return RoundTimes(mean, mean / present_means.busy_share)
+    return RoundTimes(mean_time, mean_time / present_means.busy_share)
 
 
 def _first_phase_closed(
     point: PointNumbers, rounds: MeanRounds, present: float, present_means: _PresentMeans
 ) -> float:
-    """Return the time from admission to the end of the first phase, of a closed population [s]."""
+    """Return the mean time from admission to the end of the first phase in a closed population
+    [s].
+    """
     plain_time, extra_time, unit_limit, full_round_time = (
         float(column[0, 0])
         for column in (
@@ -211,8 +216,8 @@ def _first_phase_of_a_burst(rounds: MeanRounds, customers: int) -> float:
     rounds : their times, of one point
     customers : that begin [1]
     """
-    before = np.arange(float(customers))[None, :]
-    room = rounds.room(before)
+    customers_before = np.arange(float(customers))[None, :]
+    room = rounds.room(customers_before)
     rounds_at_end = np.cumsum(rounds.units / room, axis=1)[0]
     last_rounds = np.ceil(rounds_at_end - 1e-9).astype(int)
     count = int(last_rounds[-1])
@@ -226,8 +231,8 @@ def _first_phase_of_a_burst(rounds: MeanRounds, customers: int) -> float:
 def _rounds_of_cycle(
     customers: int, rounds_needed: float, rounds_outside: float, variation: float
 ) -> tuple[float, float]:
-    """Return the rounds from admission to the end of a first phase, and those of a whole cycle, by
-    mean value analysis [1].
+    """Return the mean number of rounds from admission to the end of a first phase, and that of a
+    whole cycle, by mean value analysis [1].
     """
     residence = cycle = number_queued = busy_share = 0.0
     for number in range(1, customers + 1):
@@ -260,6 +265,6 @@ def _time_of_shared_round(
     units = other_counts * rounds.units[0, 0] + work
     room = float(rounds.room(present)[0, 0])
     whole_rounds = np.ceil(units / room - 1e-9) - 1
-    full = float(rounds.time(present, room)[0, 0]) if whole_rounds.any() else 0.0
-    times = whole_rounds * full + rounds.time(present, units - whole_rounds * room)[0]
+    full_round_time = float(rounds.time(present, room)[0, 0]) if whole_rounds.any() else 0.0
+    times = whole_rounds * full_round_time + rounds.time(present, units - whole_rounds * room)[0]
     return float(chances @ times)

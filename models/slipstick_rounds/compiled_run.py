@@ -31,7 +31,7 @@ Rows = Any
 """A table of rows with named columns."""
 
 LOG_ROWS = 8192
-"""Rows of the log between two returns to Python."""
+"""Number of rows that the loop writes into its log before it returns to Python."""
 
 COMPUTED_OPERATORS = (
     *("sum", "difference", "product", "quotient", "max", "min", "ceil", "floor"),
@@ -44,20 +44,22 @@ SUM, DIFFERENCE, PRODUCT, QUOTIENT, MAX, MIN, CEIL, FLOOR = range(8)
 LOG2, SQRT, POWER, SELECT, EXP, LOG, POW = range(8, 15)
 
 DONE, FULL, REFUSED = range(3)
-"""Why the loop returns."""
+"""The reasons why the loop returns: the run has ended, the log is full, or the time of a round is
+not valid.
+"""
 
 
-def _columns(**kinds: str) -> np.dtype[Any]:
-    """Name the columns of a table, by the kind of number."""
+def _named_columns(**kinds: str) -> np.dtype[Any]:
+    """Return the names of the columns of a table, by the type of their numbers."""
     columns = [(name, kind) for kind, names in kinds.items() for name in names.split()]
     return np.dtype(columns, align=True)
 
 
-CUSTOMER = _columns(int64="phase goes_on", float64="left held left_later")
+CUSTOMER = _named_columns(int64="phase goes_on", float64="left held left_later")
 """A visit; `goes_on` is the phase to go on with after what was lost is computed anew, or -1, and
 `left_later` the work left in it."""
 
-RUN = _columns(
+RUN = _named_columns(
     int64="coming due present waiting_from waiting ended rounds put_back served shares logged"
     " most_visits",
     float64="now used busy given events budget places memory batching_delay interval",
@@ -66,7 +68,9 @@ RUN = _columns(
 
 
 class Tables(NamedTuple):
-    """The tables of a run."""
+    """The tables of a run: its rows, customers and rounds, and the program of the time of a
+    round.
+    """
 
     run: Rows
     customer: Rows  # by visit
@@ -94,7 +98,8 @@ class Tables(NamedTuple):
 
 
 class CompiledRounds:
-    """One run by the compiled loop; see `slipstick_rounds.round_run` for its meaning.
+    """One run of a server that works in rounds, by the compiled loop; see
+    `slipstick_rounds.round_run`.
 
     Parameters
     ----------
@@ -178,7 +183,7 @@ class CompiledRounds:
             )
 
     def _refuse(self) -> NoReturn:
-        """Raise the error of the plain run on the time of the round under way.
+        """Raise the error that the plain run raises on the time of the round under way.
 
         Raises
         ------
@@ -260,166 +265,173 @@ compiled = _compile_decorator(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @compiled
-def _wait_for_a_round(s: Tables) -> None:
+def _wait_for_a_round(tables: Tables) -> None:
     """Move the clock to the beginning of the next round: wait for an arrival if there is no
     customer, then for the interval or the batching delay.
     """
-    run = s.run[0]
-    _take_arrivals(s)
+    run = tables.run[0]
+    _take_arrivals(tables)
     if not run.present and not run.waiting:
-        run.now = s.due_times[0]
-        _take_arrivals(s)
+        run.now = tables.due_times[0]
+        _take_arrivals(tables)
     if run.interval:
         run.now = run.interval * math.ceil(run.now / run.interval - 1e-9)
-        _take_arrivals(s)
+        _take_arrivals(tables)
     if run.batching_delay:
         run.now += run.batching_delay
-        _take_arrivals(s)
+        _take_arrivals(tables)
 
 
 @compiled
-def _take_arrivals(s: Tables) -> None:
-    """Move the visits that are due by now from the heap of arrivals to the waiting ones."""
-    run = s.run[0]
-    while run.due and s.due_times[0] <= run.now:
-        visit = s.due_visits[0]
-        s.arrival_times[visit] = s.due_times[0]
-        _pop_due(s)
-        s.customer[visit].left = s.work[visit, 0]
-        s.waiting[(run.waiting_from + run.waiting) % len(s.waiting)] = visit
+def _take_arrivals(tables: Tables) -> None:
+    """Move the visits that are due by now from the heap to the queue of waiting visits."""
+    run = tables.run[0]
+    while run.due and tables.due_times[0] <= run.now:
+        visit = tables.due_visits[0]
+        tables.arrival_times[visit] = tables.due_times[0]
+        _pop_due(tables)
+        tables.customer[visit].left = tables.work[visit, 0]
+        tables.waiting[(run.waiting_from + run.waiting) % len(tables.waiting)] = visit
         run.waiting += 1
 
 
 @compiled
-def _pop_due(s: Tables) -> None:
-    """Remove the first of the heap."""
-    run = s.run[0]
+def _pop_due(tables: Tables) -> None:
+    """Remove the first visit from the heap of visits that are due."""
+    run = tables.run[0]
     run.due -= 1
     last_index = run.due
-    time, visit = s.due_times[last_index], s.due_visits[last_index]
+    time, visit = tables.due_times[last_index], tables.due_visits[last_index]
     heap_index = 0
     while 2 * heap_index + 1 < last_index:
         child = 2 * heap_index + 1
         if child + 1 < last_index and _is_before(
-            s, child + 1, s.due_times[child], s.due_visits[child]
+            tables, child + 1, tables.due_times[child], tables.due_visits[child]
         ):
             child += 1
-        if not _is_before(s, child, time, visit):
+        if not _is_before(tables, child, time, visit):
             break
-        s.due_times[heap_index], s.due_visits[heap_index] = s.due_times[child], s.due_visits[child]
+        tables.due_times[heap_index], tables.due_visits[heap_index] = (
+            tables.due_times[child],
+            tables.due_visits[child],
+        )
         heap_index = child
-    s.due_times[heap_index], s.due_visits[heap_index] = time, visit
+    tables.due_times[heap_index], tables.due_visits[heap_index] = time, visit
 
 
 @compiled
-def _is_before(s: Tables, heap_index: int, time: float, visit: int) -> bool:
-    """Return whether an entry of the heap comes before this time and visit."""
-    if s.due_times[heap_index] != time:
-        return bool(s.due_times[heap_index] < time)
-    return bool(s.due_visits[heap_index] < visit)
+def _is_before(tables: Tables, heap_index: int, time: float, visit: int) -> bool:
+    """Return whether an entry of the heap is due before a time and visit."""
+    if tables.due_times[heap_index] != time:
+        return bool(tables.due_times[heap_index] < time)
+    return bool(tables.due_visits[heap_index] < visit)
 
 
 @compiled
-def _push_due(s: Tables, time: float, visit: int) -> None:
-    """Add an arrival to the heap; of a closed population at most one of each customer is there."""
-    run = s.run[0]
+def _push_due(tables: Tables, time: float, visit: int) -> None:
+    """Add a visit to the heap of visits that are due; of a closed population at most one visit of
+    each customer is there.
+    """
+    run = tables.run[0]
     heap_index = run.due
     run.due += 1
     while heap_index:
         parent = (heap_index - 1) // 2
-        if _is_before(s, parent, time, visit):
+        if _is_before(tables, parent, time, visit):
             break
-        s.due_times[heap_index], s.due_visits[heap_index] = (
-            s.due_times[parent],
-            s.due_visits[parent],
+        tables.due_times[heap_index], tables.due_visits[heap_index] = (
+            tables.due_times[parent],
+            tables.due_visits[parent],
         )
         heap_index = parent
-    s.due_times[heap_index], s.due_visits[heap_index] = time, visit
+    tables.due_times[heap_index], tables.due_visits[heap_index] = time, visit
 
 
 @compiled
-def _divide_budget(s: Tables) -> None:
+def _divide_budget(tables: Tables) -> None:
     """Share the budget of a round among the customers, in the order of phases, and admit those that
     wait.
     """
-    run = s.run[0]
+    run = tables.run[0]
     run.shares = 0
     budget_left = run.budget
-    phases = len(s.pieces)
+    phases = len(tables.pieces)
     if run.earlier_first:
-        budget_left = _admit(s, _share_phase(s, 0, budget_left))
+        budget_left = _admit(tables, _share_phase(tables, 0, budget_left))
         for phase in range(1, phases):
-            budget_left = _share_phase(s, phase, budget_left)
+            budget_left = _share_phase(tables, phase, budget_left)
     else:
         for phase in range(phases - 1, -1, -1):
-            budget_left = _share_phase(s, phase, budget_left)
-        _admit(s, budget_left)
+            budget_left = _share_phase(tables, phase, budget_left)
+        _admit(tables, budget_left)
 
 
 @compiled
-def _share_phase(s: Tables, phase: int, budget_left: float) -> float:
+def _share_phase(tables: Tables, phase: int, budget_left: float) -> float:
     """Record the shares of the customers in a phase; return the budget that is left."""
-    run = s.run[0]
+    run = tables.run[0]
     for present_index in range(run.present):
-        visit = s.present[present_index]
-        if s.customer[visit].phase == phase:
-            budget_left -= _give_share(s, visit, budget_left)
+        visit = tables.present[present_index]
+        if tables.customer[visit].phase == phase:
+            budget_left -= _give_share(tables, visit, budget_left)
     return budget_left
 
 
 @compiled
-def _give_share(s: Tables, visit: int, budget_left: float) -> float:
+def _give_share(tables: Tables, visit: int, budget_left: float) -> float:
     """Record and return the share of the budget that a visit gets in the round."""
-    run = s.run[0]
-    customer = s.customer[visit]
-    share = min(s.pieces[customer.phase], customer.left, budget_left)
-    s.shared[run.shares], s.shares[run.shares] = visit, share
+    run = tables.run[0]
+    customer = tables.customer[visit]
+    share = min(tables.pieces[customer.phase], customer.left, budget_left)
+    tables.shared[run.shares], tables.shares[run.shares] = visit, share
     run.shares += 1
     return float(share)
 
 
 @compiled
-def _admit(s: Tables, budget_left: float) -> float:
+def _admit(tables: Tables, budget_left: float) -> float:
     """Admit waiting visits while budget, places and memory last; return the budget that is left."""
-    run = s.run[0]
+    run = tables.run[0]
     while run.waiting and budget_left > 0 and run.present < run.places:
-        visit = s.waiting[run.waiting_from]
-        claim = _memory_claim(s, visit)
+        visit = tables.waiting[run.waiting_from]
+        claim = _memory_claim(tables, visit)
         if run.present and run.used + claim > run.memory:
             break
-        run.waiting_from = (run.waiting_from + 1) % len(s.waiting)
+        run.waiting_from = (run.waiting_from + 1) % len(tables.waiting)
         run.waiting -= 1
-        s.present[run.present] = visit
+        tables.present[run.present] = visit
         run.present += 1
         run.used += claim
-        budget_left -= _give_share(s, visit, budget_left)
+        budget_left -= _give_share(tables, visit, budget_left)
     return float(budget_left)
 
 
 @compiled
-def _memory_claim(s: Tables, visit: int) -> float:
+def _memory_claim(tables: Tables, visit: int) -> float:
     """Return the memory that a visit needs on admission: its current phase, and with reservation
     also its later ones.
     """
-    customer = s.customer[visit]
+    customer = tables.customer[visit]
     later_units = 0.0
-    if s.run[0].reserved:
-        for phase in range(customer.phase + 1, len(s.pieces)):
-            later_units += s.work[visit, phase]
+    if tables.run[0].reserved:
+        for phase in range(customer.phase + 1, len(tables.pieces)):
+            later_units += tables.work[visit, phase]
     return float(customer.left + later_units)
 
 
 @compiled
-def _count_equal_rounds(s: Tables) -> int:
-    """Return how many rounds have the same shares before a phase ends or the memory is full."""
-    run = s.run[0]
+def _count_equal_rounds(tables: Tables) -> int:
+    """Return how many rounds follow one another with the same shares, before a phase ends or the
+    memory is full.
+    """
+    run = tables.run[0]
     if run.batching_delay or run.interval:
         return 1
     round_count = MOST_ALIKE
     growth = 0.0
     for index in range(run.shares):
-        customer, share = s.customer[s.shared[index]], s.shares[index]
-        if share != s.pieces[customer.phase]:
+        customer, share = tables.customer[tables.shared[index]], tables.shares[index]
+        if share != tables.pieces[customer.phase]:
             return 1
         round_count = min(round_count, int(customer.left / share))
         if customer.phase:
@@ -430,86 +442,90 @@ def _count_equal_rounds(s: Tables) -> int:
 
 
 @compiled
-def _do_rounds(s: Tables, count: int) -> bool:
-    """Do some rounds, or fewer where a customer arrives; return whether their times are valid."""
-    run = s.run[0]
-    phases = len(s.pieces)
-    units_of_round = _fill_contents(s)
-    first_held = s.contents[-1]
-    first_products = s.contents[2 * phases : 3 * phases].copy()
+def _do_rounds(tables: Tables, count: int) -> bool:
+    """Run some rounds with the same shares, fewer if a customer arrives; return whether their times
+    are valid.
+    """
+    run = tables.run[0]
+    phases = len(tables.pieces)
+    units_of_round = _fill_contents(tables)
+    first_held = tables.contents[-1]
+    first_products = tables.contents[2 * phases : 3 * phases].copy()
     cannot_admit = run.waiting > 0 or run.present >= run.places
     stops_at_arrival = run.due > 0 and count > 1 and not cannot_admit
-    s.component_times[:] = 0.0
+    tables.component_times[:] = 0.0
     total_time = 0.0
     rounds_done = 0
     begin_time = run.now
     while rounds_done < count:
-        s.contents[-1] = first_held + rounds_done * units_of_round
+        tables.contents[-1] = first_held + rounds_done * units_of_round
         for phase in range(phases):
-            s.contents[2 * phases + phase] = first_products[phase] + rounds_done * s.growth[phase]
-        time = _time_of_round(s)
+            tables.contents[2 * phases + phase] = (
+                first_products[phase] + rounds_done * tables.growth[phase]
+            )
+        time = _time_of_round(tables)
         if not (time > 0 and math.isfinite(time)):
             return False
         total_time += time
         rounds_done += 1
-        if stops_at_arrival and begin_time + total_time >= s.due_times[0]:
+        if stops_at_arrival and begin_time + total_time >= tables.due_times[0]:
             break
     run.rounds += rounds_done
     run.served += rounds_done * run.shares
-    component_count = len(s.outputs)
+    component_count = len(tables.outputs)
     for phase in range(phases):
         present = 0
         for index in range(run.shares):
-            present += s.customer[s.shared[index]].phase == phase
+            present += tables.customer[tables.shared[index]].phase == phase
         for component in range(component_count):
-            s.booked_times[phase * component_count + component] += (
-                present * s.component_times[component]
+            tables.booked_times[phase * component_count + component] += (
+                present * tables.component_times[component]
             )
     end_time = begin_time + total_time
     run.busy += end_time - begin_time
     run.now = end_time
     for index in range(run.shares):
-        _advance(s, s.shared[index], s.shares[index] * rounds_done)
-    _remove_ended(s)
-    _make_room(s)
+        _advance(tables, tables.shared[index], tables.shares[index] * rounds_done)
+    _remove_ended(tables)
+    _make_room(tables)
     return True
 
 
 @compiled
-def _fill_contents(s: Tables) -> float:
+def _fill_contents(tables: Tables) -> float:
     """Compute the contents of the first of the next rounds: customers, units and products by phase.
-    Return the units of work in that round [units].
+    Return the units of work in it [units].
     """
-    run = s.run[0]
-    phases = len(s.pieces)
-    s.contents[:] = 0.0
-    s.growth[:] = 0.0
+    run = tables.run[0]
+    phases = len(tables.pieces)
+    tables.contents[:] = 0.0
+    tables.growth[:] = 0.0
     for index in range(run.shares):
-        customer, share = s.customer[s.shared[index]], s.shares[index]
+        customer, share = tables.customer[tables.shared[index]], tables.shares[index]
         phase = customer.phase
-        s.contents[phase] += share > 0
-        s.contents[phases + phase] += share
-        s.contents[2 * phases + phase] += share * (customer.held + share / 2)
-        s.contents[3 * phases] += customer.held
-        s.growth[phase] += share * share
+        tables.contents[phase] += share > 0
+        tables.contents[phases + phase] += share
+        tables.contents[2 * phases + phase] += share * (customer.held + share / 2)
+        tables.contents[3 * phases] += customer.held
+        tables.growth[phase] += share * share
     units = 0.0
     for phase in range(phases):
-        units += s.contents[phases + phase]
+        units += tables.contents[phases + phase]
     return float(units)
 
 
 @compiled
-def _time_of_round(s: Tables) -> float:
-    """Compute the time of a round, and book its parts."""
-    registers = s.registers
-    for index in range(len(s.inputs)):
-        if s.inputs[index] >= 0:
-            registers[s.inputs[index]] = s.contents[index]
-    for index in range(len(s.code)):
-        operator, output_register, first_operand, operand_count = s.code[index]
-        result = registers[s.operands[first_operand]]
+def _time_of_round(tables: Tables) -> float:
+    """Compute the time of a round by its contents, and book its parts; return the time [s]."""
+    registers = tables.registers
+    for index in range(len(tables.inputs)):
+        if tables.inputs[index] >= 0:
+            registers[tables.inputs[index]] = tables.contents[index]
+    for index in range(len(tables.code)):
+        operator, output_register, first_operand, operand_count = tables.code[index]
+        result = registers[tables.operands[first_operand]]
         if operand_count > 1:
-            result = _fold_operands(s, operator, result, first_operand, operand_count)
+            result = _fold_operands(tables, operator, result, first_operand, operand_count)
         elif operator == CEIL:
             result = math.ceil(result)
         elif operator == FLOOR:
@@ -524,41 +540,41 @@ def _time_of_round(s: Tables) -> float:
             result = np.log(result)
         registers[output_register] = result
     total = 0.0
-    for component in range(len(s.outputs)):
-        time = registers[s.outputs[component]]
-        s.component_times[component] += time
+    for component in range(len(tables.outputs)):
+        time = registers[tables.outputs[component]]
+        tables.component_times[component] += time
         total += time
     return total
 
 
 @compiled
 def _fold_operands(
-    s: Tables, operator: int, x: float, first_operand: int, operand_count: int
+    tables: Tables, operator: int, first_value: float, first_operand: int, operand_count: int
 ) -> float:
-    """Combine several operands from left to right."""
-    registers, operands = s.registers, s.operands
+    """Return the result of an operator that combines several operands from left to right."""
+    registers, operands = tables.registers, tables.operands
     if operator == SELECT:
-        chosen_offset = 2 if x <= registers[operands[first_operand + 1]] else 3
+        chosen_offset = 2 if first_value <= registers[operands[first_operand + 1]] else 3
         return float(registers[operands[first_operand + chosen_offset]])
     for index in range(first_operand + 1, first_operand + operand_count):
-        y = registers[operands[index]]
+        next_value = registers[operands[index]]
         if operator == SUM:
-            x += y
+            first_value += next_value
         elif operator == DIFFERENCE:
-            x -= y
+            first_value -= next_value
         elif operator == PRODUCT:
-            x *= y
+            first_value *= next_value
         elif operator == QUOTIENT:
-            x /= y
+            first_value /= next_value
         elif operator == MAX:
-            x = np.maximum(x, y)
+            first_value = np.maximum(first_value, next_value)
         elif operator == MIN:
-            x = np.minimum(x, y)
+            first_value = np.minimum(first_value, next_value)
         elif operator == POW:
-            x = x**y
+            first_value = first_value**next_value
         elif operator == POWER:
-            x = _whole_power(x, int(y))
-    return x
+            first_value = _whole_power(first_value, int(next_value))
+    return first_value
 
 
 @compiled
@@ -575,10 +591,10 @@ def _whole_power(base: float, exponent: int) -> float:
 
 
 @compiled
-def _advance(s: Tables, visit: int, units: float) -> None:
+def _advance(tables: Tables, visit: int, units: float) -> None:
     """Count units of work as done by a visit, which then ends its phase or the whole visit."""
-    run = s.run[0]
-    customer = s.customer[visit]
+    run = tables.run[0]
+    customer = tables.customer[visit]
     customer.left -= units
     customer.held += units
     if not run.reserved and customer.phase:
@@ -588,48 +604,48 @@ def _advance(s: Tables, visit: int, units: float) -> None:
             customer.phase, customer.left = customer.goes_on, customer.left_later
             customer.goes_on = -1
             continue
-        s.end_times[visit, customer.phase] = run.now
+        tables.end_times[visit, customer.phase] = run.now
         customer.phase += 1
-        if customer.phase == len(s.pieces):
-            _leave(s, visit)
+        if customer.phase == len(tables.pieces):
+            _leave(tables, visit)
             return
-        customer.left = s.work[visit, customer.phase]
+        customer.left = tables.work[visit, customer.phase]
 
 
 @compiled
-def _leave(s: Tables, visit: int) -> None:
+def _leave(tables: Tables, visit: int) -> None:
     """Free the memory of a visit that ends, and schedule the next one of a closed population."""
-    run = s.run[0]
-    run.used -= s.customer[visit].held
+    run = tables.run[0]
+    run.used -= tables.customer[visit].held
     run.ended += 1
-    if run.thinks and run.coming < len(s.work):
-        _push_due(s, run.now + s.think[run.coming], run.coming)
+    if run.thinks and run.coming < len(tables.work):
+        _push_due(tables, run.now + tables.think[run.coming], run.coming)
         run.coming += 1
 
 
 @compiled
-def _remove_ended(s: Tables) -> None:
-    """Keep those present that have not ended, in their order."""
-    run = s.run[0]
+def _remove_ended(tables: Tables) -> None:
+    """Remove the visits that have ended from those present, and keep the order of the others."""
+    run = tables.run[0]
     remaining = 0
     for present_index in range(run.present):
-        visit = s.present[present_index]
-        if s.customer[visit].phase < len(s.pieces):
-            s.present[remaining] = visit
+        visit = tables.present[present_index]
+        if tables.customer[visit].phase < len(tables.pieces):
+            tables.present[remaining] = visit
             remaining += 1
     run.present = remaining
 
 
 @compiled
-def _make_room(s: Tables) -> None:
+def _make_room(tables: Tables) -> None:
     """Move the customers that were admitted last back to the front of the queue until the memory
     suffices; they compute their work again from the beginning.
     """
-    run = s.run[0]
+    run = tables.run[0]
     while not run.reserved and run.used > run.memory and run.present >= 2:
         run.present -= 1
-        visit = s.present[run.present]
-        customer = s.customer[visit]
+        visit = tables.present[run.present]
+        customer = tables.customer[visit]
         run.put_back += 1
         run.used -= customer.held if customer.phase else customer.held + customer.left
         if customer.phase and customer.left > 0:
@@ -638,26 +654,26 @@ def _make_room(s: Tables) -> None:
             customer.left = 0.0
         customer.left += customer.held
         customer.held = 0.0
-        run.waiting_from = (run.waiting_from - 1) % len(s.waiting)
-        s.waiting[run.waiting_from] = visit
+        run.waiting_from = (run.waiting_from - 1) % len(tables.waiting)
+        tables.waiting[run.waiting_from] = visit
         run.waiting += 1
 
 
 @_compile_decorator(cache=True)
-def _run_until_stop(s: Tables) -> int:
+def _run_until_stop(tables: Tables) -> int:
     """Run rounds until the run is done, the log is full, or a time is not valid; return which."""
-    run = s.run[0]
+    run = tables.run[0]
     while run.ended < run.most_visits and run.given < run.events:
-        if run.logged == len(s.log):
+        if run.logged == len(tables.log):
             return FULL
-        _wait_for_a_round(s)
-        _divide_budget(s)
+        _wait_for_a_round(tables)
+        _divide_budget(tables)
         run.given += run.shares
-        if not _do_rounds(s, _count_equal_rounds(s)):
+        if not _do_rounds(tables, _count_equal_rounds(tables)):
             return REFUSED
-        row = s.log[run.logged]
+        row = tables.log[run.logged]
         row[0], row[1], row[2] = run.now, run.rounds, run.busy
         row[3], row[4], row[5] = run.served, run.ended, run.put_back
-        row[6:] = s.booked_times
+        row[6:] = tables.booked_times
         run.logged += 1
     return DONE

@@ -18,13 +18,15 @@ from slipstick_rounds.waits import Waits, quantiles_with_waits
 
 LEAST_CHANGE, NORMAL_QUANTILE, NODES = 0.02, 1.2815515655446004, (-1.363, -0.377, 0.377, 1.363)
 """Standard deviation of the units of second phases in a round, as a part of the room that they
-leave, from which first phases are computed over the numbers in the second phase; the 9 of 10 of a
-normal variable in standard deviations, and the means of the four quarters of its probability,
-widened to its variance."""
+leave, from which on first phases are computed over the numbers in the second phase; the quantile of
+0.9 of a normal variable in standard deviations; and the means of the four quarters of its
+probability, widened to its variance.
+"""
 
 
 class FirstPhases(NamedTuple):
-    """Times of first phases of streams, from admission.
+    """The times of the first phases of streams from admission, and the numbers of first phases
+    behind one that ends.
 
     Attributes
     ----------
@@ -52,16 +54,20 @@ class FirstPhases(NamedTuple):
     @property
     def worked_off(self) -> Array:
         """By how many fewer first phases wait or are under way at the end of a second phase than at
-        its beginning [points; 1].
+        its beginning, L - L_v [points; 1].
         """
         return self.behind - self.behind_later
 
 
 def first_phases_open(
-    rounds: MeanRounds, present: Array, waits: Waits, queued: Array, with_quantiles: bool = True
+    rounds: MeanRounds,
+    present: Array,
+    waits: Waits,
+    mean_queued: Array,
+    with_quantiles: bool = True,
 ) -> FirstPhases:
     """Compute the times from admission to the end of the first phase of Poisson streams; a customer
-    that finds no other begins at once.
+    that finds the server without customers begins at once.
 
     Parameters
     ----------
@@ -69,22 +75,24 @@ def first_phases_open(
     present : customers in the second phase of rounds without and with first phases [2, points, 1;
         1]
     waits : for a place, and the probability that no customer is there
-    queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
+    mean_queued : first phases that wait behind the one under way, in the mean [points, 1; 1]
     with_quantiles : compute them as well
     """
-    backlog = Backlog(rounds, present, queued)
+    backlog = Backlog(rounds, present, mean_queued)
     times, weights, left_behind, left_squared = backlog.first_phase()
-    all_times, all_weights, free, times_alone = _with_idle(rounds, times, weights, waits.idle)
+    all_times, all_weights, probability_alone, times_alone = _with_first_phases_alone(
+        rounds, times, weights, waits.idle
+    )
     means = (all_times * all_weights).sum(axis=1)
     quantiles = np.zeros((len(means), len(QUANTILES)))
     if with_quantiles:
         quantiles = quantiles_with_waits(all_times, all_weights, waits)
     number_after_alone = rounds.rate[:, 0] * times_alone
-    number_behind = (1 - free) * left_behind + free * number_after_alone
+    number_behind = (1 - probability_alone) * left_behind + probability_alone * number_after_alone
     # The number given the time is taken as Poisson, with works that differ.
-    squared = (1 - free) * left_squared + free * number_after_alone**2
-    of_poisson = number_behind * (1 + rounds.first_variation[:, 0])
-    variance_behind = squared - number_behind**2 + of_poisson
+    mean_square = (1 - probability_alone) * left_squared + probability_alone * number_after_alone**2
+    poisson_variance = number_behind * (1 + rounds.first_variation[:, 0])
+    variance_behind = mean_square - number_behind**2 + poisson_variance
     return FirstPhases(
         means,
         quantiles,
@@ -95,11 +103,12 @@ def first_phases_open(
     )
 
 
-def _with_idle(
+def _with_first_phases_alone(
     rounds: MeanRounds, times: Array, weights: Array, idle: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return times of first phases and how probable each is, with those that find no customer
-    [points, times]; the probability of these, and their mean time [points].
+    """Return possible times of first phases and their probabilities, including first phases that
+    find the server without customers [points, times]; and the probability of these first phases and
+    their mean time [points].
     """
     room = rounds.room(0.0)
     work_of_groups = np.hstack(rounds.first_work())
@@ -107,13 +116,15 @@ def _with_idle(
         1.0, work_of_groups / room
     )
     # Where no first phase is under way, the server may have no customer at all.
-    free = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
+    probability_alone = idle * weights[:, :, 0].sum(axis=(1, 2, 3))
     weights[:, :, 0] *= (1 - idle)[:, None, None, None]
-    count = len(times)
-    all_times = np.hstack([times.reshape(count, -1), times_alone])
-    weight_of_each = np.broadcast_to(free[:, None] / work_of_groups.shape[1], work_of_groups.shape)
-    all_weights = np.hstack([weights.reshape(count, -1), weight_of_each])
-    return all_times, all_weights, free, times_alone.mean(axis=1)
+    point_count = len(times)
+    all_times = np.hstack([times.reshape(point_count, -1), times_alone])
+    weights_alone = np.broadcast_to(
+        probability_alone[:, None] / work_of_groups.shape[1], work_of_groups.shape
+    )
+    all_weights = np.hstack([weights.reshape(point_count, -1), weights_alone])
+    return all_times, all_weights, probability_alone, times_alone.mean(axis=1)
 
 
 def first_phases_over_numbers(
@@ -121,30 +132,33 @@ def first_phases_over_numbers(
     present: Array,
     deviation: Array,
     waits: Waits,
-    queued: Array,
+    mean_queued: Array,
 ) -> tuple[Array, Array]:
-    """Compute means and quantiles of first phases over the numbers in the second phase, which
-    change in many rounds, and with them the room that a round has for first phases [points;
-    points, quantiles; s].
+    """Compute the means and the quantiles of first phases as mixtures over the number in the second
+    phase, on which the room of a round for first phases depends [points; points, quantiles; s].
 
     The number is normal, by equally probable nodes with its variance. A node at which first phases
     would take all rounds lasts too short for that, and is moved to where they nearly do.
 
     Parameters
     ----------
-    rounds, present, waits, queued : see `first_phases_open`
+    rounds, present, waits, mean_queued : see `first_phases_open`
     deviation : standard deviation of the number in the second phase [points, 1; 1]
     """
     load = Backlog.load(rounds, present[1])
     times, weights = [], []
-    for place in NODES:
-        change = place * deviation
-        load_there = Backlog.load(rounds, np.maximum(present[1] + change, 1.0))
-        reach = (1 - LEAST_ROOM - load) / np.maximum(load_there - load, 1e-9)
-        change = np.where(load_there > 1 - LEAST_ROOM, change * np.clip(reach, 0.0, 1.0), change)
-        backlog = Backlog(rounds, np.maximum(present + change, 1.0), queued)
-        of_node, chances, _, _ = backlog.first_phase()
-        all_times, all_weights, _, _ = _with_idle(rounds, of_node, chances, waits.idle)
+    for node in NODES:
+        change = node * deviation
+        load_at_node = Backlog.load(rounds, np.maximum(present[1] + change, 1.0))
+        largest_fraction = (1 - LEAST_ROOM - load) / np.maximum(load_at_node - load, 1e-9)
+        change = np.where(
+            load_at_node > 1 - LEAST_ROOM, change * np.clip(largest_fraction, 0.0, 1.0), change
+        )
+        backlog = Backlog(rounds, np.maximum(present + change, 1.0), mean_queued)
+        times_of_node, chances, _, _ = backlog.first_phase()
+        all_times, all_weights, _, _ = _with_first_phases_alone(
+            rounds, times_of_node, chances, waits.idle
+        )
         times.append(all_times)
         weights.append(all_weights / len(NODES))
     mixed_times, mixed_weights = np.hstack(times), np.hstack(weights)

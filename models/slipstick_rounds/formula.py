@@ -26,7 +26,7 @@ from slipstick.method.answers import Remarks
 from slipstick.vocabulary import FORMULA
 from slipstick_rounds.accounts import ComputedPoint
 from slipstick_rounds.birth_death import LARGEST_PLACE_LOAD
-from slipstick_rounds.capacity import MeanRounds, loads_of, saturated
+from slipstick_rounds.capacity import MeanRounds, loads_of, saturation_error
 from slipstick_rounds.closed_loads import point_of_population
 from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import DELAY, LOAD, QUANTILES, WAIT, OpenCustomers, quantile_name
@@ -35,9 +35,9 @@ from slipstick_rounds.streams import ConvergedStreams, values_of_streams
 
 SELDOM, MOST_TAKEN = 2e-4, 0.83
 """Probability of a wait for a place or for memory up to which a stream is answered whatever part of
-the places is taken, and the load of the places up to which waits are answered. Chosen on 28 streams
-of `llm-serving` of 100,000 visits and more, up to a load of 0.8 of their capacity without length
-bias: at 0.84 and 0.85 of the places the 95 of 100 was 20 % too long and 27 % too short.
+the places is taken, and the largest load of the places with which waits are answered. Chosen on 28
+streams of `llm-serving` of 100,000 visits and more, up to a load of 0.8 of their capacity without
+length bias: at 0.84 and 0.85 of the places the 95 of 100 was 20 % too long and 27 % too short.
 """
 
 GROUPS_WAIT, GROUPS_WAIT_FOR_MEMORY = 0.3, 0.01
@@ -50,14 +50,15 @@ others wait.
 """
 
 LEAST_STEPS, STREAM_STEPS = 16.0, 32.0
-"""Rounds of a second phase at least, of closed populations and of streams [1]. Fitted: the first on
-a closed population of 20 customers at load 0.9, whose responses were 27, 13 and 6 % too short at 1,
-8 and 16 rounds; the second on streams of the seed 35301 of `benchmarks/rounds.py --brief`: where
-rounds do several first phases, units of second phases of 18 to 23 rounds were up to 14 % too short.
+"""Smallest numbers of rounds of a second phase, of closed populations and of streams [1]. Fitted:
+the first on a closed population of 20 customers at load 0.9, whose responses were 27, 13 and 6 %
+too short at 1, 8 and 16 rounds; the second on streams of the seed 35301 of `benchmarks/rounds.py
+--brief`: where rounds do several first phases, units of second phases of 18 to 23 rounds were up to
+14 % too short.
 """
 
 MEASURED_LOAD = 0.8
-"""Load up to which errors were measured."""
+"""Largest load with which errors were measured."""
 
 PLACES_TAKEN = (
     "customers wait for a place or for memory, and the formula does not know how long; let fewer"
@@ -87,14 +88,14 @@ LOAD_NOTE = (
 
 
 class BatchServerFormula(BatchServerForm):
-    """The formulas of this module."""
+    """A server that works in rounds, solved by the formulas that this module lists."""
 
     method = FORMULA
     is_rough = True
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
-        """Compute the answer at one point; a Poisson stream is solved as several points are."""
-        _check_known(point)
+        """Compute the answer at one point; a Poisson stream is solved as an array of one point."""
+        _check_formula_holds(point)
         if point.rate:
             (answer,) = self._computed_streams([point])
             if answer.remarks.failed:
@@ -103,13 +104,14 @@ class BatchServerFormula(BatchServerForm):
         return self._answer(point, point_of_population(point))
 
     def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
-        """Compute the answers at several points; those of Poisson streams are computed together, as
-        arrays.
+        """Compute the answers at several points; the Poisson streams among them are computed
+        together, as arrays.
         """
         if not points or not isinstance(self.model.customers, OpenCustomers):
             return super().answers_at(points)
         answers = [
-            PointAnswer({}, remarks=Remarks(failed=_reason_unknown(point))) for point in points
+            PointAnswer({}, remarks=Remarks(failed=_reason_without_formula(point)))
+            for point in points
         ]
         answerable = [index for index, answer in enumerate(answers) if not answer.remarks.failed]
         solved_answers = self._answers_of_streams([points[index] for index in answerable])
@@ -135,7 +137,8 @@ class BatchServerFormula(BatchServerForm):
         """Compute the answers of streams for which every time of a round can be computed."""
         loads = loads_of(points)
         answers = [
-            PointAnswer({}, remarks=Remarks(failed=str(saturated(float(load))))) for load in loads
+            PointAnswer({}, remarks=Remarks(failed=str(saturation_error(float(load)))))
+            for load in loads
         ]
         rounds = MeanRounds(points)
         rows = np.flatnonzero(loads < 1)
@@ -148,7 +151,7 @@ class BatchServerFormula(BatchServerForm):
         is_refused = groups_wait | waits_long
         reasons = dict.fromkeys(rows[is_refused[rows]].tolist(), PLACES_TAKEN)
         reasons |= {
-            row: str(saturated(streams.place_load[row]))
+            row: str(saturation_error(streams.place_load[row]))
             for row in rows[is_saturated[rows]].tolist()
         }
         reasons |= dict.fromkeys(streams.unconverged_rows.tolist(), NOT_SETTLED)
@@ -222,7 +225,7 @@ class BatchServerFormula(BatchServerForm):
         )
 
 
-def _reason_unknown(point: PointNumbers) -> str:
+def _reason_without_formula(point: PointNumbers) -> str:
     """Return the reason why the formula does not apply at a point; empty if it applies."""
     if point.reason_invalid:
         return point.reason_invalid
@@ -248,20 +251,20 @@ def _reason_unknown(point: PointNumbers) -> str:
     return ""
 
 
-def _check_known(point: PointNumbers) -> None:
-    """Raise NoAnswerError where the formula does not hold at a point.
+def _check_formula_holds(point: PointNumbers) -> None:
+    """Raise NoAnswerError if the formula does not hold at a point.
 
     Raises
     ------
     NoAnswerError : it does not
     """
-    if reason := _reason_unknown(point):
+    if reason := _reason_without_formula(point):
         raise NoAnswerError(reason)
 
 
 def _stay_in_step(point: PointNumbers) -> bool:
-    """Return whether customers that begin together stay together in all their phases without end.
-    Then averages over the phases do not hold.
+    """Return whether customers that begin together stay together in all their phases without end,
+    so that averages over the phases do not hold.
     """
     has_equal_work = all(phase.least == phase.work for phase in point.phases)
     return point.population > 1 and has_equal_work and not point.think_time

@@ -17,8 +17,8 @@ from slipstick_rounds.capacity import MeanRounds
 
 
 def group_size(rounds: MeanRounds, present: Array, part_left: Array | float = 0.0) -> Array:
-    """Return the variance over the mean of the number of second phases that begin in many rounds, z
-    [points, 1; 1].
+    """Return z, the variance over the mean of the number of second phases that begin during many
+    rounds [points, 1; 1].
 
     Parameters
     ----------
@@ -29,5 +29,5 @@ def group_size(rounds: MeanRounds, present: Array, part_left: Array | float = 0.
     """
     share = rounds.share_of_first(present)
     variation = rounds.variation_of_added(present)
-    size = (1 + variation * share**2) / (1 - share) ** 2
-    return np.asarray(1 + (size - 1) * (1 - part_left))
+    size_for_all = (1 + variation * share**2) / (1 - share) ** 2
+    return np.asarray(1 + (size_for_all - 1) * (1 - part_left))

@@ -18,11 +18,11 @@ from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import QUANTILES
 
 UNIT_PARTS = 12
-"""Times of a unit of each length of a second phase, of equal probability."""
+"""Number of equally probable times of a unit, for each length of a second phase."""
 
 
 class FirstPhasesBehind(NamedTuple):
-    """The first phases behind those of customers, see `FirstPhases`.
+    """The first phases that wait behind those of customers when these end, see `FirstPhases`.
 
     Attributes
     ----------
@@ -42,16 +42,16 @@ def times_of_a_unit(
     times: PhaseTimes[Array],
     behind: FirstPhasesBehind,
 ) -> Array:
-    """Return the mean time of a unit of second phases, and the times that parts of all second
-    phases do not exceed [points, 1 and quantiles; in units of a second phase of mean length; s].
+    """Return the mean time of a unit of second phases and its quantiles over all second phases,
+    both times the mean number of units [points, 1 and quantiles; s].
 
     A second phase takes the mean of the number present while it lasts, and the first phases that
-    arrive meanwhile (`means_of_windows`); the number has the birth-death distribution, wider as
-    second phases begin in groups. The first phases make of U = v D + (L - L_v) P, see `capacity`, a
-    busy period of M/G/1 that begins with as much work, with the mean U / (1 - X P) and the variance
-    U X E P^2 / (1 - X P)^3 + Var L P^2 / (1 - X P)^2; what is in it beyond v D is taken as a gamma
-    variable. Second phases of different lengths v have the same L, so that units of short ones take
-    longer.
+    arrive meanwhile (`variance_and_correlation_of_means`); the number has the birth-death
+    distribution, wider as second phases begin in groups. The first phases make of U = v D + (L -
+    L_v) P, see `capacity`, a busy period of M/G/1 that begins with as much work, with the mean U /
+    (1 - X P) and the variance U X E P^2 / (1 - X P)^3 + Var L P^2 / (1 - X P)^2; what is in it
+    beyond v D is taken as a gamma variable. Second phases of different lengths v have the same L,
+    so that units of short ones take longer.
 
     Parameters
     ----------
@@ -68,19 +68,23 @@ def times_of_a_unit(
     work_behind = behind.worked_off * extra_time
     mean_time = times.second_phase[:, None]
     unit_means = mean_time * (plain_time + work_behind / lengths) / (plain_time + work_behind)
-    parts = np.array(QUANTILES)
+    probabilities = np.array(QUANTILES)
     if lengths.shape[1] > 1:
-        parts = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
-    variance_of_mean, same_arrivals = means_of_windows(lengths)
-    by_number = _deviation_by_number(rounds, fullness, behind, parts)[:, None, :]
-    by_number = by_number * np.sqrt(variance_of_mean)[:, :, None]
+        probabilities = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
+    variance_of_mean, same_arrivals = variance_and_correlation_of_means(lengths)
+    deviation_by_number = _deviation_by_number(rounds, fullness, behind, probabilities)[:, None, :]
+    deviation_by_number = deviation_by_number * np.sqrt(variance_of_mean)[:, :, None]
     work = plain_time * lengths + work_behind
-    excess = work / share_left - plain_time * lengths
+    mean_excess = work / share_left - plain_time * lengths
     mean_square = 1 + rounds.variation_of_added(present)
     variance = work * rounds.rate / share_left * mean_square + behind.variance
     variance = variance * (extra_time / share_left) ** 2
-    by_arrivals = _gamma_deviation(excess, variance, parts) / lengths[:, :, None]
-    deviation = _sum_of_deviations(by_number, by_arrivals, same_arrivals[:, :, None])
+    deviation_by_arrivals = (
+        _gamma_deviation(mean_excess, variance, probabilities) / lengths[:, :, None]
+    )
+    deviation = _sum_of_deviations(
+        deviation_by_number, deviation_by_arrivals, same_arrivals[:, :, None]
+    )
     # Where the server is full, as many first phases begin as customers leave.
     most_present = rounds.highest
     longest_time = rounds.steps * rounds.time(
@@ -97,20 +101,22 @@ def times_of_a_unit(
 
 
 def _sum_of_deviations(first: Array, second: Array, correlation: Array) -> Array:
-    """Return the deviation from the mean of a sum of two variables, as that of normal ones where
-    both deviate to the same side.
+    """Return the deviation of a sum of two variables from its mean, from the deviation of each of
+    them: where both have one sign, as for normal variables with a correlation, else their sum.
     """
     product = first * second
-    root = np.sqrt(first**2 + second**2 + 2 * correlation * abs(product))
-    return np.asarray(np.where(product > 0, np.copysign(root, first), first + second))
+    same_sign_deviation = np.sqrt(first**2 + second**2 + 2 * correlation * abs(product))
+    return np.asarray(
+        np.where(product > 0, np.copysign(same_sign_deviation, first), first + second)
+    )
 
 
-def means_of_windows(
+def variance_and_correlation_of_means(
     lengths: Array, chosen: Sequence[int] | slice = slice(None)
 ) -> tuple[Array, Array]:
-    """Return the variance of the mean number present while a second phase lasts, as a part of that
-    of the number, and the correlation of that mean with the arrivals meanwhile [points, lengths;
-    1].
+    """Return the variance of the mean number present while a second phase lasts, relative to the
+    variance of the number, and the correlation of that mean with the number of arrivals meanwhile
+    [points, lengths; 1].
 
     In M/G/infinity the numbers at two times that are t apart have the correlation E (S - t)+ / E S,
     where S is the time of a second phase. Their mean over a time s has the variance 2 / s^2 times
@@ -124,41 +130,48 @@ def means_of_windows(
     lengths : equally probable ones, as parts of their mean [points, lengths; 1]
     chosen : indices of those that are asked for
     """
-    asked = lengths[:, chosen]
-    own, other = asked[:, :, None], lengths[:, None, :]
-    both = np.minimum(own, other)
-    together = own * other * both - (own + other) * both**2 / 2 + both**3 / 3
-    variance = 2 * together.mean(axis=2) / asked**2
-    counted = (both**2 / 2 + other * (own - both)).mean(axis=2)
-    return variance, counted / (asked * np.sqrt(asked * variance))
+    chosen_lengths = lengths[:, chosen]
+    own_length, other_length = chosen_lengths[:, :, None], lengths[:, None, :]
+    shorter_length = np.minimum(own_length, other_length)
+    covariance_integral = (
+        own_length * other_length * shorter_length
+        - (own_length + other_length) * shorter_length**2 / 2
+        + shorter_length**3 / 3
+    )
+    variance = 2 * covariance_integral.mean(axis=2) / chosen_lengths**2
+    mean_time_counted = (shorter_length**2 / 2 + other_length * (own_length - shorter_length)).mean(
+        axis=2
+    )
+    return variance, mean_time_counted / (chosen_lengths * np.sqrt(chosen_lengths * variance))
 
 
 def _deviation_by_number(
-    rounds: MeanRounds, fullness: Array, behind: FirstPhasesBehind, parts: Array
+    rounds: MeanRounds, fullness: Array, behind: FirstPhasesBehind, probabilities: Array
 ) -> Array:
-    """Return by how much second phases are longer than in the mean for the number present, in
-    parts of all [points, parts; s]; between known parts as a normal variable is.
+    """Return by how much second phases are longer than in the mean because of the number present,
+    at some probabilities [points, probabilities; s]. Between the known quantiles it is interpolated
+    as that of a normal variable.
     """
     from scipy.special import ndtri
 
-    visit_times = rounds.second(fullness, behind.worked_off)
+    visit_times = rounds.second_phase_time(fullness, behind.worked_off)
     size = np.sqrt(group_size(rounds, fullness[:, -1:], behind.part_left))
     deviation = size * (visit_times[:, :-1] - visit_times[:, -1:])
-    if len(parts) == len(QUANTILES):
+    if len(probabilities) == len(QUANTILES):
         return deviation
-    known = ndtri(np.array(QUANTILES))
-    places = ndtri(parts)
-    slopes = deviation[:, 2:3] / known[2]
-    upper = np.stack([np.interp(places, known, row) for row in deviation])
-    return np.asarray(np.where(parts < QUANTILES[0], slopes * places, upper))
+    normal_quantiles = ndtri(np.array(QUANTILES))
+    normal_scores = ndtri(probabilities)
+    slopes = deviation[:, 2:3] / normal_quantiles[2]
+    interpolated = np.stack([np.interp(normal_scores, normal_quantiles, row) for row in deviation])
+    return np.asarray(np.where(probabilities < QUANTILES[0], slopes * normal_scores, interpolated))
 
 
-def _gamma_deviation(mean: Array, variance: Array, parts: Array) -> Array:
-    """Return by how much gamma variables exceed their mean, in parts of all [points, lengths,
-    parts].
+def _gamma_deviation(mean: Array, variance: Array, probabilities: Array) -> Array:
+    """Return the quantiles of gamma variables less their means, at some probabilities [points,
+    lengths, probabilities].
     """
     from scipy.special import gammaincinv
 
     scale = (variance / np.maximum(mean, 1e-300))[:, :, None]
     shape = (mean / np.maximum(scale[:, :, 0], 1e-300))[:, :, None]
-    return np.asarray((gammaincinv(shape, parts) - shape) * scale)
+    return np.asarray((gammaincinv(shape, probabilities) - shape) * scale)

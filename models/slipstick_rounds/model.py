@@ -21,10 +21,12 @@ from slipstick.vocabulary import FORMULA, SIMULATION
 WORDS = "a server that works in rounds"
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
-"""Of times, where they are known."""
+"""The quantiles that are computed of times, where their distributions are known."""
 
 LOAD = "load"
-"""Rate of a stream, times the time of a visit of the fullest server by mean rounds."""
+"""The name of the value of a stream that is its rate times the time that a visit takes of the
+fullest server, by mean rounds.
+"""
 
 WAIT, DELAY = "wait", "delay"
 """Labels of the account: waiting (for a place, for memory, for a round to begin), and the time
@@ -33,7 +35,7 @@ before a customer arrives at the server."""
 
 @dataclass(frozen=True, slots=True)
 class ClosedCustomers:
-    """A fixed number of customers that think between their visits.
+    """A fixed number of customers, each of which thinks between its visits.
 
     Parameters
     ----------
@@ -87,15 +89,19 @@ class RoundPhase:
 
 
 STATE = ("served", "units", "products")
-"""Quantities of a round by phase: customers served, units of work done, and the sum over its
-customers of units done times units that the customer holds by then."""
+"""The kinds of quantities of a round that are known by phase: customers served, units of work done,
+and the sum over its customers of units done times units that the customer holds by then.
+"""
 
 HELD = "held"
-"""Units done so far for all customers that are present."""
+"""The name of the quantity of a round that is the number of units done so far for all customers
+that are present.
+"""
 
 
 def state_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
-    """Return the quantities of a round that its time may depend on, by name.
+    """Return, by name, the parameters that stand for the contents of a round, on which the time of
+    the round may depend.
 
     Parameters
     ----------
@@ -115,7 +121,8 @@ the rate of visits that end; and by phase the rate of units done."""
 
 
 def mean_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
-    """Return the means that amounts may be computed from, by name.
+    """Return, by name, the parameters that stand for means of an answer, from which amounts may be
+    computed.
 
     Parameters
     ----------
@@ -270,12 +277,12 @@ class BatchServer(AddedModel):
         return {("T", name): part for name, part in self.round_time.items()}
 
 
-def quantile_name(name: str, part: float) -> str:
-    """Return the name of the quantile of a value.
+def quantile_name(name: str, probability: float) -> str:
+    """Return the name of the quantile of a value at a probability, such as 0.95.
 
     >>> quantile_name("phase_time[prompt]", 0.95), quantile_name("response_time", 0.5)
     ('phase_time_quantile[prompt,0.95]', 'response_time_quantile[0.5]')
     """
     kind, _, label = name.partition("[")
     label_prefix = f"{label.removesuffix(']')}," if label else ""
-    return f"{kind}_quantile[{label_prefix}{part:g}]"
+    return f"{kind}_quantile[{label_prefix}{probability:g}]"

@@ -33,7 +33,7 @@ from slipstick_rounds.round_run import RoundContents, RoundServer
 
 @dataclass(frozen=True)
 class PhaseNumbers:
-    """The numbers of one phase at a point.
+    """The numbers that describe one phase of the customers at a point.
 
     Parameters
     ----------
@@ -50,16 +50,17 @@ class PhaseNumbers:
 
     @property
     def mean(self) -> float:
-        """Mean number of units."""
+        """Mean number of units of work in the phase."""
         return math.fsum(self.samples) / len(self.samples) if self.samples else self._middle
 
     @property
     def _middle(self) -> float:
+        """The mean number of units where it is uniform between the least and the largest."""
         return (self.work + self.least) / 2
 
     @property
     def variance(self) -> float:
-        """Variance of the number of units, uniform ones taken as continuous."""
+        """Variance of the number of units; uniform numbers are taken as continuous."""
         return float(np.var(self.samples)) if self.samples else (self.work - self.least) ** 2 / 12
 
     def groups(self, count: int) -> Array:
@@ -79,7 +80,7 @@ class PhaseNumbers:
 
 @dataclass(frozen=True)
 class PointNumbers:
-    """The numbers of a model at one point.
+    """The numbers that describe a server, its customers and their phases at one point.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ class PointNumbers:
 
     @property
     def work(self) -> float:
-        """Mean units of a customer in all phases."""
+        """Mean number of units of a customer in all its phases."""
         return sum(phase.mean for phase in self.phases)
 
     def round_time(
@@ -143,7 +144,8 @@ class PointAnswer:
 
 
 class BatchServerForm(CompiledModel):
-    """A server that works in rounds, compiled for one method.
+    """A server that works in rounds, compiled for one method: it reads the numbers of points, and
+    makes answers of what the method computes.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ class BatchServerForm(CompiledModel):
     quantity = "response_time"
     method: str
     whole = True
-    """Whether lengths that differ are whole numbers; not where they are differentiated."""
+    """Whether works that differ are rounded to whole numbers; not where they are differentiated."""
 
     def __init__(self, model: BatchServer) -> None:
         self.model = model
@@ -247,6 +249,9 @@ class BatchServerForm(CompiledModel):
         }
 
         def slopes() -> dict[str, dict[str, float]]:
+            """Compute the derivatives, as differences of answers, by the name of the value and of
+            the parameter.
+            """
             values = {**changed_numbers, **values_at_point}
             smooth_form = copy(self)
             smooth_form.whole = False
@@ -382,6 +387,7 @@ class BatchServerForm(CompiledModel):
     def _point(
         self, value_by_name: Mapping[str, float], own_values: Mapping[str, float]
     ) -> PointNumbers:
+        """Return the numbers of the model at one point, from its parameters by name."""
         model = self.model
         uniform = {name for name, phase in model.phases.items() if not phase.samples}
         if reason := _reason_invalid(value_by_name, tuple(model.phases), uniform):
@@ -422,8 +428,11 @@ class BatchServerForm(CompiledModel):
             **load,
         )
 
-    def _duration(self, own: Mapping[str, float]) -> RoundTime:
-        return RoundTime(self._round_time.tape, own, tuple(self.model.phases), self._round_time)
+    def _duration(self, own_values: Mapping[str, float]) -> RoundTime:
+        """Return the function for the time of a round at one point."""
+        return RoundTime(
+            self._round_time.tape, own_values, tuple(self.model.phases), self._round_time
+        )
 
 
 def state_names(phases: Sequence[str]) -> list[str]:
@@ -440,8 +449,8 @@ def state_names(phases: Sequence[str]) -> list[str]:
 
 
 class SplitRoundTime:
-    """The parts of the time of a round, divided into what depends on the contents of a round and
-    what does not.
+    """The time of a round by component, split into expressions that do not depend on the contents
+    of a round and the function of these and of the contents.
 
     Parameters
     ----------
@@ -456,14 +465,18 @@ class SplitRoundTime:
 
     @cached_property
     def fixed_and_varying(self) -> tuple[dict[str, Expr], Tape]:
-        """The largest expressions that do not depend on the contents of a round, each by the name
-        of a parameter, and the time as a function of these parameters and of the contents.
+        """The largest expressions that do not depend on the contents of a round, each under the
+        name of a new parameter, and the tape that computes the time from these parameters and from
+        the contents.
         """
         varying: dict[int, Expr] = {}
         fixed: dict[int, Parameter] = {}
         fixed_by_name: dict[str, Expr] = {}
 
         def as_operand(node: Expr) -> Expr:
+            """Return a parameter in the place of an expression that does not depend on the
+            contents.
+            """
             if id(node) in varying or not operands(node):
                 return varying.get(id(node), node)
             if id(node) not in fixed:
@@ -482,14 +495,14 @@ class SplitRoundTime:
 
     @cached_property
     def fixed_tape(self) -> Tape:
-        """What does not depend on the contents of a round."""
+        """The tape that computes the expressions that do not depend on the contents of a round."""
         return Tape([*self.fixed_and_varying[0].values()])
 
 
 @dataclass(frozen=True)
 class RoundTime:
-    """The time of rounds as a function of the contents of a round: the expressions of a model at a
-    point.
+    """The function for the time of a round by its contents: the expressions of a model with the
+    values of its parameters at some points.
 
     Parameters
     ----------
@@ -505,20 +518,24 @@ class RoundTime:
     phases: tuple[str, ...]
     split: SplitRoundTime | None = None
 
-    def at_points(self, own: Values) -> RoundTime:
+    def at_points(self, own_values: Values) -> RoundTime:
         """Return the function at several points: what does not depend on the contents of a round is
         computed once for each of them.
 
         Parameters
         ----------
-        own : parameters that differ from the model's own, as arrays along the points
+        own_values : parameters that differ from the model's own, as arrays along the points
         """
         if self.split is None or not self.split.fixed_and_varying[0]:
-            return replace(self, own=own)
-        fixed, tape = self.split.fixed_and_varying
+            return replace(self, own=own_values)
+        fixed_expressions, tape = self.split.fixed_and_varying
         fixed_tape = self.split.fixed_tape
-        fixed_values = fixed_tape.run(selected_values(own, fixed_tape.parameters))
-        return replace(self, tape=tape, own={**own, **dict(zip(fixed, fixed_values, strict=True))})
+        fixed_values = fixed_tape.run(selected_values(own_values, fixed_tape.parameters))
+        return replace(
+            self,
+            tape=tape,
+            own={**own_values, **dict(zip(fixed_expressions, fixed_values, strict=True))},
+        )
 
     def at_rows(self, rows: NDArray[np.intp]) -> RoundTime:
         """Return the function at some of the points."""
@@ -578,7 +595,9 @@ class RoundTime:
 
 
 def own_columns(points: Sequence[PointNumbers]) -> Columns:
-    """Return the parameters of points that differ from the model's own."""
+    """Return, by name, the values of the parameters of several points that differ from the model's
+    own values.
+    """
     return {name: np.array([point.own[name] for point in points]) for name in points[0].own}
 
 
@@ -615,6 +634,7 @@ _RULES = {
 
 
 def _meets_rule(value: float, rule: str) -> bool:
+    """Return whether a number meets a rule, such as to be a whole number of at least 1."""
     if rule == _WHOLE:
         return value >= 1 and value.is_integer()
     return value > 0 or (rule == _LEAST and value == 0)
@@ -678,11 +698,13 @@ def _largest_and_least_work(
 
 
 SMALLEST_SHARED_NUMBER = 16.0
-"""Whole numbers below it have no shares: one percent of so few is no possible change, and models
-test whether they are 1; chosen, not fitted."""
+"""Whole numbers below this have no shares: one percent of so few is no possible change, and models
+test whether they are 1; chosen, not fitted.
+"""
 
 
 def _is_small_whole_number(value: float) -> bool:
+    """Return whether a number is whole and below `SMALLEST_SHARED_NUMBER`."""
     return value < SMALLEST_SHARED_NUMBER and value == round(value)
 
 
@@ -717,16 +739,17 @@ def _expressions(model: BatchServer) -> dict[str, Expr]:
 
 
 def _column_of_ends(ends: Sequence[float | None]) -> Array:
+    """Return the ends of intervals as a column, with NaN for an interval without an end."""
     return np.array([math.nan if end is None else end for end in ends])
 
 
 def exact_estimates(values: Mapping[str, float]) -> dict[str, Estimate]:
-    """Return values as exact ones, without intervals."""
+    """Return values as estimates without intervals, by name."""
     return {name: Estimate(value) for name, value in values.items()}
 
 
 def _estimate_with_interval(mean: float, half_width: float) -> Estimate:
-    """Return a value with its interval; without an interval if its half-width is not known."""
+    """Return an estimate with its interval; without one if the half-width is not known."""
     if not math.isfinite(half_width):
         return Estimate(mean)
     return Estimate(mean, mean - half_width, mean + half_width)

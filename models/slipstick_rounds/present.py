@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.late import Array, NDArray, np
 from slipstick_rounds.birth_death import weights_with_tail
-from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, PartsOfVisits, limited
+from slipstick_rounds.capacity import MOST_PRESENT, MeanRounds, PartsOfVisits, limited_mean
 from slipstick_rounds.groups import group_size
 from slipstick_rounds.model import QUANTILES
 from slipstick_rounds.waits import waits_for_places
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PresentNumbers(NamedTuple):
-    """Numbers present of streams.
+    """The numbers of customers of streams that are present at the server.
 
     Attributes
     ----------
@@ -46,8 +46,8 @@ class PresentNumbers(NamedTuple):
 
 
 def numbers_of_customers(rounds: MeanRounds) -> tuple[Array, Indices]:
-    """Return the numbers that the birth-death process counts, at most the places [points, numbers],
-    and the index of the last one of each point [points, 1].
+    """Return the numbers of customers that the birth-death process distinguishes, none above the
+    number of places [points, numbers], and the index of the last one of each point [points, 1].
     """
     most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
     last_number = np.ceil(most_customers).astype(int)
@@ -60,7 +60,8 @@ def solve_present(
     part_left: Array,
     times: PartsOfVisits | None = None,
 ) -> PresentNumbers:
-    """Solve the number present of streams; beyond the largest on the server it is geometric.
+    """Solve the birth-death process of the number of customers of streams; beyond the largest
+    number that the server takes, the process is geometric.
 
     Parameters
     ----------
@@ -83,13 +84,17 @@ def solve_present(
     beside = sum_of_squares / weighted_sum
     mean = weighted_sum / total_weight
     # Second phases begin in groups, as first phases prolong rounds in which more customers come.
-    more_beside = limited(
+    added_by_groups = limited_mean(
         group_size(rounds, beside, part_left) * (beside - mean),
         np.maximum(rounds.highest, beside) - mean,
     )
     # But over rounds fewer are present than over time: longer rounds have more, and count once.
-    grouped = np.maximum(mean + more_beside - mean * share_behind(rounds, beside, worked_off), 1.0)
-    longer = rounds.second(grouped, worked_off) / rounds.second(beside, worked_off)
+    beside_in_groups = np.maximum(
+        mean + added_by_groups - mean * share_behind(rounds, beside, worked_off), 1.0
+    )
+    prolongation = rounds.second_phase_time(
+        beside_in_groups, worked_off
+    ) / rounds.second_phase_time(beside, worked_off)
     distribution = np.cumsum(weights, axis=1) / total_weight
     number_at_quantiles = np.stack(
         [(distribution < quantile).sum(axis=1) for quantile in QUANTILES], axis=1
@@ -102,8 +107,8 @@ def solve_present(
     )
     waits = waits_for_places(rounds, customers_on_server, visit_times, last_number, mean)
     columns = (
-        mean * longer,
-        grouped,
+        mean * prolongation,
+        beside_in_groups,
         weights[:, :1] / total_weight,
         *waits,
     )
@@ -111,8 +116,8 @@ def solve_present(
 
 
 def share_behind(rounds: MeanRounds, present: Array, worked_off: Array) -> Array:
-    """Return the part of a second phase that first phases behind its own take, with those that
-    come meanwhile: with w that are worked off, w P / (v D + w P) [points, 1; 1].
+    """Return the part of a second phase that is taken by the first phases behind a customer's own
+    and by those that come meanwhile: with w that are worked off, w P / (v D + w P) [points, 1; 1].
     """
     work_behind = worked_off * rounds.added_by_first_phase(present)
     return np.asarray(work_behind / (rounds.steps * rounds.time(present, 0.0) + work_behind))

@@ -15,7 +15,7 @@ from slipstick.late import Array, np
 
 @dataclass(frozen=True)
 class RoundMeans:
-    """Means of a server that works in rounds.
+    """The mean values of a server whose rounds serve all customers that wait.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class RoundMeans:
 
 
 def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> RoundMeans:
-    """Solve a closed system whose rounds serve all that wait.
+    """Solve a closed system whose rounds serve all customers that wait, as a Markov chain at the
+    beginnings of rounds.
 
     The state is the number k of customers that wait when a round begins its batching delay. In the
     time g of this delay, each of the N - k others arrives with probability 1 - exp(-g / Z); the n
@@ -83,7 +84,8 @@ def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> Rou
 
 
 def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundMeans:
-    """Solve a Poisson stream whose rounds serve all that wait, up to a number that hardly occurs.
+    """Solve a Poisson stream whose rounds serve all customers that wait, up to a number of
+    customers that hardly occurs.
 
     The number that waits when a round begins its batching delay is the number of arrivals in the
     round before; with none the server waits for one. The mean number present follows from the areas
@@ -152,14 +154,14 @@ def _binomial_arrivals(count: int, time: float) -> Array:
     successes = np.arange(count + 1)
     if arrival_probability <= 0:
         return np.eye(1, count + 1).ravel()
-    logs = np.array(
+    log_probabilities = np.array(
         [
             math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1)
             for k in successes
         ]
     )
     distribution: Array = np.exp(
-        logs + successes * math.log(arrival_probability) - (count - successes) * time
+        log_probabilities + successes * math.log(arrival_probability) - (count - successes) * time
     )
     return distribution
 

@@ -46,7 +46,9 @@ class RoundContents(NamedTuple):
 
 
 Duration = Callable[[RoundContents], Array]
-"""The time of each of several rounds, as a sum of parts [parts, rounds; s]."""
+"""A function from the contents of several rounds to the time of each, by component [components,
+rounds; s].
+"""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class RoundServer:
 
 @dataclass(frozen=True)
 class RoundRun:
-    """The times of the customers of one simulation, and its log.
+    """The arrivals and ends of the visits of one simulation, and the log of its rounds.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ class RoundRun:
 
     @property
     def served(self) -> float:
-        """Return the sum of the customers present over the rounds."""
+        """Return the number of customers present in a round, added up over the rounds."""
         return float(self.log[-1, 3])
 
     @property
@@ -123,6 +125,8 @@ class RoundRun:
 # Two customers with the same numbers are two: compared by value, the wrong one would leave.
 @dataclass(slots=True, eq=False)
 class _Customer:
+    """A visit that is present at the server, with the work that is left of it."""
+
     visit: int
     phase: int
     left: float
@@ -133,7 +137,7 @@ class _Customer:
 
 
 MOST_ALIKE = 65_536
-"""Rounds that are computed together at most, which bounds the memory of their times."""
+"""Largest number of rounds that are computed together, which bounds the memory of their times."""
 
 
 def open_run(
@@ -192,7 +196,7 @@ def closed_run(
 
 
 class RoundByRound:
-    """One run: customers that wait, those that are present, and the clock."""
+    """One run, round by round: the customers that wait, those that are present, and the clock."""
 
     def __init__(
         self, server: RoundServer, work: Array, arrivals: Array, think: Array | None = None
@@ -250,6 +254,7 @@ class RoundByRound:
             self._take_arrivals()
 
     def _take_arrivals(self) -> None:
+        """Move the visits that have arrived by now to the queue."""
         while self.due and self.due[0][0] <= self.now:
             time, visit = heappop(self.due)
             work = self.work[visit].tolist()
@@ -284,6 +289,9 @@ class RoundByRound:
     def _give_share(
         self, shares: list[tuple[_Customer, float]], customer: _Customer, budget_left: float
     ) -> float:
+        """Append the share of the budget that a customer gets in the round to `shares`, and return
+        it.
+        """
         share = min(self.server.pieces[customer.phase], customer.left, budget_left)
         shares.append((customer, share))
         return share
@@ -303,7 +311,9 @@ class RoundByRound:
         return budget_left
 
     def _memory_claim(self, customer: _Customer) -> float:
-        """Return the memory that the admission of a customer takes."""
+        """Return the memory that the admission of a customer takes: of its present phase, and with
+        reservation also of its later ones.
+        """
         return customer.left + sum(customer.later_work) if self.server.reserved else customer.left
 
     def _count_equal_rounds(self, shares: list[tuple[_Customer, float]]) -> int:
@@ -341,7 +351,9 @@ class RoundByRound:
         self._make_room()
 
     def _round_times(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
-        """Return the parts of the times of some rounds with the same shares [parts, rounds; s]."""
+        """Return the times of some rounds with the same shares, by component [components, rounds;
+        s].
+        """
         round_index = np.arange(count, dtype=np.float64)
         customers = [0.0] * self.phases
         units = [0.0] * self.phases
@@ -380,6 +392,9 @@ class RoundByRound:
             customer.left = customer.later_work.pop(0)
 
     def _leave(self, customer: _Customer) -> None:
+        """Remove a visit that has ended from the server, and plan the next visit of a closed
+        population.
+        """
         self.present.remove(customer)
         self.memory_used -= customer.held
         self.ended += 1
@@ -389,8 +404,8 @@ class RoundByRound:
             self.next_visit += 1
 
     def _make_room(self) -> None:
-        """Remove the most recently admitted customers until the memory suffices; they wait to be
-        admitted again.
+        """Move the customers that were admitted last back to the front of the queue until the
+        memory suffices.
         """
         while not self.server.reserved and self.memory_used > self.server.memory:
             if len(self.present) < 2:

@@ -26,16 +26,18 @@ from slipstick.sim.estimate import (
 )
 from slipstick.sim.settings import KERNELS, Simulation
 from slipstick.vocabulary import SIMULATION
-from slipstick_rounds.capacity import load_of, loads_of, saturated
+from slipstick_rounds.capacity import load_of, loads_of, saturation_error
 from slipstick_rounds.model import DELAY, LOAD, QUANTILES, WAIT, BatchServer, quantile_name
 from slipstick_rounds.points import BatchServerForm, PhaseNumbers, PointAnswer, PointNumbers
 from slipstick_rounds.round_run import RoundByRound, RoundRun, RoundServer
 
 MOST_RUNS = 256
-"""Replications of a finite run at most."""
+"""Largest number of replications of a finite run."""
 
 MOST_VISITS = 100_000
-"""Visits of a run at most, whatever the precision: about 50 s for a server of a language model."""
+"""Largest number of visits of a run, whatever the precision: about 50 s for a server of a language
+model.
+"""
 
 MANY_ENDS_TOGETHER, MORE_VISITS = 16, 10
 """If more than `MANY_ENDS_TOGETHER` visits end with each round, a run may have `MORE_VISITS` times
@@ -46,7 +48,7 @@ ROUNDING = 1e-12
 """Share of the time of a run by which sums of times may differ without an idle period."""
 
 VISITS_EACH = 40
-"""Visits of each customer of a closed population at least."""
+"""Smallest number of visits of each customer of a closed population."""
 
 FEWEST_IDLE = 20
 """The fewest idle periods of a run with which utilization has an interval. With fewer, most batches
@@ -58,10 +60,12 @@ AUTO, PLAIN, COMPILED = KERNELS
 AVAILABLE = find_spec("numba") is not None
 
 PLAIN_EVENTS = 100_000
-"""Events after which the plain run is given up and the compiled one starts from the beginning."""
+"""Number of events after which the plain run is given up and the compiled one starts from the
+beginning.
+"""
 
 STRETCHES = 512
-"""Stretches of a run in which its warm-up is looked for."""
+"""Number of stretches of a run among which the end of its warm-up is searched."""
 
 CLEARLY_SATURATED = 1.1
 """Load by mean rounds above which a stream is refused without a run. Capacity by mean rounds has
@@ -69,7 +73,8 @@ an error of a few percent (benchmarks/rounds.py); smaller loads are simulated.""
 
 
 class BatchServerSimulation(BatchServerForm):
-    """Runs of the server, longer ones until the response time is as precise as wished.
+    """A server that works in rounds, simulated by longer and longer runs until the response time is
+    as precise as wished.
 
     Parameters
     ----------
@@ -91,7 +96,7 @@ class BatchServerSimulation(BatchServerForm):
     def answer_at(self, point: PointNumbers) -> PointAnswer:
         load = load_of(point)
         if load > CLEARLY_SATURATED:
-            raise saturated(load)
+            raise saturation_error(load)
         if point.visits:
             estimates, converged, notes = self._replicate_from_start(point)
         else:
@@ -159,7 +164,7 @@ class BatchServerSimulation(BatchServerForm):
             _check_ended(run, 1, settings)
             samples, warm_up_visits, is_settled = self._run_in_batches(sample)
             estimates = self._estimates_of_ratios(samples, successive=True)
-            is_settled = is_settled and not self._batches_drift(samples)
+            is_settled = is_settled and not self._are_batches_correlated(samples)
             is_precise = is_settled and self._is_precise(estimates["response_time"])
             ended_visits = int(run.log[-1, 4])
             ends_together = ended_visits / len(run.log) > MANY_ENDS_TOGETHER
@@ -189,9 +194,10 @@ class BatchServerSimulation(BatchServerForm):
         return estimates, is_precise, tuple(notes)
 
     def _run_with_stream(self, point: PointNumbers, replication: int, visits: int) -> _VisitsRun:
-        """Run with random numbers of a stream for each kind of number."""
+        """Run the server with random numbers from a stream of its own for each kind of number."""
 
         def stream(name: str) -> np.random.Generator:
+            """Return the random numbers of one kind."""
             return np.random.default_rng([self._settings.seed, replication, *name.encode()])
 
         # Customers that are under way when a run without end is stopped have to be there.
@@ -251,9 +257,9 @@ class BatchServerSimulation(BatchServerForm):
         ]
         return batches, int(counts[dropped_rows]), is_settled
 
-    def _batches_drift(self, samples: Sequence[_RunSample]) -> bool:
-        """Return whether successive batches are so similar that the batches are too short for an
-        interval.
+    def _are_batches_correlated(self, samples: Sequence[_RunSample]) -> bool:
+        """Return whether successive batches are so similar to each other that they are too short
+        for an interval.
         """
         means = np.array([sample.visits["response_time"].mean() for sample in samples])
         return is_correlated(means, self._settings.precision * NEGLIGIBLE)
@@ -292,8 +298,9 @@ class BatchServerSimulation(BatchServerForm):
             [sample.rounds for sample in samples]
         ).T
 
-        def add_ratio(name: str, top: Array, bottom: Array) -> None:
-            estimates[name] = ratio(top, bottom, level, successive)
+        def add_ratio(name: str, numerators: Array, denominators: Array) -> None:
+            """Estimate the ratio of two sums over the samples under a name."""
+            estimates[name] = ratio(numerators, denominators, level, successive)
 
         for name in samples[0].visits:
             sums = np.array([sample.visits[name].sum() for sample in samples])
@@ -323,6 +330,7 @@ class BatchServerSimulation(BatchServerForm):
         return estimates
 
     def _is_precise(self, estimate: Estimate) -> bool:
+        """Return whether the interval of an estimate is as narrow as the settings ask for."""
         return is_precise_enough(estimate, self._settings.precision)
 
 
@@ -343,8 +351,8 @@ def run_rounds(
     think: Array | None,
     visits: int,
 ) -> RoundRun:
-    """Run by a suitable kernel; both give the same numbers, so a run that turns out long is started
-    again with the compiled one.
+    """Run the server with a suitable kernel. Both kernels give the same numbers, so a run that
+    turns out long is started again with the compiled one.
 
     Raises
     ------
@@ -372,16 +380,20 @@ def _is_loaded() -> bool:
 
 
 _UNITS = "units of "
-"""Begins the names of columns of the work of visits, from which rates are computed."""
+"""The beginning of the names of columns of the work of visits, from which rates of units are
+computed.
+"""
 
 
 NEGLIGIBLE = 0.01
-"""Batches that differ by less than this part of the wished precision may be alike."""
+"""Relative difference of batches, as a part of the wished precision, below which it does not matter
+whether they are correlated.
+"""
 
 
 @dataclass(frozen=True)
 class _VisitsRun:
-    """A run with the random numbers drawn for its visits.
+    """A run with the random numbers that were drawn for its visits.
 
     Parameters
     ----------
@@ -397,7 +409,7 @@ class _VisitsRun:
 
 @dataclass(frozen=True)
 class _RunSample:
-    """A batch of a run, or a replication.
+    """The sums over a batch of a run, or over a replication.
 
     Parameters
     ----------
@@ -446,6 +458,7 @@ def _idle_periods(run: RoundRun) -> int:
 
 
 def _note_not_precise(estimate: Estimate) -> str:
+    """Return the note that an estimate is less precise than the settings ask for."""
     relative_half_width = 100 * estimate.half_width / estimate.mean
     return Doubt(
         f"not converged: the mean response time is known within {relative_half_width:.2g} %"
@@ -465,4 +478,4 @@ def _note_not_settled(load: float) -> str:
 
 
 NEAR_SATURATION = 0.9
-"""Load from which on a stream is called near saturation."""
+"""Load from which on a note calls a stream near saturation."""

@@ -32,7 +32,7 @@ ArrivalRate = Annotated[Given | Formula, Quantity(RATE, formula=True)]
 
 
 class CustomersSpec(Spec):
-    """The customers: a closed population, or a Poisson stream."""
+    """Keys of the customers: a closed population, or a Poisson stream."""
 
     population: WholeCount | None = Field(None, description="number of customers")
     think_time: TimeOrFormula | None = Field(
@@ -79,7 +79,7 @@ class CustomersSpec(Spec):
 
 
 class RoundPhaseSpec(Spec):
-    """One phase of each customer."""
+    """Keys of one phase of each customer."""
 
     work: UnitsFormula | None = Field(
         None, description="units of work of a customer; with least, the largest number of them"
@@ -110,12 +110,17 @@ class RoundPhaseSpec(Spec):
         if self.work is None and not self.samples:
             raise broken_rule("give work, or samples of it", "work")
 
-    def build(self, label: str, values: QuantityReader) -> rounds.RoundPhase:
+    def build(self, label: str, quantity_reader: QuantityReader) -> rounds.RoundPhase:
         """Build the phase from its expressions, which are read at their places in the file."""
 
         def read(key: str) -> Expr | None:
+            """Return the expression of a key; None if the file does not state it."""
             value = getattr(self, key)
-            return None if value is None else values.expr(value, ("phases", label, key), COUNT)
+            return (
+                None
+                if value is None
+                else quantity_reader.expr(value, ("phases", label, key), COUNT)
+            )
 
         piece = read("piece")
         if self.samples:
@@ -196,28 +201,30 @@ class BatchServerSpec(ModelFileSpec):
         ------
         SpecError : everything that is wrong with the model
         """
-        values = QuantityReader(tree, self.parameters, parameters)
+        quantity_reader = QuantityReader(tree, self.parameters, parameters)
 
         def read(key: str, dimension: Dimension) -> Expr | None:
+            """Return the expression of a key; None if the file does not state it."""
             value = getattr(self, key)
-            return None if value is None else values.expr(value, (key,), dimension)
+            return None if value is None else quantity_reader.expr(value, (key,), dimension)
 
-        phases = {label: spec.build(label, values) for label, spec in self.phases.items()}
-        customers = self._customers(values)
+        phases = {label: spec.build(label, quantity_reader) for label, spec in self.phases.items()}
+        customers = self._customers(quantity_reader)
         budget, places, memory = (read(key, COUNT) for key in ("budget", "places", "memory"))
         batching_delay, interval = (
             read(key, TIME) or zero(TIME) for key in ("batching_delay", "interval")
         )
-        requires = self._conditions_of_model(values)
-        values.add_names(rounds.state_parameters(phases))
+        requires = self._conditions_of_model(quantity_reader)
+        quantity_reader.add_names(rounds.state_parameters(phases))
         round_time = {
-            label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
+            label: quantity_reader.expr(spec, ("round", label), TIME)
+            for label, spec in self.round.items()
         }
         means = QuantityReader(tree, self.parameters, parameters)
         rates = rounds.mean_parameters(phases)
         spelt = {f"unit_rate[{label}]": rates[f"unit_rate.{label}"] for label in phases}
         amounts = means.amounts(self.amounts, {**rates, **spelt})
-        if problems := [*values.problems, *means.problems]:
+        if problems := [*quantity_reader.problems, *means.problems]:
             raise SpecError(problems)
         try:
             return rounds.BatchServer(
@@ -238,23 +245,26 @@ class BatchServerSpec(ModelFileSpec):
             )
         except ModelFaultsError as error:
             for fault in error.faults:
-                values.report_problem(fault.path, fault.message, fault.key)
-            raise SpecError(values.problems) from None
+                quantity_reader.report_problem(fault.path, fault.message, fault.key)
+            raise SpecError(quantity_reader.problems) from None
 
-    def _conditions_of_model(self, values: QuantityReader) -> tuple[Requirement, ...]:
+    def _conditions_of_model(self, quantity_reader: QuantityReader) -> tuple[Requirement, ...]:
         """Return the conditions that the model must meet."""
         return tuple(
             Requirement(
                 label,
-                values.parse_condition(spec.that, ("requires", label, "that")),
+                quantity_reader.parse_condition(spec.that, ("requires", label, "that")),
                 spec.that,
                 spec.says,
             )
             for label, spec in self.requires.items()
         )
 
-    def _customers(self, values: QuantityReader) -> rounds.ClosedCustomers | rounds.OpenCustomers:
-        spec = values.field_values(self.customers, ("customers",))
+    def _customers(
+        self, quantity_reader: QuantityReader
+    ) -> rounds.ClosedCustomers | rounds.OpenCustomers:
+        """Build the customers, a closed population or a Poisson stream."""
+        spec = quantity_reader.field_values(self.customers, ("customers",))
         if "arrivals" in spec:
             return rounds.OpenCustomers(**spec)
         return rounds.ClosedCustomers(**spec)

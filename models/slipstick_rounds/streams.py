@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 MOST_SETTLING, LARGEST_LAST_CHANGE = 12, 0.01
-"""How often numbers and times are computed from each other at most, and the relative change of the
-first phase and of the time between rounds at which they are taken as settled. What has not settled
-is refused: none of 120 drawn streams at 0.9 of the capacity and below, and 5 at 0.95. Up to 0.8,
-steps to a thousandth moved the mean of a first phase by 2 % at most in 240 streams, and its 95 of
-100 and the number in a round by 4 %.
+"""How often numbers and times are computed from each other at most, and the largest relative change
+of the first phase and of the time between rounds with which they are taken as settled. What has not
+settled is refused: none of 120 drawn streams at 0.9 of the capacity and below, and 5 at 0.95. Up to
+0.8, steps to a thousandth moved the mean of a first phase by 2 % at most in 240 streams, and its 95
+of 100 and the number in a round by 4 %.
 """
 
 HARDLY_IDLE, ROUNDS_OF_WORK = 0.95, 2
@@ -48,17 +48,17 @@ as small errors of that part count much below; and how often the mean number in 
 time are computed from each other, a third time moves nothing by a percent."""
 
 LARGEST_GROUP = 200_000
-"""Numbers of points in one array at most, so that the arrays stay in a cache."""
+"""Largest number of elements of one array, so that the arrays stay in a cache."""
 
 MOST_KEPT = 6_000_000
-"""Times of visits by number of customers that are kept at most, 144 MB."""
+"""Largest number of times of visits, by number of customers, that are kept, 144 MB."""
 
 
 def _time_between_by_work(
     rounds: MeanRounds, present: Array, busy_share: Array, time_between: Array
 ) -> Array:
-    """Return the time from the beginning of a round to that of the next by the work of a time
-    [points; s].
+    """Return the mean time from the beginning of a round to that of the next, from the work that
+    arrives in a second [points; s].
 
     N rounds in a time have second phases of X v rounds: with D(n) = D(0) + b n the busy time is
     U = N D(0) + X v b + X P, where b is that at the mean number of a round, X v / N.
@@ -78,18 +78,18 @@ def _time_between_by_work(
         time_of_one = (rounds.time(number[:, None], 0.0)[:, 0] - fixed_time) / number
         share_left = busy_share - share_of_first - rounds_of_second * time_of_one
         is_known = share_left > LEAST_ROOM * busy_share
-        by_work = fixed_time / np.maximum(share_left, 1e-9)
-        time_between = np.where(is_known, by_work, time_between)
+        time_by_work = fixed_time / np.maximum(share_left, 1e-9)
+        time_between = np.where(is_known, time_by_work, time_between)
     return np.asarray(time_between)
 
 
 def values_of_streams(
     rounds: MeanRounds, rows: Indices, streams: ConvergedStreams
 ) -> list[ComputedPoint]:
-    """Compute the values of streams whose numbers and times have converged."""
+    """Compute the values of streams from their converged numbers and times."""
     if not len(rows):
         return []
-    rounds = rounds.rows(rows)
+    rounds = rounds.select_rows(rows)
     rates = rounds.rate[:, 0]
     phase_times = PhaseTimes(
         rounds.delay[:, 0],
@@ -107,8 +107,10 @@ def values_of_streams(
     )
     unit_times = times_of_a_unit(rounds, streams.fullness[rows], phase_times, behind).tolist()
     return [
-        point._replace(quantiles=of_first, unit_time=mean, unit_quantiles=of_unit)
-        for point, of_first, (mean, *of_unit) in zip(
+        point._replace(
+            quantiles=quantiles_of_first, unit_time=mean_of_unit, unit_quantiles=quantiles_of_unit
+        )
+        for point, quantiles_of_first, (mean_of_unit, *quantiles_of_unit) in zip(
             computed_points, quantiles, unit_times, strict=True
         )
     ]
@@ -160,16 +162,16 @@ class ConvergedStreams:
         for _ in range(MOST_SETTLING):
             if not len(rows):
                 break
-            rows = rows[self._change_of_times(rounds.rows(rows), rows) > LARGEST_LAST_CHANGE]
+            rows = rows[self._change_of_times(rounds.select_rows(rows), rows) > LARGEST_LAST_CHANGE]
         self.unconverged_rows = rows
         self._compute_over_numbers(all_rounds, np.setdiff1d(all_rows, rows))
 
     def _compute_over_numbers(self, rounds: MeanRounds, rows: Indices) -> None:
-        """Compute first phases over the numbers in the second phase where these change the room of
-        a round.
+        """Compute the first phases anew as mixtures over the number in the second phase, at the
+        points where this number changes the room of a round.
         """
-        known_part = QUANTILES.index(0.9)
-        deviation = (self.fullness[:, known_part] - self.fullness[:, -1]) / NORMAL_QUANTILE
+        quantile_index = QUANTILES.index(0.9)
+        deviation = (self.fullness[:, quantile_index] - self.fullness[:, -1]) / NORMAL_QUANTILE
         room, change = rounds.room(self.present[1]), deviation[:, None] * rounds.piece
         fewer, more = (
             np.ceil(rounds.units / (room + sign * NODES[-1] * change)) for sign in (1.0, -1.0)
@@ -178,30 +180,32 @@ class ConvergedStreams:
         rows = rows[is_changing[rows, 0]]
         if not len(rows):
             return
-        part = rounds.rows(rows)
-        for cut in _row_groups(
-            np.arange(len(rows)), Backlog.sizes(part, self.present[1, rows]) ** 2
+        rounds_of_rows = rounds.select_rows(rows)
+        for group in _row_groups(
+            np.arange(len(rows)), Backlog.sizes(rounds_of_rows, self.present[1, rows]) ** 2
         ):
-            here = rows[cut]
-            self.means[here], self.quantiles[here] = first_phases_over_numbers(
-                rounds.rows(here),
-                self.present[:, here],
-                deviation[here, None],
-                self._waits(rounds.rows(here), here),
-                self._number_queued[here],
+            group_rows = rows[group]
+            self.means[group_rows], self.quantiles[group_rows] = first_phases_over_numbers(
+                rounds.select_rows(group_rows),
+                self.present[:, group_rows],
+                deviation[group_rows, None],
+                self._waits(rounds.select_rows(group_rows), group_rows),
+                self._number_queued[group_rows],
             )
 
     def _change_of_times(self, rounds: MeanRounds, rows: Indices) -> Array:
-        """Compute some points once more; return the relative change of their times [rows]."""
+        """Compute the numbers and times of some points once more, and return the relative change of
+        their times [rows].
+        """
         most_customers = np.minimum(rounds.most_customers, MOST_PRESENT)
         count = len(rows)
         for group in _row_groups(np.arange(count), np.ceil(most_customers.ravel()) + 1):
-            here = rounds.rows(group)
+            group_rounds = rounds.select_rows(group)
             present_numbers = solve_present(
-                here,
+                group_rounds,
                 self.worked_off[rows[group]],
                 self.part_left[rows[group]],
-                self._visit_times(here, rows[group]),
+                self._visit_times(group_rounds, rows[group]),
             )
             for name, column in zip(present_numbers._fields, present_numbers, strict=True):
                 getattr(self, name)[rows[group]] = column
@@ -214,9 +218,9 @@ class ConvergedStreams:
         )
         for group in _row_groups(np.arange(count), Backlog.sizes(rounds, present[1]) ** 2):
             changed_rows = rows[group]
-            waits = self._waits(rounds.rows(group), changed_rows)
+            waits = self._waits(rounds.select_rows(group), changed_rows)
             first_phases = first_phases_open(
-                rounds.rows(group),
+                rounds.select_rows(group),
                 present[:, group],
                 waits,
                 self._number_queued[changed_rows],
@@ -228,10 +232,10 @@ class ConvergedStreams:
                 first_phases.quantiles,
             )
             self.round_times[rows[group]] = self._round_times(
-                rounds.rows(group), first_phases, present[:, group]
+                rounds.select_rows(group), first_phases, present[:, group]
             )
             self._excess_present[:, rows[group]] = self._excess_in_second_phase(
-                rounds.rows(group), mean_in_second_phase[group], first_phases
+                rounds.select_rows(group), mean_in_second_phase[group], first_phases
             )
             self.present[:, rows[group]] = present[:, group]
             self._number_queued[rows[group]] = first_phases.number_queued[:, None]
@@ -244,8 +248,8 @@ class ConvergedStreams:
         return np.asarray((abs(times - times_before) / times).max(axis=1))
 
     def _visit_times(self, rounds: MeanRounds, rows: Indices) -> PartsOfVisits:
-        """Return the times of visits by the number of customers, which do not change while numbers
-        and times are computed from each other, and are kept if there is space for them.
+        """Return the times of visits by the number of customers. They do not change while numbers
+        and times are computed from each other, so they are kept if there is space for them.
         """
         numbers, _ = numbers_of_customers(rounds)
         if self._kept_numbers < numbers.shape[1]:
@@ -258,7 +262,7 @@ class ConvergedStreams:
         return times
 
     def _waits(self, rounds: MeanRounds, rows: Indices) -> Waits:
-        """Return what customers find at some points."""
+        """Return what arriving customers find at some points, see `Waits`."""
         variation = np.minimum(rounds.variation[:, 0], 1.0)
         return Waits(self.idle[rows], self.probability_full[rows], self.wait[rows], variation)
 
@@ -291,7 +295,7 @@ class ConvergedStreams:
         rounds: MeanRounds, mean_in_second_phase: Array, first_phases: FirstPhases
     ) -> Array:
         """Return by how much the mean number in the second phase differs from its mean over time:
-        in rounds without first phases, and in rounds with them [2, points, 1].
+        in rounds without first phases, and in rounds with first phases [2, points, 1].
 
         Little's law over rounds gives the mean number of a round, X T v; over time it is n. The
         difference of the two means is that of the two kinds of rounds, times the difference of
@@ -312,7 +316,9 @@ class ConvergedStreams:
 
 
 def _row_groups(rows: Indices, sizes: Array) -> Iterator[Indices]:
-    """Yield groups of rows of similar size, each small enough for its arrays to stay in a cache."""
+    """Yield groups of rows that are similar in size; each is small enough for its arrays to stay in
+    a cache.
+    """
     rows = rows[np.argsort(sizes[rows], kind="stable")]
     group_start = 0
     while group_start < len(rows):

@@ -25,14 +25,17 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 RARE_WAIT, SUPPORT, HALVINGS = 1e-4, 64, 18
-"""Probability of a wait for a place below which quantiles leave it out; times of equal probability
-to which the first phase is reduced where it is added to a wait, and halvings of their range."""
+"""Probability of a wait for a place below which quantiles leave it out; number of equally probable
+times by which the first phase is represented where it is added to a wait; and number of halvings of
+their range.
+"""
 
 UNSURE_WAITS, LARGEST_SHIFT = 0.1, 0.15
-"""Part by which the probability of a wait may be wrong, and by which a quantile may then move at
-most. Beside long simulations of 20 streams of `llm-serving` the mean of the first phase was within
-9 %; of one stream in which 5 of 100 customers wait, runs of 30,000 and of 150,000 visits had 95 of
-100 within 0.8 and within 0.05 s."""
+"""Relative error that the probability of a wait may have, and the largest relative change of a
+quantile that this may cause. Beside long simulations of 20 streams of `llm-serving` the mean of the
+first phase was within 9 %; of one stream in which 5 of 100 customers wait, runs of 30,000 and of
+150,000 visits had 95 of 100 within 0.8 and within 0.05 s.
+"""
 
 WAIT_LESS_OFTEN = 0.92
 """Customers that wait for one of several places at constant times at the server, as a part of those
@@ -42,8 +45,9 @@ loads of 0.55 to 0.85 (0.90 to 0.95 there); the mean wait stays that of Cosmetat
 
 
 class Waits(NamedTuple):
-    """What arriving customers find, see `PresentNumbers`, and the squared coefficient of variation
-    of second phases [points].
+    """What arriving customers find [points]: the probabilities that the server is idle and that all
+    places are taken, the mean wait of those that wait (see `PresentNumbers`), and the squared
+    coefficient of variation of second phases.
     """
 
     idle: Array
@@ -59,8 +63,8 @@ def waits_for_places(
     last_number: Indices,
     mean_number: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return the probability that a customer waits, the mean wait of those that do, and the part of
-    the places that is taken [points, 1; 1, s, 1].
+    """Return the probability that a customer waits for a place [1], the mean wait of those that do
+    [s], and the part of the places that is taken [1] [points, 1].
 
     Parameters
     ----------
@@ -92,15 +96,14 @@ def waits_for_places(
     waiting_load = np.minimum(decay, 1 - LEAST_ROOM)
     wait_of_exponential = waiting_load / (1 - waiting_load) / rounds.rate
     variation = np.minimum(rounds.variation, 1.0)
-    wait = rounds.shorter_wait(most_customers, waiting_load) * wait_of_exponential
+    wait = rounds.relative_wait(most_customers, waiting_load) * wait_of_exponential
     regularity = np.where(most_customers > 1, 1 - variation, 0.0)
     less_often = 1 - (1 - WAIT_LESS_OFTEN) * regularity
     return probability_full * less_often, wait / less_often, place_load
 
 
 def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
-    """Return the times, with the wait for a place, within which parts of all probability lie
-    [points, quantiles].
+    """Return the quantiles of first phases, the wait for a place included [points, quantiles; s].
 
     The wait is independent of the rest. Where there is one, it is exponential if times at the
     server are, of gamma shape 1.5 if these are constant (`WAIT_LESS_OFTEN`), and in between by
@@ -110,31 +113,41 @@ def quantiles_with_waits(times: Array, weights: Array, waits: Waits) -> Array:
     """
     order = np.argsort(times, axis=1)
     weight_below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    quantiles = _times_at_parts(times, order, weight_below, QUANTILES)
+    quantiles = _weighted_quantiles(times, order, weight_below, QUANTILES)
     rows = np.flatnonzero(waits.taken > RARE_WAIT)
     if not len(rows):
         return quantiles
-    parts = (np.arange(SUPPORT) + 0.5) / SUPPORT
-    support = _times_at_parts(times[rows], order[rows], weight_below[rows], parts)[:, None, :]
+    probabilities = (np.arange(SUPPORT) + 0.5) / SUPPORT
+    support = _weighted_quantiles(times[rows], order[rows], weight_below[rows], probabilities)[
+        :, None, :
+    ]
     waits_of_rows = Waits(*(column[rows, None, None] for column in waits))
-    low = quantiles[rows]
-    high = low + waits_of_rows.wait[:, :, 0] * math.log(1 / RARE)
+    lower_times = quantiles[rows]
+    upper_times = lower_times + waits_of_rows.wait[:, :, 0] * math.log(1 / RARE)
     for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        is_enough = _part_within(middle, support, waits_of_rows) >= np.array(QUANTILES)
-        low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
-    more, fewer = (
+        middle_times = (lower_times + upper_times) / 2
+        is_enough = _probability_within(middle_times, support, waits_of_rows) >= np.array(QUANTILES)
+        lower_times, upper_times = (
+            np.where(is_enough, lower_times, middle_times),
+            np.where(is_enough, middle_times, upper_times),
+        )
+    more_waits, fewer_waits = (
         waits_of_rows._replace(taken=np.minimum(waits_of_rows.taken * factor, 1.0))
         for factor in (1 + UNSURE_WAITS, 1 / (1 + UNSURE_WAITS))
     )
-    is_sure = _part_within(high * (1 + LARGEST_SHIFT), support, more) >= np.array(QUANTILES)
-    is_sure &= _part_within(high / (1 + LARGEST_SHIFT), support, fewer) <= np.array(QUANTILES)
-    quantiles[rows] = np.where(is_sure, high, math.nan)
+    is_sure = _probability_within(
+        upper_times * (1 + LARGEST_SHIFT), support, more_waits
+    ) >= np.array(QUANTILES)
+    is_sure &= _probability_within(
+        upper_times / (1 + LARGEST_SHIFT), support, fewer_waits
+    ) <= np.array(QUANTILES)
+    quantiles[rows] = np.where(is_sure, upper_times, math.nan)
     return quantiles
 
 
-def _part_within(times: Array, support: Array, waits: Waits) -> Array:
-    """Return the part of first phases, with the wait, that are done within times [points, times].
+def _probability_within(times: Array, support: Array, waits: Waits) -> Array:
+    """Return the probability that a first phase, with the wait before it, ends within some times
+    [points, times].
 
     Parameters
     ----------
@@ -145,26 +158,34 @@ def _part_within(times: Array, support: Array, waits: Waits) -> Array:
     from scipy.special import erf
 
     time_left = times[:, :, None] - support
-    ratio = np.maximum(time_left, 0.0) / waits.wait
-    still = np.exp(-ratio)
-    root = np.sqrt(1.5 * ratio)
-    ended_of_constant = erf(root) - 2 / math.sqrt(math.pi) * root * still * np.sqrt(still)
-    ended = waits.variation * (1 - still) + (1 - waits.variation) * ended_of_constant
-    chances = np.where(time_left >= 0, 1 - waits.taken + waits.taken * ended, 0.0)
-    return np.asarray(chances.mean(axis=2))
+    time_over_wait = np.maximum(time_left, 0.0) / waits.wait
+    probability_waiting = np.exp(-time_over_wait)
+    shape_factor = np.sqrt(1.5 * time_over_wait)
+    probability_of_gamma = erf(shape_factor) - 2 / math.sqrt(
+        math.pi
+    ) * shape_factor * probability_waiting * np.sqrt(probability_waiting)
+    probability_served = (
+        waits.variation * (1 - probability_waiting) + (1 - waits.variation) * probability_of_gamma
+    )
+    probabilities = np.where(
+        time_left >= 0, 1 - waits.taken + waits.taken * probability_served, 0.0
+    )
+    return np.asarray(probabilities.mean(axis=2))
 
 
-def _times_at_parts(
-    times: Array, order: Indices, weight_below: Array, parts: Sequence[float] | Array
+def _weighted_quantiles(
+    times: Array, order: Indices, weight_below: Array, probabilities: Sequence[float] | Array
 ) -> Array:
-    """Return the times below which parts of all probability lie [points, parts].
+    """Return the quantiles of times with weights at some probabilities [points, probabilities].
 
     Parameters
     ----------
     times, order : and their places, from the shortest on [points, times; s]
     weight_below : cumulated probabilities in that order [points, times]
-    parts : from 0 to 1
+    probabilities : from 0 to 1
     """
-    places = np.stack([np.searchsorted(row, parts) for row in weight_below])
-    chosen_indices = np.take_along_axis(order, np.minimum(places, times.shape[1] - 1), axis=1)
+    indices_in_order = np.stack([np.searchsorted(row, probabilities) for row in weight_below])
+    chosen_indices = np.take_along_axis(
+        order, np.minimum(indices_in_order, times.shape[1] - 1), axis=1
+    )
     return np.asarray(np.take_along_axis(times, chosen_indices, axis=1))

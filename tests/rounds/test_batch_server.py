@@ -19,7 +19,7 @@ from slipstick_rounds import formula as formula_of_rounds
 from slipstick_rounds.capacity import loads_of, mean_that_fits
 from slipstick_rounds.formula import BatchServerFormula
 from slipstick_rounds.groups import group_size
-from slipstick_rounds.later_phases import means_of_windows
+from slipstick_rounds.later_phases import variance_and_correlation_of_means
 from slipstick_rounds.model import BatchServer, ClosedCustomers, OpenCustomers, RoundPhase
 from slipstick_rounds.round_run import closed_run
 
@@ -296,13 +296,13 @@ def test_short_second_phases_meet_the_number_as_it_happens_to_be() -> None:
     """Of constant times the mean over one has 2/3 of the variance; of exponential ones the mean
     over a time s has 2 (s - 1 + exp(-s)) / s^2, by their correlation exp(-t).
     """
-    variance, arrivals = means_of_windows(np.ones((1, 1)))
+    variance, arrivals = variance_and_correlation_of_means(np.ones((1, 1)))
     assert variance.item() == pytest.approx(2 / 3)
     assert arrivals.item() == pytest.approx(math.sqrt(3 / 8))
     parts = (np.arange(4000) + 0.5) / 4000
     lengths_of_all = -np.log(1 - parts)[None, :]
     chosen = [400, 2000, 3600]
-    variance, _ = means_of_windows(lengths_of_all, chosen)
+    variance, _ = variance_and_correlation_of_means(lengths_of_all, chosen)
     times = lengths_of_all[:, chosen]
     expected = 2 * (times - 1 + np.exp(-times)) / times**2
     assert variance == pytest.approx(expected, rel=0.01)
