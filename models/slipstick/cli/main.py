@@ -1018,7 +1018,7 @@ def _print_documents(results: Results, folder: Path, with_answers: bool) -> None
 
 def _print_results(results: Results, wanted_names: Sequence[str], in_full: bool) -> None:
     """Print the head of the report, the cases, and the details of questions: of all questions with
-    `--full`, else only of those that the head does not answer in full.
+    `--all`, else only of those that the head does not answer in full.
     """
     from slipstick.report.formatting import INTERVALS, wrapped
     from slipstick.report.head import questions_not_fully_answered

@@ -79,7 +79,7 @@ class ActivityTable:
 
     @property
     def answerable_points(self) -> Array:
-        """The numbers of the points that are not refused."""
+        """The indexes of the points at which no answer has been refused."""
         return np.array(
             [
                 point_index
@@ -116,7 +116,9 @@ class ActivityTable:
         time_of_row: Array,
         **columns_by_table: Mapping[str, Array],
     ) -> None:
-        """Fill in the answers of some points, each from its row of the columns."""
+        """Fill in the answers of some points. The answer of each point is in one row of the given
+        columns.
+        """
         targets_and_columns = [(self.time, time_of_row)]
         for table_name, columns in columns_by_table.items():
             table_columns = getattr(self, table_name)

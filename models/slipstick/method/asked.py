@@ -242,7 +242,7 @@ def _state_in_network(model: QueueingNetwork, answer: Answer, value_name: str) -
 
 
 def _has_chain(model: QueueingNetwork) -> bool:
-    """Return whether a Markov chain follows all constructs and arrivals of a network."""
+    """Return whether a Markov chain supports all constructs and arrivals of a network."""
     unknown_constructs = model.constructs - KNOWN_OF_NETWORKS[MARKOV_CHAIN]
     has_times = any(
         getattr(members, "profile", ()) or getattr(members, "trace", ())

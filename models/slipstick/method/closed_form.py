@@ -235,8 +235,8 @@ class ClosedForm(CompiledModel):
         return self.exact(values)
 
     def exact(self, values: Values) -> Flags:
-        """Return at which points the closed form neglects nothing; one flag if it is the same at
-        all points.
+        """Return, as a mask, the points at which the closed form neglects nothing; one flag if it
+        is the same at all points.
         """
         return self._contention.neglects_nothing(values)
 

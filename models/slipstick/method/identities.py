@@ -399,7 +399,7 @@ def _visits_of_node(node: Activity) -> dict[str, Expr]:
 
 def _takes_one_server(node: Activity) -> bool:
     """Return whether a node is a visit that waits once and holds one server or permit until its
-    processor goes on.
+    processor continues.
     """
     excluded_constructs = {SECOND_PHASES, SEVERAL_PERMITS} & node.constructs
     return node.use in (SERVED, HELD) and not excluded_constructs

@@ -470,7 +470,7 @@ def _names_in_simulation(model: Model) -> Iterator[str]:
 
 
 def shared_stations_with_cuts(model: Model) -> list[str]:
-    """List the shared stations at which services are given up.
+    """List the stations with shared servers at which a time limit may end a service that has begun.
 
     A Markov chain does not tell the work that they were given: it depends on how many shared the
     servers all the while.

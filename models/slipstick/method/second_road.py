@@ -169,7 +169,7 @@ def check_solution(
 def _with_simulated_answers(
     values: Values, solution: Solution, verdict_by_point: Mapping[int, Verdict], simulate: Simulated
 ) -> Solution:
-    """Put the answers of the usual simulation in place of the rejected ones."""
+    """Return a solution in which answers of the usual simulation replace rejected ones."""
     rejected_indexes = [
         point_index for point_index, verdict in verdict_by_point.items() if verdict.rejected
     ]

@@ -877,7 +877,9 @@ class _Inspection:
             yield from self._breaker_faults(name, guarded_stations)
 
     def _class_faults(self) -> Iterator[Fault]:
-        """Yield the faults of classes."""
+        """Check that every class without think time visits a station, unless a station may name a
+        class wrongly.
+        """
         stations = self._network.stations.values()
         if any(
             class_name not in self._class_names

@@ -133,7 +133,7 @@ class VisitedStep(Activity):
 
 @dataclass(frozen=True, slots=True)
 class VisitedHold(Activity):
-    """A lock held, with the visit to its queue.
+    """A hold of a lock or of permits, with the visit to its queue.
 
     With `together`, its body holds another lock that is acquired at the same moment: this one is
     not held while that is waited for.
@@ -446,7 +446,7 @@ class Places:
         return immediate_returns
 
     def add(self, root: Activity, value_by_expr: Numbers, is_repeated: bool = False) -> Places:
-        """Add the places of an activity.
+        """Add the places of an activity; return this object.
 
         Parameters
         ----------

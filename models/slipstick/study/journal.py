@@ -120,7 +120,9 @@ class Journal:
         return None
 
     def _stored_result(self, key: bytes) -> SolvedBlock | None:
-        """Read a row; None for a damaged row, so that its point is solved again."""
+        """Return the result that is stored under a key; None for a damaged row, so that its point
+        is solved again.
+        """
         if self._database is None or self._is_damaged:
             return None
         try:
@@ -225,7 +227,7 @@ class Journal:
         return True
 
     def _execute_sql(self, command: str, *values: object) -> sqlite3.Cursor:
-        """Execute a command of SQL; an error of the database becomes one for the file."""
+        """Execute a command of SQL; an error of the database is raised as an error of the file."""
         assert self._database is not None
         try:
             return self._database.execute(command, values)

@@ -43,7 +43,7 @@ Progress = Callable[[int], object]
 
 
 def ignore_progress(points: int) -> None:
-    """Ignore progress."""
+    """Do nothing; this is the progress function where no progress is shown."""
 
 
 _QUANTILE_PREFIXES = ("response_time_quantile[", "within_target[")

@@ -543,7 +543,7 @@ def _order_questions(study: PreparedStudy, results: Results) -> Results:
 
 
 def _named_columns(spec: StudySpec) -> Iterator[str]:
-    """Yield the values that questions name in fields of the type `Column`."""
+    """Yield the names of values that questions have in fields of the type `Column`."""
     for question in spec.questions.values():
         for _, question_spec in parts_of(question):
             yield from (name for _, name in columns_in(question_spec))

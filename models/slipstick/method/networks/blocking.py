@@ -329,8 +329,8 @@ class BlockedNetwork(FlatNetwork):
     def _write_entrance_from_outside(
         self, chain_name: str, chain: Chain, place: Place, has_think_time: bool
     ) -> None:
-        """Write how customers come to a place from outside, after they thought, or at the start of
-        a run.
+        """Write the instructions by which customers come to a place from outside, after they
+        thought, or at the start of a run.
         """
         builder = self.builder
         builder.mark(entrance_of_network(place))
@@ -433,7 +433,7 @@ class BlockedNetwork(FlatNetwork):
             builder.return_permit(region)
 
     def _stays_inside(self, region: str, move: _Move) -> bool:
-        """Return whether the customer stays in the region and in the same cycle."""
+        """Return whether a customer that makes a move stays in the region and in the same cycle."""
         return (
             move.target is not None
             and not move.ends_cycle

@@ -165,9 +165,7 @@ class CompiledNetworkBounds(CompiledModel):
         return self.network_layout.network_points(self.network_layout.columns(values))
 
     def solution(self, values: Values) -> Solution:
-        """Return the tightest bounds of throughputs and response times at points, given by columns
-        of one length.
-        """
+        """Return the tightest bounds of throughputs and response times at many points."""
         network_points = self.network_points(values)
         reason_by_point, (bounds_by_kind, _) = (
             _refusal_reasons(network_points),

@@ -349,8 +349,8 @@ class FlatNetwork:
         return self.model.stations[place[1]].retries.get(place[0], 0)
 
     def _write_retries(self, chain_name: str, place: Place) -> None:
-        """Write how a customer whose visit to a place fails tries again; one without a further try
-        is lost, and counted by the reason.
+        """Write the instructions by which a customer whose visit to a place has failed tries again.
+        A customer without a further try is lost, and is counted by the reason.
         """
         builder = self.builder
         path = f"stations.{place[1]}.back_off.{place[0]}"
@@ -418,7 +418,7 @@ class FlatNetwork:
         return region_loss_mark(chain_name, region) if region else loss_mark(chain_name)
 
     def _mark_after_failure(self, chain_name: str, place: Place) -> str:
-        """Return the mark at which a customer goes on whose visit to a place has failed."""
+        """Return the mark at which a customer continues whose visit to a place has failed."""
         if self.model.breaker_of(place[1]):
             return failure_mark(place)
         return self._mark_after_loss(chain_name, place)
@@ -509,8 +509,9 @@ class FlatNetwork:
         )
 
     def _write_count_of_cycles(self, chain_name: str, place: Place) -> None:
-        """Count the cycles that begin at a place to which customers come back: those that find it
-        full go on to the place, which counts and refuses them.
+        """Write the instructions that count the cycles which begin at a place to which customers
+        come back. A customer that finds the place full goes on to it, and is counted and refused
+        there.
 
         Raises
         ------
@@ -574,7 +575,7 @@ class FlatNetwork:
         return station.capacity if station.blocking == LOSS else None
 
     def _write_thinking(self, chain_index: int, chain_name: str) -> int:
-        """Write the beginning of a cycle: the thinking, after which the response time counts.
+        """Write the beginning of a cycle: the think time, after which the response time begins.
         Return the number of its first instruction.
         """
         first_instruction = self.builder.next_instruction
@@ -583,7 +584,7 @@ class FlatNetwork:
         return first_instruction
 
     def _write_think_time(self, chain_index: int, chain_name: str) -> bool:
-        """Write the time that a customer thinks; return whether there is any."""
+        """Write the think time of a customer; return whether there is any."""
         mean_think_time = float(self.network_points.network.think[0, chain_index].real)
         if mean_think_time > 0:
             self.builder.delay(
@@ -712,7 +713,7 @@ class FlatNetwork:
         return first_instruction
 
     def _write_routing(self, chain_name: str, chain: Chain, place: Place) -> None:
-        """Write how a customer that leaves a place chooses its next place."""
+        """Write the instructions by which a customer that leaves a place chooses its next place."""
         targets = list(self._next_places(chain_name, chain, place))
         way_label = f"{service_label(place)} onward"
         rule_name = self._rule_at(place)
@@ -771,8 +772,8 @@ class FlatNetwork:
         return time_of_distribution(self.service[place], scv, distribution)
 
     def _count_visit(self, chain_name: str, place: Place) -> None:
-        """Count the visit to a place, where the chain may lose customers; one that finds the
-        station full is lost.
+        """Write the count of a visit to a place, if the chain may lose customers. A customer that
+        finds the station full is lost.
         """
         if chain_name not in self.counting_places:
             return
@@ -790,8 +791,8 @@ class FlatNetwork:
     def _count_visit_by_draw(
         self, chain_name: str, place: Place, balking_probabilities: NDArray[np.float64]
     ) -> None:
-        """Count a visit of a customer that draws which queue is too long for it: n customers that
-        wait, but not n - 1, with probability p(n) - p(n - 1).
+        """Write the count of a visit of a customer that draws at random which queue is too long for
+        it: n waiting customers, but not n - 1, with probability p(n) - p(n - 1).
 
         Parameters
         ----------
@@ -813,7 +814,9 @@ class FlatNetwork:
         )
 
     def _write_visit(self, chain_name: str, place: Place) -> None:
-        """Visit a station; where the chain may lose customers, count them at a tally."""
+        """Write the visit to a station; if the chain may lose customers, they are counted at a
+        tally.
+        """
         builder = self.builder
         breaker = self._breaker_and_open_time(place)
         retries, refused_mark = self._retry_count(place), self._mark_after_loss(chain_name, place)
@@ -869,7 +872,7 @@ def without_lossy_arrivals(
 
 
 def check_places_of_region(region_name: str, region: Region, planned_network: FlatNetwork) -> None:
-    """Raise if the arrivals alone need more places than a region with a queue before it has.
+    """Raise if a region with a queue before it has fewer places than its arrivals need on average.
 
     Neither classes whose customers may be lost nor waits inside the region are counted, so that a
     region that is not saturated here may be saturated all the same, as the run then tells.

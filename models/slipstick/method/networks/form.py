@@ -37,7 +37,7 @@ from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import (
     SolvedTogether,
-    preferred,
+    preferred_method,
     reasons_unsolvable,
     solved_points,
 )
@@ -98,8 +98,8 @@ def _time_by_component(
     network_points: NetworkPoints,
     measure_by_name: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return the time of one customer in a cycle: thinking, in service at each station, and waiting
-    for it [s].
+    """Return the time of one customer in a cycle, by component: thinking, service at each station,
+    and waiting there [s].
 
     Only where all customers are of one chain; adds up to the cycle with its think time. A station
     whose speed depends on how many are there has no service apart from waiting.
@@ -832,14 +832,16 @@ class CompiledNetwork(CompiledModel):
         return max(2, min(BLOCK, MOST_HELD // _numbers_of_linearizer(class_count, station_count)))
 
     def brief(self, values: Values) -> Solution:
-        """Compute times and rates alone."""
+        """Compute throughputs and response times alone, at many points."""
         return self._solution_from(
             self.network_layout.network_points(self.network_layout.columns(values)),
             Measures.columns_by_chain,
         )[0]
 
     def solution(self, values: Values) -> Solution:
-        """Compute all values at many points; at the network's own values once."""
+        """Compute all values at many points. The values at the network's own parameters are
+        computed once.
+        """
         return self._solution(values) if values else self._solution_at_own_values
 
     @cached_property
@@ -856,7 +858,7 @@ class CompiledNetwork(CompiledModel):
             """Return the whole answer at one point, as a solution of this point alone."""
             if point_index in reason_by_point:
                 method = (
-                    preferred(network_points.select([point_index]))
+                    preferred_method(network_points.select([point_index]))
                     if self.method == BEST
                     else self.method
                 )

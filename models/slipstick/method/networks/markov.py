@@ -229,7 +229,9 @@ def _with_cycle_rates(network_points: NetworkPoints, solution: MarkovSolution) -
 
 
 def _solution_of_chains(network_points: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
-    """Add up the classes of each chain in a solution, as the laws for chains need it."""
+    """Return a solution by chain, for the check by the laws of networks: the sums over the classes
+    of each chain.
+    """
     first_classes = [
         int(np.flatnonzero(network_points.chain_of == chain_index)[0])
         for chain_index in range(len(network_points.network.classes))

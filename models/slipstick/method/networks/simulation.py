@@ -109,7 +109,7 @@ def _simulated_solution(
 
 
 class _NetworkEstimates:
-    """Estimates from one run of a network; without a run, those of an empty network."""
+    """Estimates from one run of a network; without a run, the estimates of an empty network."""
 
     def __init__(
         self, network_layout: NetworkLayout, planned_network: FlatNetwork, result: Result | None
@@ -596,7 +596,7 @@ class _NetworkEstimates:
 
     def _weights_of_entries(self, place: Place) -> Array:
         """Return weights of the run's statistics, whose weighted sum is the number of visits that
-        begin, of customers that try several times too.
+        begin a service or a wait: tries that are refused are left out.
         """
         return self.weights_of_visits(place) - self.added_weights(
             self._tally_weights(self.layout.tries, place, tally)
@@ -793,8 +793,8 @@ class _NetworkEstimates:
 def _approximate_shares(
     model: QueueingNetwork, values: Mapping[str, float]
 ) -> Mapping[str, Mapping[str, float]]:
-    """Return shares by an approximation, which only rank the parameters: each of those chosen
-    costs two simulations. Regions and breakers are left out; other constructs have no shares.
+    """Return approximate shares, which only rank the parameters: each parameter that is chosen by
+    them costs two simulations. Regions and breakers are left out; other constructs have no shares.
     """
     try:
         form = CompiledNetwork(replace(model, regions={}, breakers={}), LINEARIZER)

@@ -177,7 +177,7 @@ def _checked_solution(network_points: NetworkPoints, solver: str) -> NetworkSolu
     return checked_solution(network, solution, ROUNDING if solution.exact else STOPPING_ERROR)
 
 
-def preferred(network_points: NetworkPoints) -> str:
+def preferred_method(network_points: NetworkPoints) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still
     be too large.
     """
@@ -199,7 +199,7 @@ def _best_solution(network_points: NetworkPoints) -> tuple[str, NetworkSolution]
     ------
     NoAnswerError : nothing is left but an approximation whose measured error is over a tenth
     """
-    chosen_solver = preferred(network_points)
+    chosen_solver = preferred_method(network_points)
     if chosen_solver != MARKOV_CHAIN:
         return chosen_solver, _checked_solution(network_points, chosen_solver)
     try:

@@ -618,7 +618,9 @@ class Writer:
             self.builder.repeat(rounds, self.activity_writer(node.body, parties), stream_name)
 
     def _write_hold(self, node: Hold, parties: Parties) -> None:
-        """Write a hold of a lock or of permits, with the work done under it."""
+        """Write the instructions of a hold of a lock or of permits, and of the body that is
+        executed meanwhile.
+        """
         lock = self.model.held_resource(node.resource)
         if len(holds_together := self.model.holds_taken_together(node)) > 1:
             write_body = self.activity_writer(holds_together[-1].body, parties)
@@ -659,7 +661,9 @@ class Writer:
         self.builder.pipeline(item_count, stages, node.name)
 
     def _write_attempt(self, node: Attempt, parties: Parties) -> None:
-        """Write a visit that is tried again if it does not begin within a limit."""
+        """Write the instructions of a visit that is tried again if it does not begin within a
+        limit.
+        """
         pause_time = time_limit = None
         if node.limit is not None:
             time_limit = service_time(self.numbers[node.limit[0]], node.limit[1])
@@ -695,13 +699,13 @@ class Writer:
         return round(place_count)
 
     def _write_pick(self, node: Pick, parties: Parties) -> None:
-        """Write a choice of one body by a rule."""
+        """Write the instructions of a choice of one body by a rule."""
         body_writers = [self.activity_writer(option, parties) for option in node.options]
         resources_and_writers = list(zip(node.first_resources, body_writers, strict=True))
         self.builder.pick(resources_and_writers, node.by, self._stream_number(node))
 
     def _write_step(self, step: Step, parties: Parties) -> None:
-        """Write a step: a delay, or a visit to a station or a processor."""
+        """Write the instructions of a step: a delay, or a visit to a station or a processor."""
         mean_time = self.numbers[step.time]
         if not in_range(mean_time):
             raise NoAnswerError(
@@ -772,7 +776,7 @@ class Writer:
         return min(max([1, *branch_counts, *item_counts]), MOST_OTHER_PROCESSORS)
 
     def _write_barrier(self, node: BarrierWait, parties: Parties) -> None:
-        """Write a wait for all parties of a barrier."""
+        """Write the instructions of a wait for all parties of a barrier."""
         barrier_name = node.name
         party_count = parties.get(barrier_name, 0) if node.parties is None else node.parties
         if not party_count:
