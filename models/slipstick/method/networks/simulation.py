@@ -1,4 +1,7 @@
-"""Simulation of queueing networks: estimates of their measures from a run."""
+"""Simulation of queueing networks: estimates of their measures from a run. The statistics of a run
+are one row of sums for each batch. A vector of weights selects and adds columns of them, and an
+estimate is the ratio of two such weighted sums.
+"""
 
 from __future__ import annotations
 

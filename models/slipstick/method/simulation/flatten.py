@@ -94,9 +94,13 @@ from slipstick.structure.contention import Saturation
 from slipstick.vocabulary import DISCIPLINES, REPLIES
 
 NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
+"""The nouns of resources in messages, by class."""
 IDLE = "idle"
+"""The label of the time in which a processor has nothing to do."""
 OWN = "own"
+"""The name of a step's own processor as a resource."""
 _NETWORK_TECHNOLOGIES = ("adapter", "switch", "wire")
+"""Technology classes whose steps are executed on the network, not by the processor."""
 _QUEUE_LOCKS = {"mcs": ("queue", 1), "array": ("queue", 2)}
 """Locks that are simulated as a queue of processors, with the accesses in a row of an acquire
 and of a release.
