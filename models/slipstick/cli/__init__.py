@@ -1,9 +1,9 @@
 """COMMAND LINE: what people type, and what they read back.
 
-Why this shape: `main` holds the commands that solve, run and look things up; those that start from
-measured runs have modules of their own (`fit`, `measured`). `console` is how all of them speak:
-results on standard output, everything else on standard error, no traceback. Everything heavy is
-imported by the command that needs it, so that help is at once there.
+Why this shape: `main` holds the commands that solve models and run studies, `catalogue` those that
+look things up, check files and begin new ones; other packages add further commands. `console` is
+how all of them speak: results on standard output, everything else on standard error, no traceback.
+Everything heavy is imported by the command that needs it, so that help is at once there.
 """
 
 import gc
