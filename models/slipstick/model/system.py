@@ -1646,17 +1646,17 @@ class Model:
         """All parameters of the model by path, including those of amounts and of unused
         resources.
         """
-        expressions = self.expressions(unused=True)
+        expressions = self.expressions(with_unused_resources=True)
         if not self.amounts:
             return {parameter.name: parameter for parameter in parameters(*expressions)}
         return input_parameters([*expressions, *self.amounts.values()])
 
-    def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
+    def expressions(self, with_unused_resources: bool = False) -> tuple[Expr, ...]:
         """List every expression on which an answer may depend, without duplicates.
 
         Parameters
         ----------
-        unused : also those of resources that no body uses
+        with_unused_resources : also the expressions of resources that no body uses
 
         >>> from slipstick.model.activity import delay
         >>> model = closed_model(delay(2.0, name="work"), processors=3)
@@ -1664,7 +1664,7 @@ class Model:
         ['population.processors', 'work']
         """
         expressions = [*self.population.expressions, *self.expressions_of(self.bodies)]
-        if unused:
+        if with_unused_resources:
             expressions += [
                 expr for resource in self.resources.values() for expr in resource.expressions
             ]

@@ -338,8 +338,8 @@ def _derived_columns(
 def _quantile_columns(
     points: Answers, value_names: Sequence[str], point_count: int
 ) -> dict[str, Array]:
-    """Return the requested quantiles and their intervals, which exact methods compute point by
-    point only [points].
+    """Return the requested quantiles and their intervals [points]. Exact methods compute them one
+    point after the other.
     """
     value_names = [name for name in value_names if name.startswith(_QUANTILE_PREFIXES)]
     # Only methods that keep the details of a solution compute these point by point.

@@ -170,7 +170,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> FlatMode
     >>> flatten(closed_model(delay(2.0, name="work"), processors=3)).plan.population
     3
     """
-    expressions = model.expressions(unused=True)
+    expressions = model.expressions(with_unused_resources=True)
     value_by_expr = {
         expression: float(column[0])
         for expression, column in zip(expressions, Tape(expressions).run(values or {}), strict=True)

@@ -1194,7 +1194,7 @@ def simulation_of(model: Model, simulation: Simulation) -> CompiledSimulation:
     >>> answer["time"], answer["throughput"], answer.account
     (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
     """
-    parameter_names = tuple(Tape(model.expressions(unused=True)).parameters)
+    parameter_names = tuple(Tape(model.expressions(with_unused_resources=True)).parameters)
     return CompiledSimulation(
         model.name, "time", parameter_names, lambda values: _solution(model, values, simulation)
     )
