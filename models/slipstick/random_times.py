@@ -508,7 +508,9 @@ class FittedDistribution:
         return probability if np.all(self.count == 1) else probability ** self.count[new_axes]
 
     def probability_at_most(self, t: Array) -> Array:
-        """Return the probability that the time is at most t, also for negative t, where it is 0."""
+        """Return P(time <= t), as `distribution` does, also where t is not above 0: there it
+        is 0.
+        """
         # Logarithms of t are evaluated for all elements; the result where t <= 0 is thrown away.
         return np.where(t.real > 0, self.distribution(np.where(t.real > 0, t, 1e-30 + 0 * t)), 0.0)
 

@@ -33,7 +33,10 @@ def test_resources_that_no_body_uses_are_listed_on_demand() -> None:
     )
     assert "never" not in names(model.expressions())
     assert {"touch", "sync", "work"} <= set(names(model.expressions()))
-    assert set(names(model.expressions(with_unused_resources=True))) == {*names(model.expressions()), "never"}
+    assert set(names(model.expressions(with_unused_resources=True))) == {
+        *names(model.expressions()),
+        "never",
+    }
 
 
 def test_counts_are_those_of_processors_only() -> None:

@@ -612,7 +612,7 @@ _ROUNDING = 1e-9
 
 
 def without_values_at(column: Array, point_indexes: Collection[int]) -> Array:
-    """Return a column in which some points are NaN."""
+    """Return a copy of a column that is NaN at some points."""
     if not point_indexes:
         return column
     is_left_out = np.isin(np.arange(len(column)), list(point_indexes))

@@ -278,7 +278,7 @@ class _NetworkEstimates:
     ) -> tuple[Array | None, Array | None]:
         """Return two vectors of weights of the run's statistics. The weighted sums are how often
         customers become members of a class: those that are served, and all. None where the run does
-        not count them; see `Measures` for when a customer becomes a member.
+        not count them; see `Measures._class_rates` for when a customer becomes a member.
         """
         chain = self.network_layout.chains[chain_name]
         reference_class, reference_station = chain.reference
