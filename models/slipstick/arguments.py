@@ -143,18 +143,16 @@ def whole(least: int | None = None, most: int | None = None) -> Kind:
     """Return the kind of argument that is a whole number; a float with a whole value is accepted
     too.
     """
-    expected = "a whole number" + _range_in_words(least, most)
-    smallest = -LARGEST if least is None else least
-    largest = LARGEST if most is None else most
+    number_kind = real(least, most, number_in_words="a whole number")
 
     def read(value: Any) -> Any:
         """Return a value as a whole number in the range, or refuse it."""
-        number = value if type(value) is int else plain_number(value)
-        if number is None or not smallest <= number <= largest or number != int(number):
-            raise UnfitError(expected, value)
+        number = number_kind.read(value)
+        if number != int(number):
+            raise UnfitError(number_kind.expected, value)
         return int(number)
 
-    return Kind(expected, read)
+    return Kind(number_kind.expected, read)
 
 
 def instance(types: type | tuple[type, ...], expected: str) -> Kind:

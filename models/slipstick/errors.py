@@ -59,7 +59,11 @@ class TypedSentence(str):
         return (self[:],), vars(self)
 
 
-class Saturated(TypedSentence):
+class Unsolvable(TypedSentence):
+    """A sentence that a model has no answer, whatever the method."""
+
+
+class Saturated(Unsolvable):
     """A sentence that a resource is saturated: arrivals bring it more work than it can do."""
 
 
@@ -101,6 +105,14 @@ class DoubtfulRate(TypedSentence):
     """A sentence that a quantity was scaled to another year by a rate that is a guess, or is based
     on a weak series.
     """
+
+
+class DoubtfulRates(TypedSentence):
+    """A sentence that rates behind the answer to a question are guesses, of weak series, or that
+    their data have ended.
+    """
+
+    titles: frozenset[str]
 
 
 class DoubtfulSource(TypedSentence):

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import permutations
 from typing import Any, NamedTuple, cast
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, Unsolvable
 from slipstick.expression.nodes import COUNT, Expr
 from slipstick.expression.tape import Flags, Values, selected_values
 from slipstick.late import Array, NDArray, np
@@ -945,9 +945,10 @@ def _explored_chain(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
     absorbing_states = np.setdiff1d(np.arange(chain.size), chain.sources)
     position_numbers = np.asarray(chain.states)[absorbing_states, :width]
     if any(states.positions[position_number] != ENDED for position_number in position_numbers.flat):
-        raise NoAnswerError(
+        reason = Unsolvable(
             f"processors of {model.name} can wait for each other without end, which is a deadlock"
         )
+        raise NoAnswerError(reason)
     return chain, absorbing_states
 
 

@@ -12,7 +12,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import (
+    DoubtfulRates,
+    Problem,
+    SpecError,
+    UnknownNameError,
+    did_you_mean,
+)
 from slipstick.late import Array, NDArray, np
 from slipstick.report.formatting import (
     NO_ENDS,
@@ -130,7 +136,7 @@ class ConditionSearch:
     nearest: float | None = None
     margin: float | None = None
     beyond: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[DoubtfulRates, ...] = ()
     undecided: tuple[tuple[float, float], ...] = ()
     unanswered: tuple[Unanswered, ...] = ()
     longer: float = 1.0
@@ -250,8 +256,9 @@ class SeekResult(QuestionResult):
 
     def doubt(self, words: Words = NO_WORDS) -> str:
         """Return which rates of searched years are guesses, or of weak series."""
-        doubts = (doubt for search in self.searches for doubt in search.doubts)
-        return "; ".join(dict.fromkeys(doubts))
+        doubts = [doubt for search in self.searches for doubt in search.doubts]
+        titles = frozenset[str]().union(*(doubt.titles for doubt in doubts))
+        return DoubtfulRates("; ".join(dict.fromkeys(doubts)), titles=titles)
 
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case for which the first condition holds for the widest range of values."""
@@ -403,7 +410,7 @@ class _CaseSearch:
     path: str
     unit: str
     beyond: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[DoubtfulRates, ...] = ()
     model_at: Callable[[float], Evaluator] | None = None
     is_whole: bool = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.errors import did_you_mean
+from slipstick.errors import DoubtfulRates, did_you_mean
 from slipstick.expression.nodes import COUNT, TIME, TIME_PER_BYTE, parameters
 from slipstick.late import Array
 from slipstick.model.network import QueueingNetwork
@@ -460,7 +460,7 @@ def rates_outside_periods(
 
 def doubts(
     track: TrendedCase, years: Sequence[float] | Array, values: Collection[str]
-) -> tuple[str, ...]:
+) -> tuple[DoubtfulRates, ...]:
     """List the guesses and weak series among the rates that change one of the given values of a
     case in the years, and the data that end before its base year.
     """
@@ -484,10 +484,21 @@ def doubts(
     }
     return (
         *(
-            f"{plurals.get(doubt, doubt)}: {', '.join(titles)}"
+            DoubtfulRates(
+                f"{plurals.get(doubt, doubt)}: {', '.join(titles)}",
+                titles=frozenset(map(as_words, titles)),
+            )
             for doubt, titles in titles_by_doubt.items()
         ),
-        *([ended_data_text(track.base_year, ended_years)] if ended_years else []),
+        *(
+            [
+                DoubtfulRates(
+                    ended_data_text(track.base_year, ended_years), titles=frozenset(ended_years)
+                )
+            ]
+            if ended_years
+            else []
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, ClassVar
 
-from slipstick.errors import UnknownNameError
+from slipstick.errors import DoubtfulRates, UnknownNameError
 from slipstick.expression.nodes import number_text
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
@@ -99,6 +99,7 @@ from slipstick_trends.sentences import (
     sentences_on_ended_data,
     sentences_on_middles,
     sentences_without_rate,
+    titles_of_doubts,
     track_name,
     value_at,
     warning_sentences,
@@ -237,7 +238,10 @@ class ProjectResult(QuestionResult):
             warning_sentences,
             sentences_on_ended_data,
         )
-        return "; ".join(text for sentence in sentences for text in sentence(projection))
+        return DoubtfulRates(
+            "; ".join(text for sentence in sentences for text in sentence(projection)),
+            titles=titles_of_doubts(projection),
+        )
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield how rates were drawn, the table of each case along each trend, and the table of

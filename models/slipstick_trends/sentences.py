@@ -573,6 +573,16 @@ def doubt_remarks(
     return ". ".join(map(capital, texts))
 
 
+def titles_of_doubts(projection: Projection) -> frozenset[str]:
+    """Return the titles of the rates that are guesses or of weak series, and of those whose data
+    have ended.
+    """
+    rates = (rate for trend in projection.titles for rate in used_rates(projection, trend))
+    return frozenset(
+        as_words(rate.title or rate.of) for rate in rates if rate.weak or rate.assumed
+    ).union(*(map(as_words, dict(track.ended)) for track in projection.tracks))
+
+
 def _count_of_points(rate: UsedRate) -> str:
     """Return how many points a series has, and how many of them are from memory."""
     recalled_note = f", {rate.recalled} from memory" if rate.recalled else ""

@@ -24,16 +24,14 @@ READERS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition"
 MATCHERS = {"findall", "search", "match", "fullmatch"}
 
 PROGRAMS = re.compile(
-    r"slipstick(\.(method|study|structure|sim|results|cli|queueing|schema|expression)\b"
-    r"|_(questions|chains|mean_value|rounds|pages|pictures)\b)"
+    r"slipstick(\.(method|study|structure|sim|results|cli|queueing|schema|expression|report)\b"
+    r"|_(questions|trends|chains|mean_value|rounds|pages|pictures)\b)"
 )
-"""Packages whose code acts on answers. A report arranges its own text, and a reader of files
-reads the text of libraries.
-"""
+"""Packages whose code acts on answers. A reader of files reads the text of libraries."""
 
 EXCEPTIONS = {
-    # A method says in words which others take its place, packages outside among them.
-    ("slipstick.method.ladder", "reason_and_answering_method"),
+    # The head of a report has room for the first clause of a reason, without the ways out.
+    ("slipstick.report.head", "_what_if_lines"),
     # The library of the command line states an extra argument in words alone.
     ("slipstick.cli.main", "_usage_message"),
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from slipstick import solve
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, NothingToEstimate, Saturated, Unsolvable
 from slipstick.expression.tape import Flags, Values
 from slipstick.limits import limited
 from slipstick.method.answers import CompiledModel, Remarks, Solution
@@ -25,6 +25,7 @@ from slipstick.method.ladder import (
     Parameters,
     Subject,
     compile_named,
+    reason_and_answering_method,
 )
 from slipstick.method.methods import default_answer, form_of, ladder
 from slipstick.model.activity import delay, service
@@ -283,13 +284,26 @@ def test_a_refusal_names_a_method_that_has_an_answer_or_all_reasons() -> None:
     chain = refusing("chain", "too large; ask for simulation")
     loses = refusing("simulation", "it loses customers; ask for chain")
     assert refusal_of(chain, fixed("simulation")) == "too large; ask for simulation"
-    assert refusal_of(chain, loses, fixed("bounds")) == (
-        "too large; ask for simulation; simulation has no answer either, ask for bounds"
-    )
+    lost = "simulation has no answer either: it loses customers; ask for chain"
+    assert refusal_of(chain, loses, fixed("other")) == f"too large; ask for simulation; {lost}"
     assert refusal_of(chain, loses) == (
-        "too large; ask for simulation; simulation has no answer either: it loses customers; "
-        "ask for chain"
+        f"too large; ask for simulation; no other method has an answer; {lost}"
     )
+
+
+def test_other_methods_are_tried_whatever_words_a_refusal_has() -> None:
+    small = refusing("small", "it has bridges")
+    answer = (
+        compile_named(small, MODEL, {}, Simulation(), loads(fixed("other"))).points(ONE).answer(0)
+    )
+    assert (answer.failed, answer.other_method) == ("it has bridges", "other")
+    for kind in (Saturated, Unsolvable, NothingToEstimate):
+        tried: list[str] = []
+        assert reason_and_answering_method(kind("m"), ["simulation"], tried.append) == ("m", "")  # type: ignore[arg-type]
+        assert not tried
+    refusals = {"simulation": Unsolvable("deadlock at 2 s"), "closed-form": ""}
+    reason, method = reason_and_answering_method("no rule", list(refusals), refusals.__getitem__)
+    assert (method, type(reason)) == ("", Unsolvable)
 
 
 def test_where_no_method_of_the_ladder_answers_all_reasons_are_given() -> None:

@@ -14,7 +14,6 @@ kind of model and a name, such as ``activity/quick``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from slipstick.errors import (
     NothingToEstimate,
     Saturated,
     SlipstickError,
+    Unsolvable,
     with_kind_of,
 )
 from slipstick.expression.nodes import Parameter
@@ -468,56 +468,39 @@ where it has one.
 def reason_and_answering_method(
     reason: str, other_names: Collection[str], refusal_of: Refusal
 ) -> tuple[str, str]:
-    """Return the reason of a refusal, and the name of a method that has an answer, empty if none is
-    known. If the methods named in the reason have no answer either, the reason is extended by
-    another method that has one, or else by their reasons.
+    """Return the reason of a refusal, and the name of another method that has an answer; empty if
+    none has. The reason is extended by that of simulation, which leaves nothing out, if simulation
+    has no answer either. No other method is tried where the model is at fault.
 
     Parameters
     ----------
-    reason : of the refusal; a method is named where its name stands in it
+    reason : of the refusal
     other_names : names of the other methods for such a model
     refusal_of : tries one of them
     """
-    words_of_reason = set(re.findall(r"[\w-]+", reason.replace("simulate", SIMULATION)))
-    named_methods = [
-        candidate_name for candidate_name in other_names if candidate_name in words_of_reason
-    ]
-    if not named_methods:
+    if isinstance(reason, Unsolvable | NothingToEstimate) or not other_names:
         return reason, ""
-    # A short simulation costs least: an exact method may take seconds to say that it answers.
-    methods_by_cost = sorted(named_methods, key=lambda name: name != SIMULATION)
-    refusal_by_method: dict[str, str] = {}
-    for candidate_name in [
-        *methods_by_cost,
-        *(candidate_name for candidate_name in other_names if candidate_name not in named_methods),
-    ]:
-        refusal_by_method[candidate_name] = refusal_of(candidate_name)
-        if not refusal_by_method[candidate_name]:
-            if candidate_name in named_methods:
-                return reason, candidate_name
-            verb = "has" if len(named_methods) == 1 else "have"
-            names_in_words = " and ".join(named_methods)
-            extended_reason = (
-                f"{reason}; {names_in_words} {verb} no answer either, ask for {candidate_name}"
-            )
-            return with_kind_of(extended_reason, reason), candidate_name
-    further_reasons = _further_reasons(
-        {candidate_name: refusal_by_method[candidate_name] for candidate_name in named_methods}
+    refusal = ""
+    if SIMULATION in other_names and not (refusal := refusal_of(SIMULATION)):
+        return reason, SIMULATION
+    # The last methods leave out least: the closed form, which is the first, leaves out waiting.
+    answering_method = next(
+        (
+            name
+            for name in reversed([*other_names])
+            if name != SIMULATION and not isinstance(refusal, Unsolvable) and not refusal_of(name)
+        ),
+        "",
     )
-    return with_kind_of(f"{reason}{further_reasons}", reason, *refusal_by_method.values()), ""
+    ending = _further_reason(SIMULATION, refusal) if refusal else ""
+    if not answering_method:
+        ending = f"; no other method has an answer{ending}"
+    return with_kind_of(f"{reason}{ending}", reason, refusal), answering_method
 
 
-def _further_reasons(refusal_by_method: Mapping[str, str]) -> str:
-    """Return the reasons why further methods have no answer; a reason that two of them share is
-    given once.
-    """
-    method_by_reason: dict[str, str] = {}
-    for method_name, reason in refusal_by_method.items():
-        method_by_reason.setdefault(reason, method_name)
-    return "".join(
-        f"; {method_name} has no answer either: {reason}"
-        for reason, method_name in method_by_reason.items()
-    )
+def _further_reason(method_name: str, reason: str) -> str:
+    """Return the reason why a further method has no answer, as the ending of a sentence."""
+    return f"; {method_name} has no answer either: {reason}"
 
 
 @dataclass(frozen=True)
@@ -725,7 +708,7 @@ def _with_reasons(solution: Solution, reasons: Sequence[str | None]) -> Solution
         combined_reason = reason or ""
         are_both_saturated = isinstance(reason, Saturated) and isinstance(remarks.failed, Saturated)
         if remarks.failed and remarks.failed != reason and not are_both_saturated:
-            further_reason = _further_reasons({solution.method: remarks.failed})
+            further_reason = _further_reason(solution.method, remarks.failed)
             combined_reason = with_kind_of(
                 f"{combined_reason}{further_reason}", combined_reason, remarks.failed
             )

@@ -322,9 +322,21 @@ INFINITE = 2**53
 """Servers of a station where no customer waits: more than customers of any population [1]."""
 
 
+class CostlessResource(ResourceKind, abstract=True):
+    """A resource whose use takes no time beside that of the step, and is booked with the step."""
+
+    __slots__ = ()
+
+    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
+        return zero(TIME)
+
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        return ()
+
+
 @checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT, rates=listed(LIKE))
 @dataclass(frozen=True, slots=True)
-class Station(ResourceKind):
+class Station(CostlessResource):
     """A station: servers with a queue, or servers without a queue.
 
     Parameters
@@ -397,12 +409,6 @@ class Station(ResourceKind):
             for index, rate in enumerate(self.rates)
         )
         return replace(self, rates=rates)
-
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
-        return zero(TIME)
-
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        return ()
 
 
 class HeldResource(ResourceKind, abstract=True):
@@ -635,7 +641,7 @@ class Monitor(HeldResource):
 
 @checked(units=_UNITS_KIND)
 @dataclass(frozen=True, slots=True)
-class Semaphores(ResourceKind):
+class Semaphores(CostlessResource):
     """Counters from which processors take one (`wait`) and to which they add one (`signal`).
 
     One processor may add a unit that another one takes.
@@ -651,12 +657,6 @@ class Semaphores(ResourceKind):
     use = TAKEN
     capacity = 1
     plain = ("units",)
-
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
-        return zero(TIME)
-
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        return ()
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -809,7 +809,7 @@ MOST_CALLS = 10_000
     scv=real(0),
 )
 @dataclass(frozen=True, slots=True)
-class Breaker(ResourceKind):
+class Breaker(CostlessResource):
     """A circuit breaker. Attempts ask the breaker before each try, and the breaker counts the
     failed tries.
 
@@ -865,12 +865,6 @@ class Breaker(ResourceKind):
 
     def ranges(self, name: str) -> Iterator[NumberRange]:
         yield NumberRange(f"the open time of circuit breaker {name}", self.open, above=True)
-
-    def use_time(self, name: str, processors: Expr, labelled: bool) -> Expr:
-        return zero(TIME)
-
-    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
-        return ()
 
 
 Resource = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from slipstick.errors import ModelError, NoAnswerError, Saturated
+from slipstick.errors import ModelError, NoAnswerError, Saturated, Unsolvable
 from slipstick.late import np
 from slipstick.limits import check_cost
 from slipstick.queueing.network import (
@@ -483,9 +483,10 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
     takes_no_time = (cycle == 0) & (network.population[:, classes] > 0)
     if takes_no_time.any():
         class_name = network.classes[classes[np.argwhere(takes_no_time)[0][1]]]
-        raise NoAnswerError(
+        reason = Unsolvable(
             f"a cycle of {class_name} takes no time: all its demands and its think time are 0"
         )
+        raise NoAnswerError(reason)
 
 
 def _solve_closed(

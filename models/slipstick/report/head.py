@@ -16,6 +16,8 @@ from slipstick.errors import (
     AbsentValue,
     Definition,
     DoubtfulRate,
+    DoubtfulRates,
+    MissingValue,
     RunLength,
     SlightlyBeyond,
     WaitingLeftOut,
@@ -790,17 +792,18 @@ def _assumption_clauses(answers: Iterable[Answer], words: Words) -> Iterator[str
 
 
 def _distinct_doubts(doubts: Iterable[str]) -> Iterator[str]:
-    """Yield each doubt whose content is not part of an earlier doubt.
+    """Yield each doubt, except for those on rates that an earlier doubt is about.
 
-    >>> list(_distinct_doubts(["these rates are guesses: wire 2004 to 2024", "guesses: wire", ""]))
-    ['these rates are guesses: wire 2004 to 2024']
+    >>> doubts = [DoubtfulRates(text, titles=frozenset({"wire"})) for text in ("of wire", "again")]
+    >>> list(_distinct_doubts([*doubts, ""]))
+    ['of wire']
     """
-    known_words = set[str]()
-    for doubt in doubts:
-        words_of_doubt = set(re.findall(r"\w+", doubt))
-        if not words_of_doubt <= known_words:
+    known_titles: frozenset[str] = frozenset()
+    for doubt in filter(None, doubts):
+        titles = doubt.titles if isinstance(doubt, DoubtfulRates) else {doubt}
+        if not titles <= known_titles:
             yield doubt
-        known_words |= words_of_doubt
+        known_titles |= titles
 
 
 def _method_words(method: str) -> str:
@@ -861,7 +864,7 @@ def _method_clauses(
         for answer in answers
         if not answer.exact
         for note in answer.notes
-        if not isinstance(note, Definition | RunLength) and "[" not in note
+        if not isinstance(note, Definition | RunLength | MissingValue)
     )
     for note, _ in note_counts.most_common(1):
         yield (

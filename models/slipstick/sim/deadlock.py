@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import NoAnswerError, Unsolvable
 from slipstick.sim.plan.plan import Plan
 
 MOST_SHOWN = 8
@@ -54,9 +54,8 @@ def deadlock_error(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerEr
     ]
     if len(wait_texts) > MOST_SHOWN:
         wait_texts = [*wait_texts[:MOST_SHOWN], f"and {len(wait_texts) - MOST_SHOWN} more wait"]
-    return NoAnswerError(
-        f"deadlock at {time:g} s: {'; '.join(wait_texts) or 'no customer is left'}"
-    )
+    reason = f"deadlock at {time:g} s: {'; '.join(wait_texts) or 'no customer is left'}"
+    return NoAnswerError(Unsolvable(reason))
 
 
 def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError, Unsolvable
 from slipstick.late import NDArray, np
 from slipstick.limits import check_cost
 from slipstick.phases import (
@@ -513,10 +513,11 @@ def _check_time_spent(point: NetworkPoint) -> None:
     """Raise if a closed class with customers spends no time anywhere."""
     for class_index in np.flatnonzero(point.population()):
         if not point.routing.entry[class_index].real.any():
-            raise NoAnswerError(
+            reason = Unsolvable(
                 f"{point.network.classes[class_index]} spends no time anywhere, so it would cycle"
                 " infinitely often; give it a service or think time"
             )
+            raise NoAnswerError(reason)
 
 
 def _empty_row(point: NetworkPoint, column_count: int, truncation: int | None) -> Array:

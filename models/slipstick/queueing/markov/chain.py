@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from slipstick import limits
-from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
+from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError, Unsolvable
 from slipstick.late import Late, NDArray, np
 from slipstick.limits import way_out
 
@@ -594,7 +594,8 @@ def _check_reachable(
     )
     if len(reached_states) < state_count + 1:
         stranded_state = int(np.setdiff1d(np.arange(state_count), reached_states)[0])
-        raise NoAnswerError(
+        reason = Unsolvable(
             f"from state {chain.states[stranded_state]} no end can be reached, so the mean time"
             " is infinite"
         )
+        raise NoAnswerError(reason)

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from slipstick import limits
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError, Saturated
 from slipstick.late import NDArray, np
 from slipstick.queueing.checks import EXACT, checked_solution
 from slipstick.queueing.markov.build import (
@@ -165,10 +165,11 @@ def _solved_point(
         # Levels fall by the ratio for each further customer: so many bring the tail below the
         # error, with a tenth more.
         truncation += max(4, min(truncation, math.ceil(1.1 * customers_to_add)))
-    raise NoAnswerError(
+    reason = Saturated(
         f"the probabilities still rise at {truncation} of them: more"
         " work arrives than can be done; lower the arrivals, or give stations a capacity"
     )
+    raise NoAnswerError(reason)
 
 
 def _explored_chain(

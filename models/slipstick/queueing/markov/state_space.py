@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError, Unsolvable
 from slipstick.late import NDArray, np
 from slipstick.phases import (
     PhaseType,
@@ -488,11 +488,12 @@ class StateSpace:
         while (next_blocker := blocker_plus_one[np.arange(len(rows)), last_blocker]).any():
             last_blocker = np.where(next_blocker > 0, next_blocker - 1, last_blocker)
             if (last_blocker == station).any():
-                raise NoAnswerError(
+                reason = Unsolvable(
                     f"stations can block each other in a deadlock: {self.names[station]} waits for"
                     f" {self.names[full_station]}, which waits for it; on each circle of stations,"
                     " give at least one a capacity above the population"
                 )
+                raise NoAnswerError(reason)
         rows_after = rows.copy()
         rows_after[:, first_column + station] = full_station + 1
         rows_after[:, first_column + station_count + station] = (
