@@ -87,7 +87,7 @@ def labelled_name(quantity: str, *labels: str) -> str:
     return f"{quantity}[{label_list}]" if label_list else quantity
 
 
-VALUES_OF_EACH_GROUP = ("time", "throughput")
+VALUES_OF_EACH_GROUP = ("time", "throughput", "time_quantile")
 """Kinds of values that each group of processors has for itself."""
 
 
@@ -97,12 +97,16 @@ def hint_of_group_names(name: str, groups: Sequence[str]) -> str:
 
     >>> hint_of_group_names("time", ["readers", "writers"])
     ' without a group; write time[readers] or time[writers]'
+    >>> hint_of_group_names("time_quantile[0.95]", ["readers", "writers"])
+    ' without a group; write time_quantile[readers,0.95] or time_quantile[writers,0.95]'
     >>> hint_of_group_names("time", ["readers"])
     ''
     """
-    if name not in VALUES_OF_EACH_GROUP or len(groups) < 2:
+    quantity, _, label = name.removesuffix("]").partition("[")
+    if quantity not in VALUES_OF_EACH_GROUP or len(groups) < 2 or "," in label or label in groups:
         return ""
-    return f" without a group; write {' or '.join(f'{name}[{group}]' for group in groups)}"
+    names_of_groups = (labelled_name(quantity, group, label) for group in groups)
+    return f" without a group; write {' or '.join(names_of_groups)}"
 
 
 VALUES_OF_ALL_GROUPS = ("wait", "utilization", "queue_length")

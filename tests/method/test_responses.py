@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import scipy.stats
 
 from slipstick.api import dump, load, solve
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.method.methods import compute_answers
 from slipstick.model.activity import Step, delay, service
 from slipstick.model.network import closed_class, network, open_class, station
-from slipstick.model.system import Model, closed_model, grouped_model, open_model
+from slipstick.model.system import Model, Station, closed_model, grouped_model, open_model
 from slipstick.sim.settings import Simulation
 
 THINK = delay(1.0, name="think", scv=1.0, think=True)
@@ -65,6 +66,22 @@ def test_quantiles_of_responses_are_without_thinking() -> None:
         assert answer[f"response_time_quantile[{part}]"] == pytest.approx(exact, rel=0.05)
     with pytest.raises(UnknownNameError, match=r"response_time_quantile\[0.95\]"):
         answer["time_quantile[0.95]"]
+
+
+def test_each_group_that_does_not_think_has_quantiles_of_its_time() -> None:
+    pause, work = delay(0.3, name="pause", scv=1.0), service("server", 0.1, name="work", scv=1.0)
+    groups = {"users": (2, THINK >> ASK), "timers": (3, pause), "workers": (1, work >> work)}
+    model = grouped_model(groups, resources={"server": Station(3)})
+    (answer,) = compute_answers(model, {}, "simulation", SHORT)
+    for level in (0.5, 0.95):
+        exponential = -0.3 * math.log(1 - level)
+        assert answer[f"time_quantile[timers,{level}]"] == pytest.approx(exponential, rel=0.04)
+        two_phases = float(scipy.stats.gamma.ppf(level, 2, scale=0.1))
+        assert answer[f"time_quantile[workers,{level}]"] == pytest.approx(two_phases, rel=0.04)
+    with pytest.raises(UnknownNameError, match=r"write .* or time_quantile\[workers,0.5\]"):
+        answer["time_quantile[0.5]"]
+    (needed,) = compute_answers(model, {}, values=["time_quantile[workers,0.95]"])
+    assert needed.method == "simulation"
 
 
 def test_without_thinking_the_time_is_that_of_the_response() -> None:

@@ -36,6 +36,7 @@ from slipstick.model.steps import (
     GUARDED,
     MET,
     TAKEN,
+    Activity,
     distinct_activities,
     list_parallel_nodes,
 )
@@ -442,10 +443,19 @@ def _names_in_activity(model: Model, method: str | None) -> Iterator[str]:
         yield from _names_in_simulation(model)
 
 
+def cycles_by_label(model: Model) -> dict[str, Activity]:
+    """Return the cycle of each of several groups by its name, else the first by an empty name."""
+    groups = model.population.groups
+    return {group.name: group.cycle for group in groups[1:] and groups} or {"": model.bodies[0]}
+
+
 def _names_in_simulation(model: Model) -> Iterator[str]:
     """List the names of the values of an activity that only simulation can give."""
-    if think_step(model.bodies[0]) is None:
-        yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
+    for group_name, cycle in cycles_by_label(model).items():
+        if think_step(cycle) is None:
+            yield from (
+                labelled_name("time_quantile", group_name, f"{level:g}") for level in TIME_QUANTILES
+            )
     for group in model.population.groups:
         quantile_levels = QUANTILES if group.has_response_time else ()
         yield from (

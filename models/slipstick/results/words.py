@@ -52,6 +52,7 @@ _PHRASES_OF_NUMBER_VALUES = {
 _VALUE_AT_A_TIME = re.compile(r"(queue_length|probability)_at\[(.+),([^,]+)\]")
 
 _ENDING_PHRASES = {
+    "time_quantile": "cycles of {} end",
     "phase_time_quantile": "customers end the phase {}",
     "time_per_unit_quantile": "customers end a unit of the phase {}",
 }
@@ -427,7 +428,7 @@ class Words:
         answered``.
         """
         class_label, _, fraction = label.rpartition(",")
-        if value_kind in _ENDING_PHRASES:
+        if class_label and value_kind in _ENDING_PHRASES:
             ending_phrase = _ENDING_PHRASES[value_kind].format(as_words(class_label))
         elif class_label or value_kind == "response_time_quantile":
             ending_phrase = f"{as_words(class_label) or 'customers'} are answered"

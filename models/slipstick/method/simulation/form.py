@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slipstick.answer import SURE_HALF_WIDTHS, Value, labelled_name, unit_of
-from slipstick.errors import Doubt, NoAnswerError, RunLength, SlipstickError
+from slipstick.errors import Doubt, NoAnswerError, RunLength, SlipstickError, Unsolvable
 from slipstick.expression.nodes import TIME, Expr, Parameter, total, zero
 from slipstick.expression.tape import Tape, Values, selected_values
 from slipstick.late import Array, np
@@ -27,7 +27,7 @@ from slipstick.method.answers import (
     join_solutions,
 )
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.names import QUANTILES, TIME_QUANTILES
+from slipstick.method.names import QUANTILES, TIME_QUANTILES, cycles_by_label
 from slipstick.method.simulation.flatten import ALL, FlatModel, flatten
 from slipstick.model.activity import Attempt, think_step
 from slipstick.model.steps import distinct_activities, list_parallel_nodes, steps
@@ -485,11 +485,12 @@ def _refuse_standstill(model: Model, result: Result) -> None:
     if not has_attempts or result.plan.is_program or not len(result.batches):
         return
     if not result.batches[-1, result.layout.time] > 0:
-        raise NoAnswerError(
+        reason = Unsolvable(
             f"attempts of {model.name} fail and are made again at once, so that no time passes;"
             " give the cycle a think time, or the attempt a back_off or something that takes time"
             " otherwise"
         )
+        raise NoAnswerError(reason)
 
 
 def _overload_notes(
@@ -792,11 +793,13 @@ def _time_estimates(model: Model, flat_model: FlatModel, result: Result) -> dict
                     layout.column(layout.cycles[group_index]), layout.column(layout.time)
                 )
             )
-    if not has_thinking:
-        quantiles = {
-            f"time_quantile[{level:g}]": result.time_quantile(level) for level in TIME_QUANTILES
-        }
-        estimates.update(quantiles)
+    cycle_by_label = cycles_by_label(model)
+    for group_index, plan_group in enumerate(result.plan.groups[: len(cycle_by_label)]):
+        label = plan_group.name if len(cycle_by_label) > 1 else ""
+        if think_step(cycle_by_label[label]) is None:
+            for level in TIME_QUANTILES:
+                name = labelled_name("time_quantile", label, f"{level:g}")
+                estimates[name] = result.time_quantile(level, group_index)
     return {**estimates, **dict(_response_estimates(model, flat_model, result))}
 
 
