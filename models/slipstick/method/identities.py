@@ -146,6 +146,9 @@ class Identities:
             checks += self._checks_of_products(solution, values)
             checks += self._checks_of_resources(solution, values)
         for is_broken, message_form, left_side, right_side in checks:
+            # Nearly all hold, and are thousands in a large network.
+            if not is_broken.any():
+                continue
             for point_index in np.flatnonzero(np.broadcast_to(is_broken, (solution.count,))):
                 side_intervals = (
                     np.broadcast_to(side, (solution.count,))[point_index]
@@ -500,6 +503,8 @@ def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
     """Yield checks that no utilization is above 1, and that times, rates and numbers are not
     negative.
     """
+    most_busy = 1 + _allowed_relative_difference(solution)
+    computes_waiting = _computes_waiting(solution)
     for value_name, column in solution.values.items():
         value_kind, name_in_brackets = value_name.partition("[")[::2]
         if value_kind == "utilization":
@@ -507,9 +512,7 @@ def _checks_of_ranges(solution: Solution) -> Iterator[IdentityCheck]:
                 f"throughput x demand over servers of {name_in_brackets[:-1]} is {{:.6g}}, but"
                 f" at most {{:g}}"
             )
-            is_above_one = (
-                column > 1 + _allowed_relative_difference(solution)
-            ) & _computes_waiting(solution)
+            is_above_one = (column > most_busy) & computes_waiting
             yield is_above_one, message_form, column, np.ones(1)
         elif value_kind in _NOT_NEGATIVE:
             yield (

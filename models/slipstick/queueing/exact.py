@@ -8,6 +8,7 @@ out. The range of numbers never matters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -70,6 +71,28 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
 
     method_name = "exact mean values, by scaled normalizing constants"
     return solve_mixed(network, method_name, solve_closed_part, populations_together=True)
+
+
+def throughput_with_slopes(network: NetworkArrays) -> Array:
+    r"""Return the throughput of one closed class at stations of constant speed (P,), at points that
+    differ from the first one by derivatives alone.
+
+    With G the normalizing constant, d ln G(N) / d ln D_k is the mean queue Q_k(N), and X is G(N -
+    1) / G(N). So two solutions give all derivatives: of N and of N - 1 customers.
+
+    Parameters
+    ----------
+    network : one closed class with demands at all stations
+
+    Source: de Souza e Silva and Muntz, IEEE Trans. Computers 37(9), 1988, 1125-1129.
+    """
+    with_fewer = network.select([0, 0])
+    solution = exact(replace(with_fewer, population=with_fewer.population - [[0], [1]]))
+    queue_change = (solution.queue[1] - solution.queue[0]).real
+    think_change = (solution.throughput[1] - solution.throughput[0]).real
+    demand = network.demand[:, 0]
+    slopes = demand.imag / demand.real @ queue_change[0] + network.think.imag @ think_change
+    return np.asarray(solution.throughput[0].real * (1 + 1j * slopes))
 
 
 def is_single_queue(network: NetworkArrays) -> bool:

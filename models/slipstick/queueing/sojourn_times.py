@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from slipstick.late import np
 from slipstick.phases import (
@@ -98,8 +99,10 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     def transform(s: Array) -> Array:
         """Return the transform of the response time as a ratio of normalizing constants."""
         slowdown = 1 + np.multiply.outer(np.array(demand), s)
-        # In logarithms: the product over a thousand stations leaves the range of doubles.
-        undelayed_share = np.exp(-np.log(slowdown).sum(axis=0))
+        # In logarithms: the product over a thousand stations leaves the range of doubles, that over
+        # a few of them does not.
+        products = np.multiply.reduceat(slowdown, range(0, len(slowdown), STATIONS_TOGETHER))
+        undelayed_share = np.exp(-np.log(products).sum(axis=0))
         return np.asarray(
             normalizing_constant(relative_load[:, None] / slowdown)
             / full_constant
@@ -108,6 +111,9 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
 
     return transform
 
+
+STATIONS_TOGETHER = 16
+"""Factors that are multiplied before a logarithm, which takes as long as ten products."""
 
 ALIASING, PLAIN, AVERAGED = 24.0, 60, 20
 """Settings of the inversion by a Fourier series: the logarithm of the error by its period, the
@@ -121,6 +127,7 @@ EULER_WEIGHTS = np.array([math.comb(AVERAGED, k) for k in range(AVERAGED + 1)]) 
 MOST_STEPS = 100
 
 
+@lru_cache(maxsize=64)  # searches for several quantiles begin at the same times
 def probability_beyond(transform: Transform, time: float) -> float:
     """Return P(T > t) by inverting (1 - E exp(-s T)) / s, to about 1e-10.
 

@@ -151,18 +151,25 @@ def answer_text(answer: Answer, in_full: bool = False) -> str:
     -------  --------
     time       1.7 ms
     """
+    # A large network has thousands of rows: they are written once, and then cut.
+    all_rows = _value_rows(answer), _account_rows(answer.account, answer, "account")
     if in_full:
-        return _answer_text(answer, None)
+        return _answer_text(answer, None, *all_rows)
     # What fits a screen is not cut further.
-    screen_text = _answer_text(answer, _ROWS_ON_SCREEN)
+    screen_text = _answer_text(answer, _ROWS_ON_SCREEN, *all_rows)
     return (
         screen_text
         if screen_text.count("\n") <= _SCREEN_LINES
-        else _answer_text(answer, _ROWS_WHERE_TIGHT)
+        else _answer_text(answer, _ROWS_WHERE_TIGHT, *all_rows)
     )
 
 
-def _answer_text(answer: Answer, most_rows_by_part: tuple[int, int, int, int | None] | None) -> str:
+def _answer_text(
+    answer: Answer,
+    most_rows_by_part: tuple[int, int, int, int | None] | None,
+    value_rows: Sequence[list[str]],
+    account_rows: Sequence[list[str]],
+) -> str:
     in_full = most_rows_by_part is None
     most_values, most_components, most_shares, most_notes = most_rows_by_part or (
         None,
@@ -175,15 +182,17 @@ def _answer_text(answer: Answer, most_rows_by_part: tuple[int, int, int, int | N
         blocks = ["\n".join([*_answer_lines(answer), blocks[0]])]
         text_by_title = {
             "technology classes": _account_table(
-                "technology class", answer.technology, answer, "technology", None
+                "technology class",
+                _account_rows(answer.technology, answer, "technology"),
+                None,
             ),
             "steps": _step_table(answer),
         }
         blocks += [
             _requested_values(answer),
-            _value_table(answer, most_values),
+            _first_rows(["value", "amount"], value_rows, [1], most_values),
             _station_table(answer, most_values),
-            _account_table("component", answer.account, answer, "account", most_components),
+            _account_table("component", account_rows, most_components),
             *(text_by_title.values() if in_full else ()),
             _share_tables(answer, most_shares) if in_full or not _shares_remark(answer) else "",
             "\n".join(
@@ -514,17 +523,19 @@ def _cut_table(
     return f"{table}\nand {hidden_count} more" if hidden_count else table
 
 
-def _value_table(answer: Answer, most_rows: int | None) -> str:
+def _value_rows(answer: Answer) -> list[list[str]]:
+    """Return the rows of the table of values, which leaves out the values of a class at a
+    station.
+    """
     value_names = sorted(
         (name for name, value in answer.named_values.items() if not _station_match(name, value)),
         key=_importance_rank,
     )
-    rows = _merge_rows(
+    return _merge_rows(
         [name, _amount_text(answer.values[name])]
         for name in value_names
         if not _PROBABILITY.fullmatch(name) and name not in answer.asked
     )
-    return _first_rows(["value", "amount"], rows, [1], most_rows)
 
 
 def _requested_values(answer: Answer) -> str:
@@ -635,11 +646,9 @@ def _amount_text(value: Value) -> str:
     return quantity(value.value, value.unit, ends=(value.low, value.high))
 
 
-def _account_table(
-    title: str, account: Mapping[str, float], answer: Answer, value_kind: str, most_rows: int | None
-) -> str:
-    """Write an account of time in seconds and percent by label; empty for a single label, which
-    equals the time.
+def _account_rows(account: Mapping[str, float], answer: Answer, value_kind: str) -> list[list[str]]:
+    """Return the rows of an account of time in seconds and percent by label; none for a single
+    label, which equals the time.
     """
     total_time = sum(account.values())
     rows = [
@@ -651,12 +660,11 @@ def _account_table(
         for label, seconds in account.items()
         if seconds
     ]
-    # One label would repeat the time itself.
-    return (
-        _first_rows([title, "time", "part"], _merge_rows(rows), [1, 2], most_rows)
-        if len(rows) > 1
-        else ""
-    )
+    return _merge_rows(rows) if len(rows) > 1 else []
+
+
+def _account_table(title: str, rows: Sequence[list[str]], most_rows: int | None) -> str:
+    return _first_rows([title, "time", "part"], rows, [1, 2], most_rows)
 
 
 def _percent_of_time(seconds: float, total_time: float) -> str:

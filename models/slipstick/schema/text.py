@@ -766,11 +766,9 @@ class _TreeReader:
             entries.setdefault(key, Entry(key_node.mark, value))
         return Table(entries, mark)
 
-    def check_decimal_comma(
-        self, key_node: Node, value: Node, entries: Mapping[str, Entry]
-    ) -> None:
+    def check_decimal_comma(self, key_node: Node, value: Node, entries: dict[str, Entry]) -> None:
         """Report a decimal comma within braces, which makes a key of the digits behind it."""
-        last_value = [*entries.values()][-1].node if entries else None
+        last_value = entries[next(reversed(entries))].node if entries else None
         if (
             isinstance(key_node, Scalar)
             and isinstance(value, Scalar)

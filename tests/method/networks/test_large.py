@@ -66,13 +66,52 @@ def test_a_screen_leaves_shares_out_that_take_long(
 
 
 @pytest.mark.turns(3)
-def test_a_thousand_stations_are_shown_without_derivatives(computed: list[str]) -> None:
+def test_a_thousand_stations_are_shown_with_shares(computed: list[str]) -> None:
     answer = solve(stations_of(1000, 1000))
     assert isinstance(answer.share, DeferredShares)
-    # 1,001 parameters x 1,001 populations x (400 + 4 x 1,000) steps at 4 ns.
-    assert answer.share.seconds == pytest.approx(17.6, rel=0.01)
-    assert "shares (about 18 s of processor time)" in answer_text(answer)
+    # 1,001 parameters x 2 numbers at each station at 50 ns.
+    assert answer.share.seconds == pytest.approx(0.1, rel=0.01)
     assert not computed
+    assert "what shortens response_time[jobs]" in answer_text(answer)
+    assert sum(answer.share["response_time[jobs]"].values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("customers", [1, 2, 40])
+@pytest.mark.parametrize("think_time", [0.0, 0.02, 30.0])
+def test_shares_of_one_class_by_its_queues_are_those_of_complex_steps(
+    monkeypatch: pytest.MonkeyPatch, customers: int, think_time: float
+) -> None:
+    model = network(
+        {"jobs": closed_class(customers, think_time=think_time)},
+        {
+            "cpu": station(demand={"jobs": 0.3}, discipline="ps"),
+            "disk": station(service={"jobs": 0.02}, visits={"jobs": 7.0}),
+            "idle": station(service={"jobs": 1e-6}, visits={"jobs": 0.25}, scv={"jobs": 1.0}),
+        },
+    )
+    answer = solve(model)
+    gradient = {name: dict(slopes) for name, slopes in answer.gradient.items()}
+    assert gradient.keys() == {"throughput[jobs]", "response_time[jobs]"}
+    monkeypatch.setattr(CompiledNetwork, "_has_one_class", lambda *_: False)
+    assert isinstance(answer.share, DeferredShares)
+    for name, slopes in solve(model).gradient.items():
+        assert gradient[name] == pytest.approx(dict(slopes), rel=1e-9, abs=1e-12)
+
+
+def test_queues_give_no_shares_where_stations_are_not_single() -> None:
+    for odd in (
+        station(demand={"jobs": 0.3}, servers=2),
+        station(service={"jobs": 0.3}, discipline="is"),
+    ):
+        model = network(
+            {"jobs": closed_class(3)}, {"cpu": station(demand={"jobs": 0.4}), "odd": odd}
+        )
+        slopes = solve(model).gradient["response_time[jobs]"]
+        step = 1e-6
+        path = next(name for name in slopes if name.startswith("stations.odd"))
+        at_both_ends = solve(model, {path: np.array([0.0, step]) + model.parameters[path].value})
+        low, high = at_both_ends["response_time[jobs]"]
+        assert slopes[path] == pytest.approx((high - low) / step, rel=1e-4)
 
 
 def shares_seconds(stations: int, classes: int, method: str) -> float:

@@ -64,6 +64,7 @@ from slipstick.queueing.sojourn_times import (
 from slipstick.vocabulary import (
     BEST,
     DISCIPLINES,
+    EXACT,
     KNOWN_OF_NETWORKS,
     LINEARIZER,
     LOWERED,
@@ -80,6 +81,11 @@ MOST_HELD = 3_000_000
 
 MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
+
+ONE_CLASS_NUMBER = 5e-8
+"""Processor time of a number that the derivatives of one class hold, see `throughput_with_slopes`
+[s].
+"""
 
 EXACT_STEP, APPROXIMATE_NUMBER = 4e-9, {LINEARIZER: 1.5e-6, SCHWEITZER: 6e-7}
 """Processor time of a derivative: of a step of an exact method, and of a number that an
@@ -934,10 +940,11 @@ class CompiledNetwork(CompiledModel):
         """
         network_layout = self.network_layout
         network = network_points.network
+        most_customers = network.population.sum() if network.closed.all() else np.inf
         shown_measures = {
             name: measure
             for name, measure in measure_by_name.items()
-            if not _is_beyond_population(name, network)
+            if not _is_beyond_population(name, most_customers)
         }
         # They take longer than the solution, so that only points that are read have them.
         distribution_values, error_by_name = quantiles(network_layout, network, shown_measures)
@@ -990,6 +997,8 @@ class CompiledNetwork(CompiledModel):
             return self._derivative_numbers(network) * APPROXIMATE_NUMBER[solver]
         if solver == MARKOV_CHAIN:
             return 0.0
+        if self._has_one_class(network, solver):
+            return self._derivative_numbers(network) * ONE_CLASS_NUMBER
         _, class_count, station_count = network.service.shape
         customers_by_class = np.sort(np.where(network.closed, network.population, 0)[0]).astype(
             float
@@ -1027,7 +1036,7 @@ class CompiledNetwork(CompiledModel):
         self, point_values: Mapping[str, float], solver: str, seconds: float
     ) -> dict[str, dict[str, float]]:
         """Compute the derivatives of throughputs and response times by the complex step, many
-        parameters in one call; empty if a point is not solved.
+        parameters in one call, or of one class by its queues; empty if a point is not solved.
         """
         parameter_names = self.smooth_parameters
         if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
@@ -1047,15 +1056,17 @@ class CompiledNetwork(CompiledModel):
             network_points = self.network_layout.network_points(
                 self.network_layout.perturbed_columns(point_values, moved_names)
             )
-            moved_columns, _, reason_by_point = _measured_columns(
-                self.network_layout,
-                network_points,
-                solver,
-                Measures.columns_by_chain,
-                fail_together=True,
-            )
-            if reason_by_point:
-                return {}
+            moved_columns = self._columns_of_one_class(network_points.network, solver)
+            if not moved_columns:
+                moved_columns, _, reason_by_point = _measured_columns(
+                    self.network_layout,
+                    network_points,
+                    solver,
+                    Measures.columns_by_chain,
+                    fail_together=True,
+                )
+                if reason_by_point:
+                    return {}
             for value_name, column in moved_columns.items():
                 derivatives = {
                     parameter_name: float(
@@ -1065,6 +1076,33 @@ class CompiledNetwork(CompiledModel):
                 }
                 slopes.setdefault(value_name, {}).update(derivatives)
         return slopes
+
+    def _has_one_class(self, network: NetworkArrays, solver: str) -> bool:
+        """Return whether two solutions give the derivatives by all parameters."""
+        return bool(
+            solver == EXACT
+            and network.all_closed
+            and len(self.network_layout.classes) == 1
+            and network.is_single.all()
+            and network.demand.real[0].all()
+        )
+
+    def _columns_of_one_class(self, network: NetworkArrays, solver: str) -> Columns:
+        """Return throughput and response time of the only class at points that differ by
+        derivatives alone; empty unless `_has_one_class`.
+        """
+        if not self._has_one_class(network, solver):
+            return {}
+        from slipstick.queueing.exact import throughput_with_slopes
+
+        throughput = throughput_with_slopes(network)
+        (name,) = self.network_layout.chains
+        return {
+            f"throughput[{name}]": throughput,
+            f"response_time[{name}]": (network.population / throughput[:, None] - network.think)[
+                :, 0
+            ],
+        }
 
     def _note_on_left_out_shares(self, network: NetworkArrays) -> tuple[str, ...]:
         """Return a note if an answer has no shares because their derivatives would exceed the
@@ -1180,14 +1218,9 @@ def _one_point_columns(number_by_name: Mapping[str, float]) -> dict[str, Array]:
     return {value_name: np.array([number]) for value_name, number in number_by_name.items()}
 
 
-def _is_beyond_population(value_name: str, network: NetworkArrays) -> bool:
-    """Return whether a name is a probability of more customers than the network has at this
-    point.
-    """
-    value_kind, _, name_arguments = value_name.partition("[")
-    most_customers = int(network.population.sum()) if network.closed.all() else None
+def _is_beyond_population(value_name: str, most_customers: float) -> bool:
+    """Return whether a name is a probability of more customers than a network has."""
     return (
-        value_kind == "probability"
-        and most_customers is not None
-        and int(name_arguments.rpartition(",")[2].rstrip("]")) > most_customers
+        value_name.startswith("probability[")
+        and int(value_name[:-1].rpartition(",")[2]) > most_customers
     )
