@@ -2,7 +2,7 @@
 
 Every method knows the mean and the squared coefficient of variation (scv) of a time. A Markov chain
 takes the phases of a time that is made of phases as they are, and of any other the phases of
-`slipstick.random_times.phase_type` with its mean and scv; the simulator draws the time itself
+`slipstick.phases.phase_type` with its mean and scv; the simulator draws the time itself
 (`slipstick.sim.plan.distributions.DistributedTime`).
 
 The scv of a time that is not exponential is never exactly 1, and that of one that is not constant

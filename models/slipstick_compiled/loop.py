@@ -688,7 +688,7 @@ def plan_shared_departure(tables: State, resource: Row, now: float) -> None:
 def begin_ordered_service(tables: State, resource: Row, token: int, now: float) -> None:
     """Begin or resume a service that may be interrupted."""
     append(tables, resource.serving, token)
-    if resource.rate_count > 0:  # planned by `pace_anew`
+    if resource.rate_count > 0:  # planned by `plan_end_of_service`
         return
     token_record = tables.token[token]
     # Services with a limit are not interrupted, so that one begins once.

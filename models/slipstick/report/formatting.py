@@ -716,7 +716,7 @@ def plain_table(
 
 
 def _unfolded_widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return how wide the columns are when no cell is wrapped."""
+    """Return the widths of the columns when no cell is wrapped [letters]."""
     return [
         max([len(title) + 2, *map(len, column_cells)])
         for title, *column_cells in zip(titles, *rows, strict=True)

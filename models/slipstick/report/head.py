@@ -222,7 +222,8 @@ def _numeric_columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> It
 
 def _not_examined_lines(results: Results) -> Iterator[str]:
     """Yield a sentence on the cases that no search examined, if searches examined the first case
-    only. A case that differs in the searched quantity alone is a point of the search.
+    only. Cases that differ in the searched quantity alone are left out, because they are points of
+    the search.
     """
     case_names = list(results.cases)
     searches = [question.examined() for question in results.questions.values()]

@@ -156,7 +156,7 @@ def default_pictures(
 
 
 def _number_count(axis: Axis) -> int:
-    """Return how many numbers an axis has; none of names."""
+    """Return how many numbers an axis has; 0 for an axis of names."""
     return 0 if axis.has_names else len(axis.values)
 
 

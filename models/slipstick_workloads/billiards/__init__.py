@@ -1,9 +1,8 @@
 """Colliding billiard balls on a line: Scale-Graph's program, simulated and as a workload.
 
-`physics`, `queue` and `simulate` are the sequential program itself, in plain numbers; `dependency`
-says which collisions a parallel step may execute, and `counts` computes the means over a run for a
-number of balls and of processors. `model` builds the parallel program on a machine from these
-counts.
+`simulation` is the sequential program itself, in plain numbers. `counts` says which collisions a
+parallel step may execute, and computes the means over a run for a number of balls and of
+processors. `model` builds the parallel program on a machine from these counts.
 
 Why this shape: the state of the balls does not depend on the number of processors, so one
 sequential run gives the counts for every number, and the model is a tree of activities that every

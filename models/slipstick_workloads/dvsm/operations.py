@@ -5,7 +5,7 @@ Each operation is written from its mechanism: the messages, the computations at 
 what takes place in parallel. A message costs its sender and its receiver protocol time by the
 network's cost table and an extra system-call time (an input, as measured in programs); it takes
 time on the wire and in adapters and switches. Times that the paper measured are inputs: handler
-computation, extra system-call time, remote delay. `dvsm_contention` has processors that fault at
+computation, extra system-call time, remote delay. `contention` has processors that fault at
 the same time, so that the remote delay is a result.
 
 Source: Parsons, Brorsson, Sevcik, Predicting the performance of distributed virtual shared-memory

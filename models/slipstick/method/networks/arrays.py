@@ -161,7 +161,7 @@ class NetworkLayout:
         self, point_values: Mapping[str, float], moved_parameters: Sequence[str]
     ) -> dict[str, Array]:
         """Evaluate every number at one point, and again with each of some parameters moved by a
-        complex step; see `slipstick.method.answers.perturbed_columns`.
+        complex step; see `slipstick.method.answers.perturbed_values`.
         """
         value_by_parameter = {
             parameter_name: point_values.get(parameter_name, parameter.value or 0.0)

@@ -93,8 +93,8 @@ def solve_markov_chain(
     Parameters
     ----------
     network : the network; its numbers may be complex, for a derivative
-    routing : where customers go next, one for all points or one for each; by default `in_order` of
-        the visits
+    routing : where customers go next, one for all points or one for each; by default
+        `routing_in_order` of the visits
     error : part of the mean number of open customers that may lie beyond the truncation [1]
     state_limit : states at most; by default that of `slipstick.limits`
     method : of `stationary`; by default by size

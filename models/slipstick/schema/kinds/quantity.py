@@ -544,7 +544,7 @@ HardwarePart = TypeVar("HardwarePart", bound=NamedTuple)
 
 Once = Callable[[Hashable, Callable[[], Any], object], Any]
 """A function that returns the value computed under a key, such as
-`slipstick.schema.library.Library.once`: the value is computed at the first call only.
+`slipstick.schema.library.Library.compute_once`: the value is computed at the first call only.
 """
 
 
