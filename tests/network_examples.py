@@ -31,7 +31,7 @@ TIMES = {"front": 0.3, "desk": 0.5}
 
 WORDS_BY_USE = {
     "servers": "several servers",
-    "infinite servers": "discipline is",
+    "infinite servers": "infinite servers (discipline is)",
     "last first": "discipline lcfs",
     "random order": "discipline random",
     "interruptions": "discipline lcfs-pr",
@@ -40,7 +40,7 @@ WORDS_BY_USE = {
     "weights": "weights (discipline ps)",
     "rates": "rates",
     "scv": "scv other than 1",
-    "distribution": "times by name",
+    "distribution": "distributions of times (phase type)",
     "capacity": "capacity, blocking: loss",
     "blocking repeat": "capacity, blocking: repeat",
     "blocking before-service": "capacity, blocking: before-service",
@@ -117,7 +117,7 @@ EXAMPLES: Mapping[str, Build] = {
     },
     **{f"arrivals: {name}": partial(_arriving, stream) for name, (stream, _) in ARRIVALS.items()},
     "class switching": _routed,
-    "routes by the state": partial(_routed, SHORTEST),
+    "routes that depend on queues": partial(_routed, SHORTEST),
     "breakdown": _failing,
     "schedule": _scheduled,
 }

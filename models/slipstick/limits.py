@@ -41,84 +41,81 @@ LIMITS = {
     "states": CostLimit(3e4, "states of a Markov chain", "4 KB and 0.2 to 1 ms each", 0.0008),
     "ticks": CostLimit(
         2e9,
-        "ticks of a Markov chain's clock until a time, for each of its rates",
+        "steps of uniformization until a time, times the transitions of the Markov chain",
         "3 ns each",
         3e-09,
     ),
     "lattice": CostLimit(
-        1e10, "steps of an exact method of a network through its populations", "1 ns each", 1e-09
+        1e10, "steps of an exact method through the populations of a network", "1 ns each", 1e-09
     ),
     "corrections": CostLimit(
         3e7,
-        "corrections that Linearizer holds: of each class at each station, for each class that"
-        " meets it and each that leaves",
+        "corrections of Linearizer: about the cube of the classes, times the stations",
         "35 B and 0.2 us each",
         2e-7,
     ),
     "routing": CostLimit(
         3e7,
-        "probabilities of a Markov chain's routing: between all pairs of a class at a station",
+        "routing probabilities of a Markov chain: the square of the classes times the stations",
         "10 to 50 B each",
     ),
     "derivatives": CostLimit(
         4e6,
-        "numbers that the derivatives of a queueing network by all its parameters take",
+        "numbers in the derivatives of a queueing network with respect to all its parameters",
         "0.1 to 15 us each",
     ),
     "terms": CostLimit(2e8, "terms of a convolution in logarithms", "50 ns each", 5e-08),
     "counting": CostLimit(
-        3600, "seconds that it takes to count a program, estimated", "within a factor of 2", 1.0
+        3600, "estimated seconds to count the operations of a program", "within a factor of 2", 1.0
     ),
     "speeds": CostLimit(
-        1e6, "servers of a station of a network whose speeds are listed", "100 B and 0.5 us each"
+        1e6, "servers of a station with listed rates in a network", "100 B and 0.5 us each"
     ),
-    "customers": CostLimit(
-        1e6, "customers of a chain of a network that a simulation follows", "2 KB each"
-    ),
+    "customers": CostLimit(1e6, "customers of a chain in a simulated network", "2 KB each"),
     "shares": CostLimit(
-        2e9, "pairs of customers of a simulation with a station shared by all", "6 ns each", 6e-9
+        2e9, "pairs of customers at a shared station (ps) in a simulation", "6 ns each", 6e-9
     ),
     "numbers": CostLimit(
         2.5e7,
-        "numbers that a simulation of an activity keeps of what is under way",
+        "numbers that a simulation of an activity stores for branches and queues in progress",
         "12 B and 0.2 to 0.6 us each",
         4e-07,
     ),
     "populations": CostLimit(
         2e4,
-        "populations of several groups that mean value goes through",
+        "combinations of the populations of several groups, in mean value analysis",
         "3 ms each and more",
         0.003,
     ),
     "visits": CostLimit(
         2e3,
-        "places in activities at which mean value has a queue joined",
+        "visits to resources in the steps of an activity, in mean value analysis",
         "3 to 15 ms each",
         0.0055,
     ),
     "branches": CostLimit(
         200,
-        "branches of a fork that use different resources, by mean value",
+        "branches of a fork that use different resources, in mean value analysis",
         "0.6 ms for each pair",
     ),
-    "points": CostLimit(2e6, "points of a sweep that memory holds", "up to 2 KB and 20 us each"),
+    "points": CostLimit(2e6, "points of a sweep in memory", "up to 2 KB and 20 us each"),
     "values": CostLimit(1e6, "values of one axis of a sweep", "50 B and 0.6 us each"),
     "choices": CostLimit(
-        2e4, "points that are chosen among", "up to 0.5 ms each, 3 us to check", 0.0003
+        2e4, "points among which a study chooses", "up to 0.5 ms each, 3 us to check", 0.0003
     ),
     "spec_bytes": CostLimit(
         2**20,
-        "bytes of a spec; a study's own are read before its limits:",
+        "bytes of a YAML file; limits in a study do not apply to the study itself",
         "up to 1 us and 30 B each",
     ),
     "spec_values": CostLimit(
-        5e4, "values in a spec; a study's own likewise", "13 us and 400 B each"
+        5e4, "values in a YAML file other than the study itself", "13 us and 400 B each"
     ),
     "data_bytes": CostLimit(
         2**24, "bytes of a file of measurements or of arrivals", "1 us and 30 B each"
     ),
-    "arrivals": CostLimit(1e5, "arrivals in a file of them", "10 us and 600 B each"),
-    "trace_bytes": CostLimit(2**33, "bytes of a trace, also of what was packed", "0.2 us each"),
+    "arrivals": CostLimit(1e5, "arrivals in a file", "10 us and 600 B each"),
+    "trace_bytes": CostLimit(2**33, "bytes of a trace, after unpacking", "0.2 us each"),
     "events": CostLimit(2e7, "events of a trace", "4 us each"),
     "input_bytes": CostLimit(2**28, "bytes of standard input", "1 B each"),
 }

@@ -357,7 +357,7 @@ FLAT, LEVELS = "flat", "levels"
 PLACEMENTS = {
     "node": "both ranks in one node of the machine",
     "switch": "one switch between the ranks",
-    "network": "as many switches between the ranks as the network tells",
+    "network": "the number of switches that the network states",
 }
 """Where the ranks of a message are, in words."""
 

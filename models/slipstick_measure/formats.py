@@ -61,7 +61,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     ----------
     path : the file
     hints : what the file does not say
-    format : its format, one of `FORMATS` or `TRACE_FORMATS`; told from the content if None
+    format : its format, one of `FORMATS` or `TRACE_FORMATS`; recognized by the content if None
 
     Raises
     ------
@@ -179,7 +179,7 @@ def load_test(
     ----------
     paths, hints : the files, and what each does not say
     servers : of each tier; one where a tier is not named
-    format : of all files; told from the content of each if None
+    format : of all files; recognized by the content of each if None
 
     Raises
     ------
@@ -266,7 +266,7 @@ def read_all(
     Parameters
     ----------
     paths, hints : the files, and what each does not say
-    format : of all files; told from the content of each if None
+    format : of all files; recognized by the content of each if None
 
     Raises
     ------

@@ -351,7 +351,7 @@ class ValidationSpec(QuestionSpec):
     unknown: Note = Field("", description="inputs of the rows that are not published")
     peers: list[PeerSpec] = Field([], description="published errors of other models")
     most: Fraction | None = Field(
-        None, description="committed median error of groups; the tests fail above it"
+        None, description="largest median error of groups; the tests fail above it"
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:

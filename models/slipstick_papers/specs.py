@@ -156,18 +156,19 @@ class WantedSpec(QuestionSpec):
         None, description=("name of the value, such as efficiency or overhead_reduction")
     )
     added: list[Column] = Field(
-        [], description=("further values of the same answer, which are added to it")
+        [], description=("further values of the same answer, which are added to the value")
     )
-    per: Column | None = Field(None, description="value of the same answer by which it is divided")
+    per: Column | None = Field(
+        None, description="value of the same answer by which the value is divided"
+    )
     other: list[Column] = Field(
         [],
-        description=(
-            "values, added up, that replace it in the answers under relative_to, above or below"
-        ),
+        description=("values whose sum replaces it in the answers in relative_to, above or below"),
     )
     of: list[Name] = Field([], description="cases or measured runs to which the sentence refers")
     relative_to: list[Name] = Field(
-        [], description="answers by which those under of are divided, one for each or one for all"
+        [],
+        description="answers by which the answers in `of` are divided, one for each or one for all",
     )
     about: AnyNumber | None = Field(
         None, description=("value that the sentence states, together with within")
@@ -184,10 +185,10 @@ class WantedSpec(QuestionSpec):
         [], description="answers whose values must be larger, one for each or one for all"
     )
     greatest: list[Name] = Field(
-        [], description="answers under of whose values must be larger than those of all others"
+        [], description="those of the answers in `of` that must be larger than all others"
     )
     smallest: list[Name] = Field(
-        [], description="answers under of whose values must be smaller than those of all others"
+        [], description="those of the answers in `of` that must be smaller than all others"
     )
     at_least: int | None = Field(
         None,

@@ -172,7 +172,8 @@ class BatchServerSpec(ModelFileSpec):
         "reserve",
         description=(
             "reserve: a customer is admitted if all its work fits into memory; grow: if its first"
-            " phase fits. When the memory is full, the last customer goes back to the queue"
+            " phase fits. When the memory is full, the customer that was admitted last goes back to"
+            " the queue"
         ),
     )
     batching_delay: TimeOrFormula | None = Field(

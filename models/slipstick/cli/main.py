@@ -619,8 +619,8 @@ def _has_failure(results: Results) -> bool:
     default="",
     shell_complete=complete_methods,
     help=(
-        f"{', '.join(METHODS[ACTIVITY])}; of a queueing network {', '.join(METHODS[NETWORK])};"
-        " several are put side by side. [the best that applies]"
+        f"{', '.join(METHODS[ACTIVITY])}; for a queueing network {', '.join(METHODS[NETWORK])}."
+        " Several are shown side by side. [the best that applies]"
     ),
 )
 @click.option(
@@ -679,7 +679,7 @@ def solve(
     MODEL is a file, or the name of a program, an activity, a queueing network or a law.
 
     A value may be a range that contains it with a probability of 90 %. The answer is then an
-    interval, and a note says which range causes its width.
+    interval, and a note says which range widens it most.
 
     \b
     Examples:

@@ -1252,9 +1252,9 @@ def attempt(
     Parameters
     ----------
     visit : a step at a station, or a hold
-    balking : probability that a customer that has to wait leaves at once if 0, 1, 2 ... others
-        wait. It never falls, and the last one is also that of longer queues. Each customer draws
-        once which queue is too long for it
+    balking : probabilities that a customer leaves at once if it has to wait and 0, 1, 2 ... others
+        wait, in rising order; the last one also applies to longer queues. The longest queue that a
+        customer accepts is drawn once for all tries
     timeout, patience, retries, back_off, doubling, otherwise, queue, limits, breaker : see
         `Attempt`
 

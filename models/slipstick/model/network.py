@@ -162,8 +162,8 @@ class NetworkStation:
     retries : number of further tries of a customer that abandons the queue or finds the station
         full; 0 by default
     back_off : mean pause before a further try, exponential; no pause by default [s]
-    balking : probability that a customer that has to wait leaves at once if 0, 1, 2 ... others
-        wait. It never falls, and the last one is also that of longer queues
+    balking : probabilities that a customer leaves at once if it has to wait and 0, 1, 2 ... others
+        wait, in rising order; the last one also applies to longer queues
     """
 
     discipline: str = "fcfs"

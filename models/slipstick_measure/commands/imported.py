@@ -31,7 +31,7 @@ from slipstick_measure.commands.measured import servers_of, servers_option
     metavar="FORMAT",
     help=(
         "osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jsim, jmva, lqn, pdq,"
-        " kerncraft, simgrid, calculon, hwloc, lstopo, likwid-topology. [told from the content]"
+        " kerncraft, simgrid, calculon, hwloc, lstopo, likwid-topology. [by the content]"
     ),
 )
 @click.option(

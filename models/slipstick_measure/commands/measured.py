@@ -55,7 +55,7 @@ _DATA_OPTIONS = (
             " locust-history, jtl, jmeter, jmeter-json, load-table,"
             " perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl, npb, hpcg, stream,"
             " likwid-bench, lammps, netgauge, pop, profile, or of a trace: chrome, paraver,"
-            " perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [told from the content]"
+            " perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [by the content]"
         ),
     ),
     click.option(
@@ -94,9 +94,7 @@ _DATA_OPTIONS = (
     click.option(
         "--scaling",
         type=click.Choice(["strong", "weak"]),
-        help=(
-            "strong: only the processors grow; weak: the work grows with them. [told from the file]"
-        ),
+        help=("strong: only the processors grow; weak: the work grows with them. [by the file]"),
     ),
     click.option(
         "--waits",
@@ -405,10 +403,7 @@ def _parse_quantity(
     "--format",
     "format_",
     metavar="FORMAT",
-    help=(
-        "chrome, paraver, perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [told from the"
-        " content]"
-    ),
+    help="chrome, paraver, perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [by the content]",
 )
 @click.option(
     "--unit",
@@ -539,7 +534,7 @@ _FIT_OPTIONS = (
     click.option(
         "--population",
         metavar="PATH",
-        help="Path of the number of processors in the model. [told from the model]",
+        help="Path of the number of processors in the model. [found in the model]",
     ),
     click.option(
         "--size-of",
@@ -678,16 +673,16 @@ def fit(
     """Fit laws or a model to measured times, and predict other numbers of processors.
 
     FILE is a table of timings, as for `slipstick measured`. The laws are amdahl, usl, queue-1,
-    queue-2, phase-barrier, latency, power-log and saturating; servers needs --servers, nodes needs
-    --domain. A model of your own can be fitted too (--model, --free). A law is used only if it
-    describes the rows.
+    queue-2, phase-barrier, latency, power-log and saturating; also servers with --servers, and
+    nodes with --domain. You can also fit a model of your own (--model, --free). A law is used only
+    if it describes the rows.
 
     The columns of a table can also be quantities of a model, such as `parameters.batch` or
-    `machine`. PATH=LOW..HIGH then states the range of a parameter, and @OWNER the column whose
-    values have parameters of their own. Each group (--group) is left out and predicted from the
-    others.
+    `machine`. PATH=LOW..HIGH states the range of a parameter. With @COLUMN after it, the parameter
+    has a value for each word in this column. Each group (--group) is left out, and predicted from
+    the others.
 
-    For a load test, a station is fitted: the service demand of a request, and the time outside the
+    To a load test, a station is fitted: the service demand of a request, and the time outside the
     station. --servers is then the number of servers, and --at the number of users or the rate. With
     --model, the throughput is fitted instead.
 

@@ -103,7 +103,7 @@ def checked_trace(
     Parameters
     ----------
     path : the file
-    format : one of `TRACE_FORMATS`; told from the content if None
+    format : one of `TRACE_FORMATS`; recognized by the content if None
     unit : of times in a table whose header has none
 
     Raises

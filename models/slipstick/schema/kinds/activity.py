@@ -121,8 +121,8 @@ _PLACEMENT_IN_WORDS = "where the ranks are: " + "; ".join(
     f"{name}: {words}" for name, words in PLACEMENTS.items()
 )
 BALKING_IN_WORDS = (
-    "probability that a customer that has to wait leaves at once if 0, 1, 2 ... others wait. It"
-    " never falls, and the last one is also that of longer queues"
+    "probabilities that a customer leaves at once if it has to wait and 0, 1, 2 ... others wait,"
+    " in rising order; the last one also applies to longer queues"
 )
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
@@ -494,7 +494,10 @@ class AttemptSpec(ItemSpec):
     )
     balking: list[Probability] = Field(
         [],
-        description=f"{BALKING_IN_WORDS}. Each customer draws once which queue is too long for it",
+        description=(
+            f"{BALKING_IN_WORDS}. A customer draws the longest queue that it accepts once for all"
+            " tries"
+        ),
     )
 
     key = "attempt"
@@ -1825,7 +1828,7 @@ class PopulationSpec(ArrivingSpec):
 
 
 class RequirementSpec(Spec):
-    """A condition that must hold for the model to have an answer."""
+    """A condition that must be true for the model to have an answer."""
 
     that: Note = Field(
         description=(

@@ -33,7 +33,7 @@ class FittedSpec(Described):
     model: Note = Field(description="the model that has the parameters")
     rows: int = Field(0, description="number of measurements used in the fit", ge=0)
     parameters: dict[Note, FittedValueSpec] = Field(
-        description="fitted values by path, as far as all owners have them in common", min_length=1
+        description="fitted values by path, without the offsets of owners", min_length=1
     )
     unknowns: list[Note] = Field(
         description=(
