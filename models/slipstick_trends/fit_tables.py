@@ -111,10 +111,10 @@ def method_text() -> str:
     growth = RateModel()
     starts = ", ".join(f"{start:g}" for start in STARTS)
     return (
-        f"Each year the growth rate of the logarithm falls by {percent(growth.damping)} of itself"
-        f" and changes at random, with a standard deviation of {growth.walk:g}; both constants were"
-        f" chosen on back-tests of the shipped series from {starts}. The correlation of two series,"
-        f" {growth.common:g}, is about that of the errors of these back-tests."
+        f"Each year the growth rate of the logarithm falls by {percent(growth.damping)}, and"
+        f" changes at random with a standard deviation of {growth.walk:g}. Both constants were"
+        f" chosen on back-tests of the shipped series from {starts}, which also gave the"
+        f" correlation of two series, about {growth.common:g}."
     )
 
 

@@ -318,9 +318,9 @@ def test_points_of_questions_are_not_counted_against_those_of_sweeps(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     _print_points(StoredPoints(points=74, run_description={"points": "10"}), None)
-    assert capsys.readouterr().out.startswith("74 points are kept, those of questions included;")
+    assert capsys.readouterr().out.startswith("74 points are stored, including those of questions;")
     _print_points(StoredPoints(points=9, failed=1), 10)
-    assert capsys.readouterr().out.startswith("9 of 10 points are kept, 1 of them without")
+    assert capsys.readouterr().out.startswith("9 of 10 points are stored, 1 of them without")
 
 
 @pytest.mark.turns(3)
@@ -335,7 +335,7 @@ def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(
     assert main(["status", "one"]) == 0
     out = capsys.readouterr().out
     assert "one is up to date: slipstick run s.yaml" in out
-    assert "4 of 4 points are kept" in out
+    assert "4 of 4 points are stored" in out
     Path("one/results.csv").write_text("edited")
     Path("s.yaml").write_text(STUDY.replace("[2, 3, 4]", "[2, 3, 4, 5]"))
     assert main(["status", "one"]) == 0

@@ -296,8 +296,8 @@ def _print_points(stored_results: StoredPoints, point_count: int | None) -> None
     )
     echo(
         f"{stored_results.points}{of_total} points are"
-        f" kept{', those of questions included' if has_more else ''}"
-        f"{failed_in_words}; a run solves those that are missing or have changed"
+        f" stored{', including those of questions' if has_more else ''}"
+        f"{failed_in_words}; a run solves only points that are missing or have changed"
     )
     if stored_results.running:
         echo("a run is under way")

@@ -170,11 +170,12 @@ def _curves_text(
             prediction.low <= (prediction.measured or 0.0) <= prediction.high
             for prediction in curve_predictions
         ]
+        ratio = median(prediction.high / prediction.low for prediction in curve_predictions)
         lines.append(
-            f"Known up to {last_point:g} and predicted at {target:g} by their siblings,"
-            f" {len(curve_predictions)} curves have a median error of {percent(median(errors), 2)};"
-            f" intervals of 90 % hold {percent(sum(hits) / len(hits), 2)}, high over low"
-            f" {median(prediction.high / prediction.low for prediction in curve_predictions):.2f}."
+            f"{len(curve_predictions)} curves, cut off after {last_point:g} and predicted at"
+            f" {target:g} from their siblings, have a median error of {percent(median(errors), 2)}."
+            f" Intervals of 90 % contain {percent(sum(hits) / len(hits), 2)} of the values; the"
+            f" upper end is {ratio:.2f} times the lower end."
         )
     rows = [
         [

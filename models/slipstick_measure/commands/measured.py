@@ -640,7 +640,7 @@ def record(out: str, title: str, command: Sequence[str]) -> int:
         )
     except ValueError as error:
         refuse("COMMAND", str(error))
-    click.echo(f"{out}: where it waited; slipstick measured {out} shows it", err=True)
+    click.echo(f"wrote the waits to {out}; slipstick measured {out} shows them", err=True)
     return status
 
 

@@ -70,10 +70,10 @@ class TriedStation(NamedTuple):
     def description(self) -> str:
         """The kind in words."""
         servers_text = "one server" if self.servers == 1 else f"{self.servers} servers"
-        variation_texts = {0.0: "constant services", 1.0: "exponential services"}
-        description = f"{servers_text}, {variation_texts.get(self.scv, 'very unlike services')}"
+        variation_texts = {0.0: "constant times", 1.0: "exponential times"}
+        description = f"{servers_text}, {variation_texts.get(self.scv, 'highly variable times')}"
         return (
-            f"{description}, beside one of {self.second:.0%} of its demand"
+            f"{description}, and a second one with {self.second:.0%} of its demand"
             if self.second
             else description
         )

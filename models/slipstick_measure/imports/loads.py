@@ -158,9 +158,9 @@ def _residual_sentence(demand: Demand, test: LoadTest) -> str:
     count = sum(estimate is not None for estimate in demand.demand_by_row)
     sentence = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
     if demand.tier not in test.servers:
-        sentence += ", as one server (give --servers if it has more)"
+        sentence += ", if it has one server (else give --servers)"
     if count > 1:
-        sentence += f"; the largest error of a load is {100 * demand.largest_residual:.2g} %"
+        sentence += f"; the largest residual is {100 * demand.largest_residual:.2g} %"
     return sentence
 
 
@@ -217,9 +217,9 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
         spec.rows.append(cells)
     if largest_error > _LARGE_ERROR:
         spec.add_note(
-            f"the {percent} of the network differ by up to {100 * largest_error:.2g} %: percentiles"
-            " depend on the order of service and on how much demands vary, which a load test does"
-            " not tell; write another discipline, or scv, at a station"
+            f"the {percent} percentile of the network is up to {100 * largest_error:.2g} % off: it"
+            " depends on the discipline and on the variation of service times, which a load test"
+            " does not show; try another discipline or scv at a station"
         )
 
 

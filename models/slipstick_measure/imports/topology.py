@@ -419,8 +419,8 @@ def _note_kept_values(
     if topology.disallowed:
         spec.add_note(f"{topology.disallowed} cores are left out, which programs may not use")
     kept_parts = ["the network"]
-    kept_parts += ["the bandwidth of a memory"] if machine.memory.domain is not None else []
-    kept_parts += ["the bandwidth of memory"] if machine.memory.bandwidth is not None else []
+    kept_parts += ["the bandwidth of a memory domain"] if machine.memory.domain is not None else []
+    kept_parts += ["the bandwidth of a core"] if machine.memory.bandwidth is not None else []
     kept_parts += ["the rate of arithmetic"] if machine.processors.flops is not None else []
     kept_parts += (
         ["adapters of a node"] if machine.node is not None and not topology.adapters else []

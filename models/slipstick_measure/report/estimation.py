@@ -63,8 +63,8 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     """
     values = ", ".join(estimation.measured)
     first_sentence = (
-        f"{estimation.model} was held against {with_noun(estimation.rows, 'row')} of {values}; the"
-        f" median error on them is {percent(estimation.fitted_error, 2)}."
+        f"{estimation.model} was compared with {with_noun(estimation.rows, 'row')} of {values}; its"
+        f" median error is {percent(estimation.fitted_error, 2)}."
     )
     if estimation.ignored_numbers:
         first_sentence += (
@@ -73,8 +73,8 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         )
     if not estimation.groups:
         error_alone = (
-            "Nothing was left out, so this says nothing of the error elsewhere: name the columns"
-            " whose groups are to be left out whole, such as the machine."
+            "No group was left out, so the error on new groups is unknown: name the columns whose"
+            " groups are left out in turn, such as the machine."
         )
         return [first_sentence, error_alone]
     lines = [first_sentence]
@@ -83,8 +83,8 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     coverage = sum(group.coverage * group.rows for group in estimation.groups) / count
     width = median(group.width for group in estimation.groups)
     groups = with_noun(len(errors), "group")
-    prediction_clause = f"Each of {groups} left out whole and predicted by the others"
-    rows = "rows left out"
+    prediction_clause = f"Each of {groups} predicted from the others"
+    rows = "predicted rows"
     if split:
         prediction_clause = f"{groups} ({split})"
         rows = "rows"
@@ -94,12 +94,12 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
         f" {percent(max(errors), 2)}."
     )
     lines.append(
-        f"Intervals of 90 % hold {percent(coverage, 2)} of the {rows}; in the median their high"
-        f" end is {_ratio_text(width)} times the low one."
+        f"Intervals of 90 % contain {percent(coverage, 2)} of the {rows}; in the median, the upper"
+        f" end is {_ratio_text(width)} times the lower end."
     )
     if width > WIDEST:
         lines.append(
-            f"Ends that differ by more than a factor of {WIDEST:g} make a prediction of no use;"
+            f"An interval whose ends differ by more than a factor of {WIDEST:g} is of no use;"
             " measure some rows of the new group, and fit them with the others."
         )
     if estimation.widened >= MOST_WIDENED:
@@ -112,7 +112,9 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     weak_groups = [group for group in estimation.groups if group.coverage < 0.6]
     if weak_groups and estimation.widened < MOST_WIDENED:
         names = ", ".join(group.name for group in weak_groups)
-        lines.append(f"Of {names} fewer than 6 of 10 rows are held: do not trust it there.")
+        lines.append(
+            f"The intervals contain fewer than 6 of 10 rows of {names}: do not trust it there."
+        )
     return lines
 
 

@@ -150,10 +150,9 @@ def _bound_sentences(fitting: Fitting) -> list[str]:
         return []
     count_before, last_count = sorted({*fitting.p})[-2:]
     reason = (
-        f"This interval fits no law. It assumes that throughput grows from p = {last_count:g} on"
-        " at most"
-        f" as it did from p = {count_before:g}, and falls at most by a cost for each pair. Measure"
-        f" on {fitting.next_runs} next."
+        f"This interval uses no law. It assumes that from p = {last_count:g} on, throughput grows"
+        f" at most as it did from p = {count_before:g}, and falls at most by a cost for each pair."
+        f" Measure on {fitting.next_runs} next."
     )
     return [*lines, reason]
 

@@ -206,9 +206,9 @@ def load_fit_sentences(load_fitting: LoadFitting) -> list[str]:
         f"{quantity(best_station.time_elsewhere, 's')}{_interval_text(load_fitting, 'beside')}"
     )
     lines.append(
-        f"By a station of {best_station.words}: a request needs {service} there and {time_beside}"
-        " beside"
-        f" it; the station saturates at {quantity(best_station.saturates, '1/s')}."
+        f"Fitted by a station of {best_station.words}: a request needs {service} there and"
+        f" {time_beside} elsewhere; the station saturates at"
+        f" {quantity(best_station.saturates, '1/s')}."
     )
     if load_fitting.think is not None:
         lines.append(f"Users think {quantity(load_fitting.think, 's')}, by Little's law.")

@@ -40,8 +40,8 @@ OPTIONS = [
 def test_rows_with_names_of_their_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "rows.csv", *OPTIONS, "--fitted", "found.yaml"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "mine was held against 12 rows of time" in text
-    assert "Each of 3 groups left out whole" in text
+    assert "mine was compared with 12 rows of time" in text
+    assert "Each of 3 groups predicted from the others" in text
     assert main(["check", "found.yaml"]) == 0
     options = ["--fitted", "found.yaml", "--set", "fitted.host=b", "--json"]
     assert main(["solve", "mine.yaml", *options]) == 0

@@ -440,7 +440,7 @@ def test_names_of_columns_tell_units_and_empty_cells_are_no_rows(tmp_path: Path)
     uses = {"move_ms": ColumnUse(measured="time")}
     estimate_found = found(tmp_path, rows, ["parameters.share=0.5..1"], uses=uses)
     assert estimate_found.rows == 3
-    assert "held against 3 rows of time" in estimation_text(estimate_found)
+    assert "compared with 3 rows of time" in estimation_text(estimate_found)
 
 
 def test_columns_are_given_to_parameters_by_their_names(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_users_who_think_are_those_of_a_closed_network() -> None:
     assert predicted.value == pytest.approx(closed_by_hand(150, (0.01,), 1.0)[1], rel=1e-3)
     twin = fit_loads(users_test((0.01, 0.01), (5, 40, 80, 100)), [150.0])
     assert twin.best.kind.second == 1.0
-    assert "beside one of 100% of its demand" in load_fit_text(twin.result())
+    assert "and a second one with 100% of its demand" in load_fit_text(twin.result())
 
 
 @pytest.mark.turns(3)
