@@ -217,7 +217,7 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
         spec.rows.append(cells)
     if largest_error > _LARGE_ERROR:
         spec.add_note(
-            f"the {percent} percentile of the network is up to {100 * largest_error:.2g} % off: it"
+            f"the {percent} quantile of the network is up to {100 * largest_error:.2g} % off: it"
             " depends on the discipline and on the variation of service times, which a load test"
             " does not show; try another discipline or scv at a station"
         )

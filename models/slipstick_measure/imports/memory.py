@@ -322,7 +322,7 @@ def _compare_with_closed_system(
         )
         reading.refuse(worst_line, "loaded latency", message)
     spec.add_note(
-        f"with the measured numbers of lines in flight, latencies of the machine are off by at most"
+        f"with the measured lines in flight, the machine's latencies are off by at most"
         f" {100 * abs(worst_error):.1f} %"
     )
 

@@ -104,7 +104,7 @@ def test_the_command_continues_the_short_curve(
 ) -> None:
     assert main(["fit", "curves.csv", *OPTIONS]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "predicted at 32 by their siblings, 4 curves have a median error of" in told
+    assert "predicted at 32 from their siblings, have a median error of" in told
     assert main(["fit", "curves.csv", *OPTIONS, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["curves"]
     truth = machine(33)["c0"][32.0]

@@ -96,7 +96,7 @@ def test_a_truth_comes_back_with_its_units(tmp_path: Path) -> None:
     assert start.low < 20e-6 < start.high
     assert share.value == pytest.approx(0.71, rel=0.01)
     assert estimated.noise[0] == pytest.approx(0.01, rel=0.6)
-    assert "Nothing was left out" in estimation_text(estimated)
+    assert "No group was left out" in estimation_text(estimated)
 
 
 @pytest.mark.turns(3)
@@ -505,6 +505,6 @@ def test_a_prediction_that_is_too_wide_says_what_to_measure(tmp_path: Path) -> N
     free = ["parameters.share=0.05..9@machine_name", "parameters.start=1 us..100 us"]
     text = " ".join(estimation_text(found(tmp_path, table(shares, 0.01, 22), free)).split())
     assert (
-        "Ends that differ by more than a factor of 4 make a prediction of no use; measure some rows"
+        "An interval whose ends differ by more than a factor of 4 is of no use; measure some rows"
         " of the new group, and fit them with the others."
     ) in text
