@@ -104,6 +104,7 @@ def test_the_command_continues_the_short_curve(
 ) -> None:
     assert main(["fit", "curves.csv", *OPTIONS]) == 0
     told = " ".join(capsys.readouterr().out.split())
+    assert "4 curves, cut off after" in told
     assert "predicted at 32 from their siblings, have a median error of" in told
     assert main(["fit", "curves.csv", *OPTIONS, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["curves"]
