@@ -494,10 +494,7 @@ class AttemptSpec(ItemSpec):
     )
     balking: list[Probability] = Field(
         [],
-        description=(
-            f"{BALKING_IN_WORDS}. A customer draws the longest queue that it accepts once for all"
-            " tries"
-        ),
+        description=f"{BALKING_IN_WORDS}. The accepted queue is drawn once for all tries",
     )
 
     key = "attempt"
