@@ -4,20 +4,26 @@ law, and users who think or requests that arrive.
 If no utilization was measured, there is one station, fitted to the response times. The part of the
 response time at the least load that no tier explains becomes a station without a queue. Tiers are
 taken as processor sharing with exponential demands, which is a convention; the table holds the
-network's own response times against the measured ones.
+network's own response times and percentiles against the measured ones.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slipstick.errors import Problem, SlipstickError, SpecError
 from slipstick_measure.imports.imported import ImportedSpec, quantity
+from slipstick_measure.imports.percentiles import (
+    Customers,
+    Tier,
+    percentile_in_order,
+    response_percentile,
+)
 from slipstick_measure.loads import Demand, LoadRow, LoadTest, beside_tiers, demands, think_time
 
 if TYPE_CHECKING:
-    from slipstick.answer import Answer
     from slipstick_measure.fit.loads import StationFit
 
 CLASS = "requests"
@@ -67,7 +73,9 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         "classes": {CLASS: customers},
         "stations": stations,
     }
-    _compare_with_load_test(spec, test)
+    tiers = [Tier(demand.value, demand.servers) for demand in tier_demands]
+    think = 0.0 if test.rows[-1].users is None else max(0.0, think_time(test) or 0.0)
+    _compare_with_load_test(spec, test, _Stations(tiers, time_beside or 0.0, think, station))
     for demand in tier_demands:
         spec.add_note(_residual_sentence(demand, test))
     return spec
@@ -177,9 +185,38 @@ def _note_think_time(spec: ImportedSpec, test: LoadTest, think: float | None) ->
         )
 
 
-def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
+class _Stations(NamedTuple):
+    """The stations of the network, for its percentiles.
+
+    Parameters
+    ----------
+    tiers : that share their servers, in the order of the visits
+    beside : mean time at the station without a queue; 0 if there is none [s]
+    think : think time of users [s]
+    fitted : the station in order of arrival that stands for all; None beside tiers
+    """
+
+    tiers: Sequence[Tier]
+    beside: float
+    think: float
+    fitted: StationFit | None
+
+    def percentile(self, row: LoadRow, share: float) -> float | None:
+        """Return a percentile of the response time at the load of a row [s]; None if its
+        distribution is not known.
+        """
+        customers = Customers(rate=row.completed or 0.0)
+        if row.users is not None:
+            customers = Customers(round(row.users), outside=self.think + self.beside)
+        if self.fitted is None:
+            return response_percentile(self.tiers, self.beside, customers, share)
+        station = Tier(self.fitted.service, self.fitted.kind.servers)
+        return percentile_in_order(station, self.fitted.kind.scv, self.beside, customers, share)
+
+
+def _compare_with_load_test(spec: ImportedSpec, test: LoadTest, stations: _Stations) -> None:
     """Solve the network at each load, and write its response times and percentiles with the
-    measured ones; a percentile that must be simulated is written for two loads only.
+    measured ones; a percentile whose distribution is not known is simulated at the last load.
     """
     from slipstick.api import solve
 
@@ -190,9 +227,8 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
     spec.head = ["load", "measured", "network", "error"]
     if share is not None:
         spec.head += [percent, f"network {percent}", f"error {percent}"]
-    step = -(-len(rows) // _MOST_SIMULATED)
     largest_error = 0.0
-    for index, row in enumerate(rows):
+    for row in rows:
         cells = [_load_text(row)]
         network = _network_at_load(spec.document, row)
         try:
@@ -202,18 +238,14 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
             continue
         cells += _comparison_cells(row.response, answer[f"response_time[{CLASS}]"])
         if share is not None:
-            is_simulated = (len(rows) - 1 - index) % step == 0
-            quantile = _response_quantile(network, answer, share, is_simulated)
-            measured_time, computed, low, high = (row.quantiles.get(share), *quantile)
-            cells += _comparison_cells(measured_time, computed)
-            if low is not None and high is not None:
-                cells[-2] = f"{(computed or 0) * 1e3:.3g} ({low * 1e3:.3g} to {high * 1e3:.3g}) ms"
-            if (
-                measured_time
-                and computed
-                and not (low or computed) <= measured_time <= (high or computed)
-            ):
-                largest_error = max(largest_error, abs(computed / measured_time - 1))
+            percentile = _Percentile(stations.percentile(row, share))
+            if percentile.value is None and row is rows[-1]:
+                percentile = _simulated_percentile(network, share)
+            measured_time = row.quantiles.get(share)
+            cells += _comparison_cells(measured_time, percentile.value)
+            if percentile.low is not None and percentile.high is not None:
+                cells[-2] = percentile.text
+            largest_error = max(largest_error, percentile.error(measured_time))
         spec.rows.append(cells)
     if largest_error > _LARGE_ERROR:
         spec.add_note(
@@ -226,11 +258,8 @@ def _compare_with_load_test(spec: ImportedSpec, test: LoadTest) -> None:
 _SHARES = (0.95, 0.99, 0.9, 0.5)
 """Percentiles that answers have by themselves; the first that was measured is compared."""
 
-_MOST_SIMULATED = 2
-"""Loads at which the network is simulated for its percentile."""
-
-_EVENTS = 500_000
-"""Events of such a simulation, which take 1 to 3 s; fewer give no interval at a high load."""
+_EVENTS = 300_000
+"""Events of a simulation, which take about 0.6 s; fewer give no interval at a high load."""
 
 _LARGE_ERROR = 0.1
 
@@ -242,27 +271,32 @@ class _Percentile(NamedTuple):
     low: float | None = None
     high: float | None = None
 
+    @property
+    def text(self) -> str:
+        """The time with its interval."""
+        low, value, high = (f"{(end or 0) * 1e3:.3g}" for end in (self.low, self.value, self.high))
+        return f"{value} ({low} to {high}) ms"
 
-def _response_quantile(
-    network: dict[str, Any], answer: Answer, share: float, is_simulated: bool
-) -> _Percentile:
-    """Return a quantile of the response time of the network, by a short simulation if its answer
-    has none and it may be simulated.
-    """
+    def error(self, measured_time: float | None) -> float:
+        """Return the relative error against a measured time; 0 if that is within the interval."""
+        if not measured_time or not self.value:
+            return 0.0
+        is_within = (self.low or self.value) <= measured_time <= (self.high or self.value)
+        return 0.0 if is_within else abs(self.value / measured_time - 1)
+
+
+def _simulated_percentile(network: Mapping[str, Any], share: float) -> _Percentile:
+    """Return a percentile of the response time of a network by a short simulation."""
     from slipstick.api import solve
     from slipstick.sim.settings import Simulation
 
-    name = f"response_time_quantile[{CLASS},{share:g}]"
-    if name not in answer.values and is_simulated:
-        settings = Simulation(events=_EVENTS, kernel="plain")
-        try:
-            answer = solve(network, method="simulation", simulation=settings)
-        except SlipstickError:
-            return _Percentile()
-    if name not in answer.values:
+    settings = Simulation(events=_EVENTS, kernel="plain")
+    try:
+        answer = solve(dict(network), method="simulation", simulation=settings)
+    except SlipstickError:
         return _Percentile()
-    value = answer.values[name]
-    return _Percentile(value.value, value.low, value.high)
+    value = answer.values.get(f"response_time_quantile[{CLASS},{share:g}]")
+    return _Percentile() if value is None else _Percentile(value.value, value.low, value.high)
 
 
 def _time_text(time: float | None) -> str:
