@@ -658,6 +658,8 @@ class _Account:
         single_time = self._time_on_one_processor(point)
         has_waits = bool(point.regions("wait"))
         values: dict[str, Value] = {}
+        if (memory := point.find("memory", self.regions.whole)) is not None:
+            values["memory"] = Value(memory.value, "B")
         if account and has_waits and not self.growth.weak:
             waits = point.p * (elapsed - _time_at_work(account))
             estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)

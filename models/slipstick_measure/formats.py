@@ -18,6 +18,7 @@ from slipstick_measure.readers import (
     benchmarks,
     clusters,
     extra_p,
+    gnu_time,
     jmh,
     messages,
     perf,
@@ -28,7 +29,7 @@ from slipstick_measure.readers import (
 )
 from slipstick_measure.readers.known import known_text
 from slipstick_measure.readers.load_tests import GENERATORS, load_format, read_load
-from slipstick_measure.readers.markup import bar_lines
+from slipstick_measure.readers.markup import bar_lines, kinds_of_sentences
 from slipstick_measure.readers.reading import NUMBER, FileFormat, Reading, open_file
 from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_trace, trace_format
 
@@ -45,6 +46,7 @@ FORMATS: Registry[FileFormat] = Registry(
             messages,
             clusters,
             rated,
+            gnu_time,
             pop,
             tidy,
         )
@@ -105,6 +107,12 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
             or "the table has no heading; write one above its numbers, such as: p  time [s]"
         )
         reading.refuse(line, "", message)
+    if name is None and len(kinds := kinds_of_sentences(reading.lines)) > 1:
+        message = (
+            f"the lines tell times of {len(kinds)} kinds, {short(kinds[0])} and {short(kinds[1])};"
+            " keep one kind, or write a table with the heading p,region,time [s]"
+        )
+        reading.refuse(1, "", message)
     if name is None:
         reading.refuse(
             1,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean, nearest_names
-from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension
+from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, Dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,14 @@ METRICS: Mapping[str, Metric] = {
         TIME, "time of a cycle in which every processor does a work of its own", ("cycle_time",)
     ),
     "throughput": Metric(RATE, "work of all processors in a second", ("bandwidth",)),
+    "memory": Metric(
+        BYTES,
+        "memory of all processors together, such as their working set",
+        (
+            *("mem", "rss", "working_set", "peak_memory", "memory_usage", "memory_used"),
+            *("memory_footprint", "footprint", "peak_rss", "max_memory", "used_memory"),
+        ),
+    ),
     "speedup": Metric(COUNT, "time of the smallest run / time, as the file states it"),
     **EFFICIENCIES,
 }

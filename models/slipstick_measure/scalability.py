@@ -40,11 +40,13 @@ class MeasuredRun(NamedTuple):
     size : of the problem [1]
     time : elapsed [s]
     efficiency : of a processor [1]
+    memory : of all processors together [B]; None if it was not measured
     """
 
     size: float
     time: float
     efficiency: float
+    memory: float | None = None
 
     @property
     def latency(self) -> float:
@@ -58,19 +60,22 @@ class MeasuredScalability:
 
     Parameters
     ----------
-    goals : what is kept in each way: the time [s], the efficiency [1], the size a processor [1]
+    goals : what is kept in each way: the time [s], the efficiency [1], and of a processor the
+        memory [B], or the size [1] where no memory was measured
     runs : in each way, for each number of processors, the run that keeps it; None where no size
         that was measured does
     reached : in each way, for each number of processors, the least and the greatest of what is kept
         that was measured, in the units of the goals
     sources : of each run that was measured with causes, by processors and size: the average latency
         by cause [s]
+    has_memory : whether the memory was measured, and is not taken as in proportion to the size
     """
 
     goals: Mapping[str, float]
     runs: Mapping[str, Mapping[int, MeasuredRun | None]]
     reached: Mapping[str, Mapping[int, tuple[float, float]]]
     sources: Mapping[tuple[int, float], Mapping[str, float]]
+    has_memory: bool = False
 
     @property
     def processors(self) -> list[int]:
@@ -133,7 +138,15 @@ def measured_scalability(
         }
         for way in WAYS
     }
-    return MeasuredScalability(goal_by_way, runs, range_by_way, _latency_by_cause(answers))
+    return MeasuredScalability(
+        goal_by_way, runs, range_by_way, _latency_by_cause(answers), has_memory(answers)
+    )
+
+
+def has_memory(answers: Sequence[Answer]) -> bool:
+    """Return whether the memory of all runs with a size on several processors was measured."""
+    runs = [answer for answer in answers if answer.point.get("n") and int(answer.point["p"]) > 1]
+    return bool(runs) and all(answer.find("memory") for answer in runs)
 
 
 def _curves_of_several_sizes(answers: Sequence[Answer]) -> dict[int, list[MeasuredRun]]:
@@ -145,7 +158,9 @@ def _curves_of_several_sizes(answers: Sequence[Answer]) -> dict[int, list[Measur
         time = answer.find("time")
         efficiency = answer.find("efficiency")
         if size is not None and count > 1 and time and efficiency:
-            curves.setdefault(count, []).append(MeasuredRun(float(size), time, efficiency))
+            memory = answer.find("memory") if has_memory(answers) else None
+            run = MeasuredRun(float(size), time, efficiency, memory)
+            curves.setdefault(count, []).append(run)
     curves_of_several = {count: sorted(runs) for count, runs in curves.items() if len(runs) > 1}
     if len(curves_of_several) < 2:
         counts_in_words = [
@@ -162,9 +177,10 @@ def _curves_of_several_sizes(answers: Sequence[Answer]) -> dict[int, list[Measur
 _VALUE_BY_WAY: Mapping[str, Callable[[MeasuredRun, int], float]] = {
     EFFICIENCY: lambda run, count: run.efficiency,
     TIME: lambda run, count: run.time,
-    MEMORY: lambda run, count: run.size / count,
+    MEMORY: lambda run, count: (run.memory or run.size) / count,
 }
-"""The quantity that each way keeps; memory is taken to be in proportion to the size."""
+"""The quantity that each way keeps; a memory that was not measured is taken to be in proportion to
+the size."""
 
 
 def _measured_range(
@@ -204,10 +220,14 @@ def _run_at_goal(
             target = goal
         if min(low, high) <= target <= max(low, high):
             fraction = 0.0 if low == high else (target - low) / (high - low)
+            memory = None
+            if run_below.memory and run_above.memory:
+                memory = run_below.memory * (run_above.memory / run_below.memory) ** fraction
             return MeasuredRun(
                 run_below.size * (run_above.size / run_below.size) ** fraction,
                 run_below.time * (run_above.time / run_below.time) ** fraction,
                 run_below.efficiency + (run_above.efficiency - run_below.efficiency) * fraction,
+                memory,
             )
     return None
 

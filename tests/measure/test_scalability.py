@@ -100,6 +100,45 @@ def _percent(p: int, n: int) -> str:
     return f"{100 * (n + 1) / (n + p * p):.3g} %"
 
 
+MEMORIES = "cores,n,time [s],memory [GB]\n" + "".join(
+    f"{p},{n},{n / p + p},{n / 8 + p / 4}\n" for p in (1, 2, 4) for n in (8, 16, 64)
+)
+"""Runs whose memory has a part that grows with the size, and a part of each processor."""
+
+
+@pytest.mark.parametrize(
+    ("heading", "factor"), [("memory [GB]", 1.0), ("working set per core [GB]", 4.0)]
+)
+def test_a_column_of_memory_is_kept_in_place_of_the_size(
+    heading: str, factor: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On 4 cores a memory of 4 GB, or of 4 GB a core in the other heading, is that of n = 24."""
+    path = tmp_path / "runs.csv"
+    path.write_text(MEMORIES.replace("memory [GB]", heading))
+    keep = f"memory={factor} GB"
+    assert main(["measured", str(path), "--keep", keep, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)["scalability"]
+    (run,) = [run for run in document["runs"] if run["way"] == MEMORY and run["processors"] == 4]
+    assert run["memory"] == pytest.approx(4e9 * factor)
+    assert run["size"] == pytest.approx(24, rel=0.1)
+    assert main(["measured", str(path), "--keep", keep]) == 0
+    assert "memory-bound: a memory of" in capsys.readouterr().out
+    assert main(["measured", str(path), "--keep", "memory=3"]) == 2
+    assert "'3' lacks its unit" in capsys.readouterr().err
+
+
+def test_a_memory_that_some_runs_lack_leaves_the_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(MEMORIES.replace("4,64,20.0,9.0", "4,64,20.0,-"))
+    assert main(["measured", str(path), "--keep", "memory=6"]) == 0
+    assert "memory-bound: a size of 6 a processor" in capsys.readouterr().out
+    path.write_text(MEMORIES.replace("memory [GB]", "memory"))
+    assert main(["measured", str(path), "--scalability"]) == 0
+    assert "memory-bound: a size of" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

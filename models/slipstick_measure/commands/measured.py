@@ -50,11 +50,13 @@ _DATA_OPTIONS = (
         help=(
             "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, hyperfine-text,"
             " google-benchmark, google-benchmark-text, pytest-benchmark, jmh, jmh-text, wrk,"
-            " ab, hey, vegeta, vegeta-json, bombardier, bombardier-json, gatling, k6, k6-json,"
+            " ab, hey, oha-json, ghz-json, rates-alone, vegeta, vegeta-json, bombardier,"
+            " bombardier-json, gatling, k6, k6-json,"
             " k6-points, sysbench, pgbench, fio, fio-text, locust, locust-text,"
             " locust-history, jtl, jmeter, jmeter-json, load-table,"
             " perf-stat, perf-lock, likwid, osu, imb, perftest, nccl, hpl, npb, hpcg, stream,"
-            " likwid-bench, lammps, netgauge, pop, profile, or of a trace: chrome, paraver,"
+            " likwid-bench, lammps, gromacs, gnu-time, netgauge, pop, profile, or of a trace:"
+            " chrome, paraver,"
             " perf-mem, nsys, nsys-sqlite, timehist, records, otf2. [by the content]"
         ),
     ),
@@ -135,8 +137,8 @@ _SCALABILITY_OPTIONS = (
         multiple=True,
         metavar="WHAT=VALUE",
         help=(
-            "Goal of --scalability: efficiency=60%, time='2 s', or memory=1000 (the size per"
-            " processor). [as reached by the largest run]"
+            "Goal of --scalability: efficiency=60%, time='2 s', or of a processor memory='2 GB'"
+            " (memory=1000, the size, without a column of memory). [what most runs reach]"
         ),
     ),
 )
@@ -178,12 +180,11 @@ def measured(
     test = read_load_test(files, servers, **options)
     if test is not None:
         return _show_load(test, as_json)
-    goals = dict(map(_kept_goal, keep))
     result = account(
         read_data(files, **options), statistic, region, _parse_quantity("--timer", timer)
     )
-    if scalability or goals:
-        return _show_scalability(result, goals, as_json)
+    if scalability or keep:
+        return _show_scalability(result, keep, as_json)
     if as_json:
         print_json(
             {
@@ -203,10 +204,13 @@ def measured(
     return NO_ANSWER if any(answer.failed for answer in result.answers) else DONE
 
 
-def _kept_goal(goal_text: str) -> tuple[str, float]:
-    """Parse the goal of scalability: the kept quantity and its value."""
+def _kept_goal(goal_text: str, has_memory: bool) -> tuple[str, float]:
+    """Parse the goal of scalability: the kept quantity and its value. A memory is in bytes if it
+    was measured, and else stands for a size.
+    """
     quantity, _, value = goal_text.partition("=")
-    dimensions = {"efficiency": "COUNT", "time": "TIME", "memory": "COUNT"}
+    memory = "BYTES" if has_memory else "COUNT"
+    dimensions = {"efficiency": "COUNT", "time": "TIME", "memory": memory}
     if quantity not in dimensions or not value:
         refuse("--keep", f"write one of {', '.join(dimensions)} with a value; got {goal_text!r}")
     goal = _parse_quantity("--keep", value, dimensions[quantity])
@@ -215,12 +219,15 @@ def _kept_goal(goal_text: str) -> tuple[str, float]:
     return quantity, goal
 
 
-def _show_scalability(result: Measured, goals: Mapping[str, float], as_json: bool) -> int:
-    """Compute the scalability of measured runs, and print it as text or JSON."""
+def _show_scalability(result: Measured, keep: Sequence[str], as_json: bool) -> int:
+    """Compute the scalability of measured runs with the goals of a user, and print it as text or
+    JSON.
+    """
     from slipstick_measure.report.measured import notes_text
     from slipstick_measure.report.scalability import scalability_document, scalability_text
-    from slipstick_measure.scalability import measured_scalability
+    from slipstick_measure.scalability import has_memory, measured_scalability
 
+    goals = dict(_kept_goal(goal_text, has_memory(result.answers)) for goal_text in keep)
     try:
         scalability = measured_scalability(result.answers, goals)
     except ModelError as error:

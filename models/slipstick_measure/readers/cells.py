@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import isfinite, prod
 
-from slipstick_measure.readers.names import MISSING, time_unit
+from slipstick_measure.readers.names import MISSING, SERIAL, time_unit
 
 _NUMBER = r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]{1,4}+)?"
 NUMBER = re.compile(_NUMBER)
@@ -168,6 +168,11 @@ def whole_number(text: str) -> str:
         return devices[1]
     number, noun, _ = split_value(text)
     return number if noun is None or (noun.isalpha() and noun not in "kKMG") else text
+
+
+def is_serial(text: str) -> bool:
+    """Return whether a cell stands for one processor in words."""
+    return bare_cell(text).casefold() in SERIAL
 
 
 def product(text: str) -> str:

@@ -14,9 +14,12 @@ from functools import cached_property
 from itertools import pairwise, permutations
 from typing import TypeAlias
 
+from slipstick.errors import UnitError
+from slipstick.expression.nodes import BYTES
+from slipstick.units import parse_unit
 from slipstick_measure.measurements import METRICS
 from slipstick_measure.readers import names
-from slipstick_measure.readers.cells import is_missing, number_in
+from slipstick_measure.readers.cells import is_missing, is_serial, number_in, split_value
 from slipstick_measure.readers.reading import COLUMNS, metric_name, time_of_unit
 
 PERCENT_ABOVE = 2.0
@@ -46,6 +49,9 @@ class TableColumn:
         words, unit = names.rate_heading(bare_text) or names.heading(bare_text)
         column = cls(index, text.strip(), words, unit, cells)
         column.kind = column.kind_by_name()
+        if not column.kind and (noun := _noun_of_counts(cells)):
+            column.words, column.kind = noun, "p"
+            return column
         separated_words = names.words_by_capitals(bare_text)
         if column.kind or " " not in separated_words:
             return column
@@ -58,7 +64,13 @@ class TableColumn:
     @cached_property
     def numbers(self) -> list[float | None]:
         """The numbers of the cells; None for cells without one."""
-        return [None if is_missing(cell) else number_in(cell) for cell in self.cells]
+        return [self._number_of(cell) for cell in self.cells]
+
+    def _number_of(self, cell: str) -> float | None:
+        """Return the number of a cell; 1 for a serial run in a column of processors."""
+        if self.kind == "p" and is_serial(cell):
+            return 1.0
+        return None if is_missing(cell) else number_in(cell)
 
     @property
     def known_numbers(self) -> list[float]:
@@ -107,6 +119,13 @@ class TableColumn:
         return self.unit is not None and time_of_unit(self.unit)[1]
 
     @property
+    def is_in_bytes(self) -> bool:
+        """Return whether the heading or every cell with a value has a unit of bytes."""
+        texts = [cell for cell in self.cells if not is_missing(cell)]
+        units = [self.unit] if self.unit else [split_value(cell)[1] for cell in texts]
+        return bool(texts) and all(unit is not None and _is_of_bytes(unit) for unit in units)
+
+    @property
     def is_per_processor(self) -> bool:
         """Return whether each value belongs to a single processor."""
         head, _, tail = self.words.rpartition(" per ")
@@ -148,11 +167,30 @@ class TableColumn:
         if head in names.SIZES and tail in names.SIDES:
             return "n"
         if head and tail in names.PROCESSORS:
-            return {"n": "n of one", "rate": "rate"}.get(TableColumn.of(0, head, []).kind, "")
+            of_one = {"n": "n of one", "rate": "rate", "memory": "memory"}
+            return of_one.get(TableColumn.of(0, head, []).kind, "")
         stem = word.removesuffix(" time")
         if (self.has_time_unit or stem != word) and stem not in names.OCCASIONS:
             return "part"
         return ""
+
+
+def _noun_of_counts(cells: Sequence[str]) -> str:
+    """Return the noun of the processors that every cell counts, as in 4 threads beside Serial;
+    empty if they count none.
+    """
+    counted = [split_value(cell)[1] for cell in cells if not is_serial(cell)]
+    nouns = {noun.casefold() for noun in counted if noun}
+    are_counts = bool(nouns) and None not in counted and nouns <= set(names.PROCESSORS)
+    return max(nouns, key=len) if are_counts else ""
+
+
+def _is_of_bytes(unit: str) -> bool:
+    """Return whether a text is a unit of bytes."""
+    try:
+        return parse_unit(unit)[1] == BYTES
+    except UnitError:
+        return False
 
 
 _KINDS: Mapping[str, Sequence[str]] = {
@@ -183,6 +221,7 @@ class Roles:
     program_columns : indices of columns whose words together name the program or its variant, which
         is the region
     per_processor : indices of columns whose values are those of one processor each
+    shared_hours : indices of columns whose values are hours of all processors together
     guessed_columns : the column that was taken by a guess, by role
     unread_headings : headings of columns that are not read
     refusals : pairs of a heading and the problem with its column
@@ -194,6 +233,7 @@ class Roles:
     values: dict[int, tuple[str | None, str]] = field(default_factory=dict)
     program_columns: list[int] = field(default_factory=list)
     per_processor: set[int] = field(default_factory=set)
+    shared_hours: set[int] = field(default_factory=set)
     guessed_columns: dict[str, TableColumn] = field(default_factory=dict)
     unread_headings: list[str] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
@@ -604,7 +644,10 @@ def _take_values(
     column whose values rise or fall with the processors.
     """
     for column in free_columns:
-        if column.kind in METRICS and column.kind not in ("time", "throughput", "speedup"):
+        if column.kind == "memory":
+            if column.is_in_bytes:
+                roles.values[column.index] = ("memory", "")
+        elif column.kind in METRICS and column.kind not in ("time", "throughput", "speedup"):
             roles.values[column.index] = (column.kind, "")
         elif column.words == "value" and {"metric", "unit"} & roles.index_by_role.keys():
             roles.values[column.index] = (None, "")
@@ -647,8 +690,44 @@ def _take_values(
     ]:
         roles.values[speedup_columns[0].index] = ("speedup", "")
         _refuse_ratio(roles, speedup_columns[0], free_columns, columns)
+    elif hours := [column for column in free_columns if column.words in names.HOURS]:
+        _take_hours(roles, hours[0], columns)
+    elif least_times := [
+        column
+        for column in free_columns
+        if column.kind == "spread" and _is_least_time(column) and column.known_numbers
+    ]:
+        roles.values[least_times[0].index] = ("time", "")
+        roles.guessed_columns["time"] = least_times[0]
     else:
         _take_by_direction(roles, free_columns, columns, unit_is_rate)
+
+
+def _is_least_time(column: TableColumn) -> bool:
+    """Return whether a column holds the least of repeated times."""
+    words = column.words.split()
+    return bool({"min", "minimum", "best", "fastest"} & {*words}) and (
+        column.has_time_unit or "time" in words
+    )
+
+
+def _take_hours(roles: Roles, hours: TableColumn, columns: Sequence[TableColumn]) -> None:
+    """Take the hours of all processors together as the elapsed time times the processors; refuse
+    hours of others than those that are counted, such as core hours beside nodes.
+    """
+    if "p" not in roles.index_by_role:
+        return
+    counted = names.member_called(columns[roles.index_by_role["p"]].words).casefold()
+    noun = hours.words.split()[0]
+    if counted != noun and {counted, noun} != {"core", "cpu"}:
+        message = (
+            f"is of {noun}s, and {columns[roles.index_by_role['p']].text} counts others: write a"
+            f" column of {noun}s, or of the elapsed time"
+        )
+        roles.refusals.append((hours.text, message))
+        return
+    roles.values[hours.index] = ("time", "")
+    roles.shared_hours.add(hours.index)
 
 
 def _refuse_ratio(

@@ -238,7 +238,7 @@ def _names_and_values(text: str) -> list[tuple[str, str]]:
         return []
     for pieces, pair in (
         (re.split(r"[,;|]\s+|\t+", text.strip()), _PAIR),
-        (text.split(), _JOINED_PAIR),
+        (re.split(r"\s+(?=[A-Za-z#]\w*=)", text.strip()), _JOINED_PAIR),
     ):
         matches = [pair.fullmatch(piece.strip()) for piece in pieces]
         if len(matches) > 1 and all(matches):

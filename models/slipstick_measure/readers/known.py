@@ -159,9 +159,32 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "slipstick import makes a machine of what lstopo prints: lstopo --of xml FILE.xml",
     ),
     (
-        r"(?m)^Performance: +[0-9.]+ +[0-9.]+ *$",
-        "a log of GROMACS",
-        "write a table with a row for each run: p, ns/day",
+        r"(?m)^\S.* +time: +\[[0-9.]+ [nµm]?s [0-9.]+ [nµm]?s [0-9.]+ [nµm]?s\]$",
+        "what Criterion prints, which does not say how many threads ran",
+        "write a table with a row for each run, of the middle times: threads,time [ms]",
+    ),
+    (
+        (
+            r"(?m)^Info: Benchmark time: [0-9]+ CPUs|^ExecutionTime = .* ClockTime = "
+            r"|^ +Elapsed time \(sec\):|^ +PWSCF +: .* WALL|^ CP2K  +1 |^\| +ns/day = "
+        ),
+        "a log of one run of NAMD, OpenFOAM, VASP, Quantum ESPRESSO, CP2K or AMBER",
+        "write a table with a row for each run, of its elapsed time or its ns/day: cores,time [s]",
+    ),
+    (
+        r"(?m)^\[ *(?:SUM|[0-9]+)\] .* [KMG]?bits/sec\b",
+        "what iperf prints",
+        "write a table with a row for each number of streams: streams,throughput [Gbit/s]",
+    ),
+    (
+        r"(?m)^access +bw\(MiB/s\)|^mdtest-[0-9.]+ was launched with",
+        "what IOR or mdtest prints of one run",
+        "write a table with a row for each run: tasks,throughput [MiB/s], or tasks,rate [1/s]",
+    ),
+    (
+        r"(?m)^=+ Serving Benchmark Result =+$",
+        "what the serving benchmarks of vLLM or SGLang print of one run",
+        "write a table with a row for each run: rate [1/s],throughput [1/s],mean [ms]",
     ),
     (
         r"\ARUN\t.*\t[0-9]{13}\t",

@@ -1,14 +1,16 @@
 """Load tests: tables with users or rates, and the outputs of load generators.
 
-Generators print one test each: wrk and wrk2, ab, hey and oha, vegeta, bombardier, Gatling, k6 (its
-summary as text or JSON), sysbench, pgbench, and Locust's CSV and JMeter's aggregate report; fio one
-for each group of jobs, and JMeter's samples one for each number of threads (`jmeter`). Several
-files make one load test. The number of users is that of connections, clients, threads or jobs;
+Generators print one test each: wrk and wrk2, ab, hey, oha and ghz (also as JSON), vegeta,
+bombardier, Gatling, k6 (its summary as text or JSON), sysbench, pgbench, and Locust's CSV and
+JMeter's aggregate report; fio one for each group of jobs, and JMeter's samples one for each number
+of threads (`jmeter`). Several files make one load test. The number of users is that of connections,
+clients, threads or jobs;
 where it is not printed, it is told. Outputs are also read as people paste them: without their first
 lines, indented, after the command that was given. Requests that failed are counted by each
 generator in its own way: the line that tells of them becomes a note.
 
-Formats: as printed by wrk 4.1, ab 2.3, hey 0.1.4, sysbench 0.4.12 and 1.0.20, pgbench 9.4 to 15 and
+Formats: as printed by wrk 4.1, ab 2.3, hey 0.1.4, oha 1.4 and ghz 0.117 (their JSON as
+in oha's schema.json and ghz's Report), sysbench 0.4.12 and 1.0.20, pgbench 9.4 to 15 and
 fio 2.2 and 3.33; k6's end-of-test summary (its documentation), Locust's requests CSV
 (locust/stats.py) and JMeter's aggregate report (its user manual).
 """
@@ -527,6 +529,75 @@ def _name_of_hey(text: str) -> str:
     return "ghz" if re.search(r"^[ \t]*Count:\s+[0-9]+\s*$", text, re.MULTILINE) else "hey"
 
 
+def _read_oha_json(reading: Reading) -> LoadRow:
+    """Read what oha --output-format json writes [s], without the number of connections."""
+    document = json.loads(reading.text)
+    summary = document["summary"]
+    if float(success := summary.get("successRate", 1)) < 1:
+        why = f"requests failed: a part of {float(success):g} succeeded"
+        reading.add_note(1, "successRate", why)
+    return LoadRow(
+        1,
+        throughput=float(summary["requestsPerSec"]),
+        response=None if summary.get("average") is None else float(summary["average"]),
+        quantiles={
+            share: float(time)
+            for name, time in document["latencyPercentiles"].items()
+            if (share := _k6_share(name)) and time is not None
+        },
+    )
+
+
+def _read_ghz_json(reading: Reading) -> LoadRow:
+    """Read what ghz --format json writes [ns], with its workers, or the rate at which it sends."""
+    document = json.loads(reading.text)
+    options: Mapping[str, Any] = document.get("options") or {}
+    if failed := {**document.get("errorDistribution", {})}:
+        why = f"{sum(map(int, failed.values()))} requests failed, and are counted in the throughput"
+        reading.add_note(1, "errorDistribution", why)
+    rate = float(options.get("rps") or 0.0) or None
+    workers = options.get("concurrency")
+    return LoadRow(
+        1,
+        users=None if rate or workers is None else float(workers),
+        rate=rate,
+        throughput=float(document["rps"]),
+        response=float(document["average"]) * 1e-9,
+        quantiles={
+            float(entry["percentage"]) / 100: float(entry["latency"]) * 1e-9
+            for entry in document.get("latencyDistribution") or ()
+        },
+    )
+
+
+_RATE_ALONE = re.compile(
+    r"^(?:[^\n]*?\b(?:connections|clients|users|concurrency|conns?|c)[ \t]*[=:][ \t]*"
+    r"(?P<users>[0-9]+)\b[^\n]*?)?[ \t]*Requests/sec:[ \t]+(?P<rate>[0-9.]+)[ \t]*$",
+    re.MULTILINE,
+)
+"""The rate that wrk, hey or oha prints, without the lines that tell which and with what; scripts
+write the users before it."""
+_LATENCY_ALONE = re.compile(r"^[ \t]*(?:Latency|Average:)[ \t]+([0-9.]+ ?[a-zµ]+)", re.MULTILINE)
+
+
+def _read_rates_alone(reading: Reading) -> list[LoadRow]:
+    """Read the rates that were taken out of outputs of wrk or hey, with the mean before each."""
+    rows = []
+    end = 0
+    for match in _RATE_ALONE.finditer(reading.text):
+        times = _LATENCY_ALONE.findall(reading.text, end, match.start())
+        end = match.end()
+        rows.append(
+            LoadRow(
+                reading.text.count("\n", 0, match.start("rate")) + 1,
+                users=float(match["users"]) if match["users"] else None,
+                throughput=float(match["rate"]),
+                response=_parse_time(times[-1]) if times else None,
+            )
+        )
+    return rows
+
+
 def _read_sysbench(reading: Reading) -> LoadRow:
     """Read sysbench 0.4 to 1.1. Missing numbers of threads follow from the events of one thread; an
     interrupted run has only its interval lines.
@@ -962,6 +1033,14 @@ GENERATORS: Mapping[str, LoadFormat] = {
         ),
         _line_pattern(r"(?:Error distribution:\s*\n.*|\[[1345][0-9][0-9]\]\s+[0-9]+ responses)"),
     ),
+    "oha-json": LoadFormat(
+        re.compile(r'\A\s*\{.*"requestsPerSec"\s*:.*"latencyPercentiles"\s*:', re.DOTALL),
+        _read_oha_json,
+    ),
+    "ghz-json": LoadFormat(
+        re.compile(r'\A\s*\{.*"average"\s*:.*"rps"\s*:.*"statusCodeDistribution"\s*:', re.DOTALL),
+        _read_ghz_json,
+    ),
     "vegeta": LoadFormat(
         _line_pattern(r"Requests\s+\[total, rate"),
         _read_vegeta,
@@ -1039,6 +1118,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
         _line_pattern("fio-[0-9]"),
         _line_pattern(r".*\(groupid=[0-9]+, jobs=[0-9]+\): err= *[1-9].*"),
     ),
+    "rates-alone": LoadFormat(_RATE_ALONE, _read_rates_alone, re.compile(r"\A")),
 }
 """Outputs of load generators by name."""
 
@@ -1280,7 +1360,7 @@ def _read_all_tests(reading: Reading, name: str) -> list[LoadRow]:
         for note in test.notes:
             reading.add_note(line + note.line - 1, note.path, note.message)
         rows += [
-            replace(row, line=line)
+            replace(row, line=line + max(row.line, 1) - 1)
             for row in ([rows_of_test] if isinstance(rows_of_test, LoadRow) else rows_of_test)
         ]
         for failure in generator.failures.finditer(test.text) if generator.failures else ():
@@ -1319,6 +1399,8 @@ def _with_users_before(text: str, rows: Sequence[LoadRow]) -> list[LoadRow]:
 
 _WHERE_USERS_ARE = {
     "hey": "as -c did",
+    "oha": "as -c did",
+    "wrk": "as -c did",
     "bombardier": "as -c did",
     "locust": "as -u did",
     "k6": "as --vus did",
@@ -1353,7 +1435,8 @@ def _name_of_generator(reading: Reading, name: str) -> str:
     """Return the name of the program whose output has a format that others write, too."""
     if name == "hey":
         return _name_of_hey(reading.text)
-    name = "locust" if name == "locust-text" else name
+    own_names = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
+    name = {**own_names, "rates-alone": "wrk"}.get(name, name)
     return "JMeter" if name == "locust" and _AGGREGATE.match(reading.text) else name
 
 

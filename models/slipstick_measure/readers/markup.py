@@ -1,8 +1,9 @@
 """Tables in the markup of documents, and records of names and values, as lines with bars.
 
 Documents: AsciiDoc, MediaWiki, Jira, and the tables of lists and of commas of reStructuredText.
-Records: flat objects of JSON, and blocks of lines with a name and a value, of which the first name
-comes again, as scripts and ``time`` print them.
+Records: flat objects of JSON, frames of Julia, benchmarks of Go, and blocks of lines with a name
+and a value, of which the first name comes again, as scripts and ``time`` print them; and sentences
+that differ in their numbers alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from slipstick_measure.readers.names import LOADS, PROCESSORS, plain_words
 
@@ -25,8 +26,10 @@ LONGEST_LINE = 1_000
 _NAME_AND_VALUE = re.compile(
     r"[*+-]?\s*([A-Za-z_](?:[\w ()/.-]{0,60}[\w()/.-])?)(?:\s*+[:=]\s*| *+\t+)([^:=\s][^=|]{0,80})"
 )
+_JULIA_TYPE = r"(?:U?Int(?:8|16|32|64|128)?|Float(?:16|32|64)|String[0-9]*|Bool|Any|Symbol)\??"
 _DTYPES = re.compile(
     r"[|│\s]*(?:[iuf](?:8|16|32|64)|str|bool)(?:\s*[|┆│]\s*\w+)*[|│\s]*|\s*(?:<[a-z]{3,4}>\s*)+"
+    rf"|[|│\s]*{_JULIA_TYPE}(?:\s*[|│]\s*{_JULIA_TYPE})*[|│\s]*"
 )
 """The types of columns, which libraries of data frames print below the names."""
 
@@ -35,7 +38,10 @@ def bar_lines(texts: Sequence[str]) -> list[BarLine]:
     """Return the heading and the rows of the first table in markup, or of records, with bars
     between cells; empty if there is none.
     """
-    for read in (_json_records, _blocks, _fenced_table, _jira_table, _directive):
+    for read in (
+        *(_json_records, _blocks, _fenced_table, _jira_table, _directive, _julia_frame),
+        *(_go_benchmarks, _sentences),
+    ):
         if len(lines := read(texts)) > 1:
             return lines
     return []
@@ -253,6 +259,139 @@ def _directive_rows(texts: Sequence[str], begin: int) -> list[BarLine]:
         _joined(items[0][1][0], [re.sub(r"^(?:\* )?-", "", line).strip() for _, (_, line) in items])
         for items in (list(block) for _, block in blocks)
     ]
+
+
+_GO_BENCHMARK = re.compile(
+    r"(?P<name>Benchmark\S*?)(?:-(?P<count>[0-9]+))?\s+[0-9]+\s+(?P<time>[0-9.]+) ns/op\b.*"
+)
+
+
+def _go_benchmarks(texts: Sequence[str]) -> list[BarLine]:
+    """Return the benchmarks that go test prints, with the processors that their names end with; a
+    name without a number is of one.
+    """
+    runs = [
+        (number, match)
+        for number, text in enumerate(texts, 1)
+        if (match := _GO_BENCHMARK.fullmatch(text.strip()))
+    ]
+    if not runs:
+        return []
+    rows = [
+        _joined(number, [match["name"], match["count"] or "1", match["time"]])
+        for number, match in runs
+    ]
+    return [_joined(runs[0][0], ["region", "processors", "time [ns]"]), *rows]
+
+
+_FRAME_HEADING = re.compile(r"\s*Row │ (?P<names>\S.*)")
+_FRAME_ROW = re.compile(r"\s*[0-9]+ │ (?P<cells>.*)")
+_FRAME_GAP = re.compile(r"\s{2,}")
+
+
+def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
+    """Return the table that DataFrames of Julia print: the numbers of rows before a bar, and cells
+    separated by blanks.
+    """
+    lines = list(enumerate(texts, 1))
+    heading = next(
+        ((number, match) for number, text in lines if (match := _FRAME_HEADING.fullmatch(text))),
+        None,
+    )
+    if heading is None:
+        return []
+    number, match = heading
+    rows = [
+        (row_number, row["cells"].strip())
+        for row_number, text in lines[number:]
+        if (row := _FRAME_ROW.fullmatch(text))
+    ]
+    for gap in (_FRAME_GAP, re.compile(r"\s+")):
+        names = gap.split(match["names"].strip())
+        cells = [(row_number, gap.split(row)) for row_number, row in rows]
+        if cells and {len(row) for _, row in cells} == {len(names)}:
+            return [_joined(number, names), *(_joined(*row) for row in cells)]
+    return []
+
+
+_NOUNS = "|".join(sorted((word for word in PROCESSORS if len(word) > 2), key=len)[::-1])
+_COUNT_IN_WORDS = re.compile(
+    rf"\b(?P<before>[0-9]+)[ -]?(?P<noun>{_NOUNS})\b"
+    rf"|\b(?P<name>{_NOUNS})\s*[=:]?\s*(?P<behind>[0-9]+)\b",
+    re.IGNORECASE,
+)
+_TIME_IN_WORDS = re.compile(
+    r"(?<![\w.])(?P<value>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*"
+    r"(?P<unit>ns|us|µs|ms|s|secs?|seconds?|mins?|minutes?|hours?)(?![\w/])",
+    re.IGNORECASE,
+)
+_TIME_WITHOUT_UNIT = re.compile(
+    r"(?<=time)\s*[:=]\s*(?P<value>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*$", re.IGNORECASE
+)
+_SERIAL_SENTENCE = re.compile(r"\W*(?:serial|sequential)\b[^0-9]*", re.IGNORECASE)
+
+
+class _TimedSentence(NamedTuple):
+    """A line with one time and one number of processors: its line number, its words without the
+    numbers, the noun of the processors, their number, and the time.
+    """
+
+    number: int
+    pattern: str
+    noun: str
+    count: str
+    time: str
+
+
+def _sentence(number: int, text: str) -> _TimedSentence | None:
+    """Parse a line such as ``Running with 4 threads: 28.3 s``; None for other lines."""
+    times = list(_TIME_IN_WORDS.finditer(text)) or list(_TIME_WITHOUT_UNIT.finditer(text))
+    if len(times) != 1:
+        return None
+    time = " ".join(filter(None, times[0].groupdict().values()))
+    rest = f"{text[: times[0].start()]}#{text[times[0].end() :]}"
+    counts = list(_COUNT_IN_WORDS.finditer(rest))
+    if not counts and _SERIAL_SENTENCE.fullmatch(text[: times[0].start()]):
+        return _TimedSentence(number, "", "", "serial", time)
+    if len(counts) != 1:
+        return None
+    noun = (counts[0]["noun"] or counts[0]["name"]).lower()
+    plural = noun if noun.endswith("s") and not noun.endswith("ss") else f"{noun}s"
+    words = f"{rest[: counts[0].start()]}#{rest[counts[0].end() :]}"
+    pattern = " ".join(re.sub(r"[0-9][0-9.,]*", "#", words).split())
+    return _TimedSentence(number, pattern, plural, counts[0]["before"] or counts[0]["behind"], time)
+
+
+def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
+    """Return the sentences of a text in which every line with a time is one; else none."""
+    timed = [
+        (number, text)
+        for number, text in enumerate(texts[:MOST_RECORD_LINES], 1)
+        if len(text) < LONGEST_LINE
+        and (_TIME_IN_WORDS.search(text) or _TIME_WITHOUT_UNIT.search(text))
+    ]
+    found = [_sentence(number, text) for number, text in timed]
+    sentences = [sentence for sentence in found if sentence]
+    return sentences if len(sentences) == len(found) else []
+
+
+def _sentences(texts: Sequence[str]) -> list[BarLine]:
+    """Return a table of sentences that differ in their numbers alone; a line that begins with
+    ``Serial`` is one of one processor.
+    """
+    sentences = _sentences_of(texts)
+    nouns = {sentence.noun for sentence in sentences} - {""}
+    counts = {sentence.count for sentence in sentences}
+    if len(nouns) != 1 or len(counts) < 2 or len(kinds_of_sentences(texts)) != 1:
+        return []
+    rows = [_joined(sentence.number, [sentence.count, sentence.time]) for sentence in sentences]
+    return [_joined(sentences[0].number, [*nouns, "time"]), *rows]
+
+
+def kinds_of_sentences(texts: Sequence[str]) -> list[str]:
+    """Return the words of the sentences with times, each kind once, without their numbers."""
+    patterns = (sentence.pattern for sentence in _sentences_of(texts))
+    return [pattern for pattern in dict.fromkeys(patterns) if pattern]
 
 
 def _indented(texts: Sequence[str], start: int, depth: int) -> Iterator[BarLine]:

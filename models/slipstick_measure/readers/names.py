@@ -21,7 +21,7 @@ PROCESSORS: tuple[str, ...] = (
     *("accelerators", "devices", "sockets", "nodes", "node", "hosts", "host", "machines"),
     *("servers", "instances", "executors", "replicas", "pods", "vms", "alloccpus", "allocnodes"),
     *("req cpus", "reqcpus", "cpu cores", "parallelism", "degree of parallelism", "n jobs"),
-    *("njobs", "n workers", "num workers", "max workers"),
+    *("njobs", "n workers", "num workers", "max workers", "world size"),
     *("prozessoren", "prozesse", "kerne", "knoten", "processeurs", "processus", "coeurs", "cœurs"),
     *("noeuds", "nœuds", "procesadores", "procesos", "núcleos", "nucleos", "hilos", "nodos"),
     *("processadores", "processos", "nós", "processori", "processi", "nodi"),
@@ -101,7 +101,7 @@ RATES: tuple[str, ...] = (
     *("mlups", "glups", "mlup s", "glup s", "teps", "gteps", "mteps", "gups", "sypd", "iops"),
     *("ops", "tps", "qps", "rps", "ips", "fps", "mips", "hpl score", "hpcg score", "algbw"),
     *("busbw", "processing rate", "simulation rate", "simulation speed", "work rate", "score"),
-    *("transactions per second", "requests per second", "operations per second"),
+    *("transactions per second", "requests per second", "operations per second", "tpm", "tpmc"),
 )
 """What heads a rate: work in a time."""
 
@@ -177,6 +177,28 @@ OCCASIONS = frozenset(
 )
 """Headings of columns that tell where and when a run was made, and not what ran."""
 
+SERIAL: tuple[str, ...] = (
+    "serial",
+    "sequential",
+    "seq",
+    "single thread",
+    "single core",
+    "séquentiel",
+)
+"""What stands in place of one processor."""
+
+SUMMARIES = frozenset(
+    (
+        *("mean", "average", "avg", "median", "total", "sum", "geomean", "geometric mean", "min"),
+        *("max", "minimum", "maximum", "std", "stddev", "stdev", "overall", "moyenne", "summe"),
+        *("mittelwert", "gesamt"),
+    )
+)
+"""What begins a row that sums up the rows above it."""
+
+HOURS: tuple[str, ...] = ("core hours", "cpu hours", "gpu hours", "node hours", "core h", "cpu h")
+"""What the processors take together: the elapsed time in hours, times the processors."""
+
 MISSING = frozenset(
     (
         "",
@@ -199,6 +221,7 @@ MISSING = frozenset(
         "skipped",
         "not run",
         "crash",
+        "missing",
     )
 )
 """What stands where nothing was measured."""
@@ -252,6 +275,9 @@ _ONE = re.compile(r"(?<!\s)\s*+(?:/\s*+|\bper\s++|-)[a-z]+$", re.IGNORECASE)
 """The processor at the end of a unit of a rate."""
 _IN_ONE_WORD: Mapping[str, str] = {
     "tps": "transactions/s",
+    "tpm": "transactions/min",
+    "tpmc": "transactions/min",
+    "t/s": "tokens/s",
     "qps": "queries/s",
     "rps": "requests/s",
     "iops": "operations/s",
@@ -509,6 +535,8 @@ def heading(cell: str) -> tuple[str, str | None]:
         if unit.casefold() in ("p", "n", "np"):
             return _FUNCTIONS.get(words, words), None
         return words, None if _CLOCK.fullmatch(unit.casefold()) else unit
+    if heading_text.casefold() == "t/s":  # tokens, and not t in seconds, which has blanks
+        return "throughput", heading_text
     quotient = _QUOTIENT.fullmatch(heading_text)
     name = plain_words(heading_text)
     if quotient and time_unit(quotient["unit"]) in _SECONDS:

@@ -1,5 +1,5 @@
 """Outputs of benchmarks that print their own rate and how many processes or threads made it: NAS
-Parallel Benchmarks, HPCG, STREAM, BabelStream, likwid-bench and LAMMPS.
+Parallel Benchmarks, HPCG, STREAM, BabelStream, likwid-bench, LAMMPS and GROMACS.
 
 Of NPB the time is read, and each benchmark and class is a region; runs of a class are of one size.
 The others are throughputs. HPCG's problem grows with the processes, so its
@@ -10,7 +10,7 @@ Formats: NAS Parallel Benchmarks 2.3 to 3.4 (common/print_results: the lines aft
 Completed"), in Fortran, C, and with zones; HPCG 2.4 to 3.1, the results file, and the
 output of NVIDIA's HPCG of 2024 and 2025; STREAM 5.9 and 5.10;
 BabelStream 3.3 to 5.0, its table and its CSV; LIKWID 3 to 5.3, likwid-bench; LAMMPS 2013 to 2025,
-its log.
+its log; GROMACS 4.0 to 2025, its log and what mdrun prints.
 """
 
 from __future__ import annotations
@@ -331,8 +331,55 @@ def _read_lammps(reading: Reading) -> Measurements:
     return replace(reading.finished(), title="LAMMPS", source=source)
 
 
+_GROMACS_TIME = re.compile(r"\s*Time:\s+[0-9.]+\s+[0-9.]+\s+(?P<percent>[0-9.]+)\s*")
+_GROMACS_RATE = re.compile(r"\s*Performance:\s+(?P<values>[0-9.]+(?:\s+[0-9.]+)+)\s*")
+_GROMACS_UNITS = re.compile(r"\s*(?:\([\w/]+\)\s+)*\(ns/day\)(?:\s+\([\w/]+\))*\s*")
+_GROMACS_ATOMS = re.compile(r"\s*There are: (?P<atoms>[0-9]+) Atoms\s*")
+_GROMACS_RUN = re.compile(r"\s*starting mdrun '(?P<system>.+)'\s*")
+_GROMACS_GPUS = re.compile(r"\s*[0-9]+ GPUs? (?:auto-|user-)?selected for this run\.?.*")
+
+
+def _is_gromacs(reading: Reading) -> bool:
+    return any(map(_GROMACS_UNITS.fullmatch, reading.lines)) and any(
+        map(_GROMACS_RATE.fullmatch, reading.lines)
+    )
+
+
+def _read_gromacs(reading: Reading) -> Measurements:
+    """Read the simulated time in a day of each run. Its processors are the threads of all ranks:
+    the time of all cores over the elapsed time, which a run prints in percent.
+    """
+    region, percent, column = "", "", 0
+    n = reading.hints.size
+    for line, text in enumerate(reading.lines, 1):
+        if run := _GROMACS_RUN.fullmatch(text):
+            region = run["system"]
+        elif atoms := _GROMACS_ATOMS.fullmatch(text):
+            n = reading.hints.size or float(atoms["atoms"]) or None
+        elif time := _GROMACS_TIME.fullmatch(text):
+            percent = time["percent"]
+        elif _GROMACS_GPUS.fullmatch(text) and reading.hints.processors is None:
+            message = "the run uses GPUs, and its threads are counted; --processors N tells GPUs"
+            reading.add_note(line, "", message)
+        elif _GROMACS_UNITS.fullmatch(text):
+            column = text.split().index("(ns/day)")
+        elif rate := _GROMACS_RATE.fullmatch(text):
+            threads = round(float(percent or 0) / 100)
+            if not reading.hints.processors and not threads:
+                message = "no line 'Time:' with percents is before it; write --processors N"
+                reading.refuse(line, "Performance", message)
+            values = rate["values"].split()
+            if column < len(values):
+                coordinates = Coordinates(reading.hints.processors or threads, n, region)
+                reading.add(line, coordinates, "throughput", values[column], "ns/day")
+            percent = ""
+    source = f"output of GROMACS {reading.name}"
+    return replace(reading.finished(), title="GROMACS", source=source)
+
+
 FORMATS = (
     FileFormat("lammps", _is_lammps, _read_lammps),
+    FileFormat("gromacs", _is_gromacs, _read_gromacs),
     FileFormat("npb", _is_npb, _read_npb),
     FileFormat("hpcg", _is_hpcg, _read_hpcg),
     FileFormat("stream", _is_stream, _read_stream),

@@ -23,6 +23,7 @@ from slipstick_measure.readers.cells import (
     comma_of,
     device_of,
     is_missing,
+    is_serial,
     number_in,
     product,
     seconds,
@@ -87,6 +88,8 @@ def _is_tidy(reading: Reading) -> bool:
         return False
     if grid.delimiter == " " and {len(cells) for _, cells in grid.rows[:50]} != {len(grid.heading)}:
         return False  # prose
+    if grid.delimiter == " " and any(number_in(cell) is not None for cell in grid.heading):
+        return False  # prose with numbers
     columns = _build_columns(grid)
     named_headings = {theirs.strip().casefold() for theirs in reading.hints.columns.values()}
     known_headings = {word for column in columns for word in (column.text.casefold(), column.words)}
@@ -232,6 +235,10 @@ def _refuse_roles(
     if not roles.values and "jobid" in {names.plain_words(column.text) for column in columns}:
         hint = _near_heading(columns, "Elapsed")
         reading.refuse(grid.line, "", f"there is no elapsed time of a job{hint}; {_SACCT}")
+    for index in {*roles.index_by_role.values(), *roles.values}:
+        if re.fullmatch(r"[0-9.]+ ?[A-Za-z/]+", columns[index].text.strip()):
+            message = "is a value where the heading is; write a heading above, such as p | time [s]"
+            reading.refuse(grid.line, columns[index].text, message)
     for heading, message in roles.refusals:
         reading.add_problem(grid.line, heading, message)
     if "p" not in roles.index_by_role and reading.hints.processors is None:
@@ -415,6 +422,8 @@ class _TableReading:
         self.missing_cells: list[tuple[int, str]] = []
         self.spread_lines: list[int] = []
         self.short_clock_times: list[tuple[int, str]] = []
+        self.lines_of_one: dict[str, int] = {}
+        self.summary_lines: list[tuple[int, str]] = []
         self.devices: dict[str, int] = {}
         self.device_by_run: dict[tuple[int | None, float | None, str], str] = {}
 
@@ -428,6 +437,11 @@ class _TableReading:
             reading.add_problem(
                 line, "", f"{counts}, where the header promises {width}; check the delimiter"
             )
+            return
+        count_index = self.roles.index_by_role.get("p")
+        count_cell = "" if count_index is None else cells[count_index].strip()
+        if names.plain_words(count_cell) in names.SUMMARIES:
+            self.summary_lines.append((line, count_cell))
             return
         texts = [cells[index] for index in self.roles.values]
         if all(is_missing(text) for text in texts) and any(text.strip() for text in texts):
@@ -451,6 +465,9 @@ class _TableReading:
                 coordinates_of_row._replace(region=region) if region else coordinates_of_row
             )
             unit_of_value = unit or self.columns[index].unit
+            if index in self.roles.shared_hours:
+                text = _of_all_processors(split_value(text)[0], 1 / coordinates_of_row.p)
+                unit_of_value = "h"
             if index in self.roles.per_processor:
                 is_efficiency = self.columns[index].is_efficiency
                 whole = self.columns[index].whole(text) if is_efficiency else 1.0
@@ -468,11 +485,10 @@ class _TableReading:
         if re.fullmatch(r"[0-9.]+ ?[kK]i?", cell.get("p", "")):
             message = f"{short(cell['p'])} may be 1000 or 1024 processors each; write all digits"
             reading.refuse(line, "p", message)
-        p = (
-            reading.processors(line, "p", product(whole_number(cell["p"])))
-            if "p" in cell
-            else reading.hints.processors
-        )
+        count = "1" if is_serial(cell.get("p", "")) else product(whole_number(cell.get("p", "")))
+        p = reading.processors(line, "p", count) if "p" in cell else reading.hints.processors
+        if p == 1 and "p" in cell:
+            self.lines_of_one.setdefault("serial" if is_serial(cell["p"]) else "1", line)
         n = reading.size(line, "n", product(cell["n"])) if cell.get("n") else reading.hints.size
         if n is not None and p is not None and index_by_role.get("n") in self.roles.per_processor:
             n *= p
@@ -555,6 +571,15 @@ class _TableReading:
             reading.add_note(
                 line, "", f"{short(text)} is no value; the run is left out{others_in_words}"
             )
+        if self.summary_lines:
+            line, text = self.summary_lines[0]
+            reading.add_note(line, text, "sums up the rows above, and is left out")
+        if line := self.lines_of_one.get("serial", 0):
+            message = "is taken as one processor; a serial program may take less time than that"
+            reading.add_note(line, "serial", message)
+            if "1" in self.lines_of_one:
+                message = "a serial run and one of a single processor are both p = 1; keep one"
+                reading.add_problem(line, "p", message)
         if self.spread_lines:
             reading.add_note(
                 self.spread_lines[0], "", "what stands beside a value as its spread is left out"

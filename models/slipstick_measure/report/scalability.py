@@ -33,21 +33,28 @@ def scalability_text(scalability: MeasuredScalability) -> str:
 
 def _goal_in_words(scalability: MeasuredScalability, way: str) -> str:
     """Describe the goal that a way keeps."""
-    goal = _kept_text(way, scalability.goals[way])
+    goal = _kept_text(scalability, way, scalability.goals[way])
     return {
         TIME: f"time-bound: {goal} each",
         EFFICIENCY: f"efficiency-conserved: {goal} each",
-        MEMORY: f"memory-bound: a size of {goal} a processor",
+        MEMORY: f"memory-bound: a {_word_for_memory(scalability)} of {goal} a processor",
     }[way]
 
 
-def _kept_text(way: str, value: float) -> str:
-    """Write a value that a way of scaling keeps constant: an efficiency in percent, a time, or a
-    number.
+def _word_for_memory(scalability: MeasuredScalability) -> str:
+    """Return what a memory-bound run keeps: the memory if it was measured, else the size."""
+    return "memory" if scalability.has_memory else "size"
+
+
+def _kept_text(scalability: MeasuredScalability, way: str, value: float) -> str:
+    """Write a value that a way of scaling keeps constant: an efficiency in percent, a time, a
+    memory, or a number.
     """
     if way == EFFICIENCY:
         return percent(value)
-    return quantity(value, "s") if way == TIME else plain_decimal(value)
+    if way == MEMORY:
+        return quantity(value, "B") if scalability.has_memory else plain_decimal(value)
+    return quantity(value, "s")
 
 
 def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
@@ -56,11 +63,13 @@ def _sizes_table(scalability: MeasuredScalability, way: str) -> str:
         [
             str(count),
             *_run_texts(scalability.runs[way][count]),
-            " to ".join(_kept_text(way, end) for end in scalability.reached[way][count]),
+            " to ".join(
+                _kept_text(scalability, way, end) for end in scalability.reached[way][count]
+            ),
         ]
         for count in scalability.processors
     ]
-    column_title = {MEMORY: "size a processor"}.get(way, way)
+    column_title = f"{_word_for_memory(scalability)} a processor" if way == MEMORY else way
     head = ["processors", "size", "time", "efficiency", "latency", f"measured {column_title}"]
     return f"{_goal_in_words(scalability, way)}\n\n{plain_table(head, rows, range(6))}"
 
