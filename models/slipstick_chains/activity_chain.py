@@ -597,7 +597,9 @@ def _burst_rates(pattern: ArrivalPattern, value_by_expr: Mapping[Expr, Array]) -
 
 
 def fits_by_kind(model: Model) -> bool:
-    """Return whether a chain takes a model by its kinds of steps, resources and population."""
+    """Return whether a chain can represent a model, judged only by the kinds of its steps,
+    resources and population.
+    """
     value_by_expr = {step.time: np.ones(1) for step in model.steps}
     return not any(_unfit_parts(model, value_by_expr))
 
@@ -731,7 +733,8 @@ def _sums_of_streams(
 
 def _tail_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, float]:
     """Return the part of the mean number of customers of streams that lies beyond those that are
-    followed, and the ratio of the last levels of their number [1]; the largest of all points.
+    followed, and the ratio of the probabilities of the last levels of their number [1]; both are
+    the largest of all points.
     """
     parts_and_ratios = []
     members_by_kind = states.members_by_kind(solved_states.positions)
@@ -821,7 +824,8 @@ take under a second.
 
 
 def _announce_solution(model: str, size: int, solutions: int) -> None:
-    """Announce how long the equations of a chain take, which its exploration does not tell.
+    """Announce how long it takes to solve the equations of a chain, which is not known from its
+    exploration.
 
     Parameters
     ----------
@@ -1271,7 +1275,7 @@ class _States:
 
     def _transitions_from(self, row: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the transitions out of a state: each with its rate, the positions and units after
-        it, and the names of what happens.
+        it, and the names of its events.
         """
         positions = [self.positions[state] for state in row[: self.width]]
         units = row[self.width :]
@@ -1424,8 +1428,8 @@ class _States:
         return 1.0 if step.weight is None else self._value_by_expr[step.weight]
 
     def speeds(self, name: str, kind: str) -> Array:
-        """Return the speed of a service with 0, 1, 2 ... present, relative to that of a customer
-        alone; for the kind `busy` the part of a server that it occupies [1].
+        """Return the speed of a service with 0, 1, 2 ... customers present, relative to the speed
+        for a customer alone; for the kind `busy`, the part of a server that it occupies [1].
         """
         station = self._resources[name]
         present = np.maximum(np.arange(self.width + 1), 1)
@@ -1441,8 +1445,8 @@ class _States:
         return self._nodes[node_number]
 
     def parts_given_up(self, step_number: int, attempt_number: int) -> Array:
-        """Return the probability that a service in each of its phases will be given up, at a server
-        of its own [1] [phases, points].
+        """Return the probability that a service will be given up, for each of its phases, at a
+        station where its speed is always 1 [1] [phases, points].
 
         With a patience of rate q, a phase of rate r is given up with probability q / (q + r), and
         else followed by the next phases: a linear equation for each phase.
@@ -1759,8 +1763,8 @@ class _States:
     def _after_next_service_begins(
         self, positions: Sequence[Position], positions_after: Sequence[Position], name: str
     ) -> tuple[tuple[Any, ...], Outcomes]:
-        """Return what happens as the next service begins at a station, and the positions that may
-        follow.
+        """Return the names of the events as the next service begins at a station, and the positions
+        that may follow.
 
         Parameters
         ----------
@@ -1884,7 +1888,9 @@ class _States:
         return self._number_by_window[window]
 
     def _giving_up_names(self, node_number: int, tries: int) -> tuple[str, ...]:
-        """Name what happens as an attempt is given up after its last try has failed."""
+        """Return the names of the events as an attempt is given up because its last try has
+        failed.
+        """
         node = self._nodes[node_number]
         return (GIVEN_UP_AT + node.resource,) if tries >= node.retries else ()
 
@@ -1918,8 +1924,8 @@ class _States:
     def _after_release(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a release: what was held is handed over to processors that
-        wait for it, and the releasing processor continues.
+        """Return the positions after a release: the lock or permits are handed over to processors
+        that wait for them, and the releasing processor continues.
         """
         (_, node_number, *_), remaining = positions[processor]
         node = self._nodes[node_number]
@@ -1939,8 +1945,8 @@ class _States:
     def _after_reply(
         self, positions: Sequence[Position], processor: int, units: Sequence[int]
     ) -> InstantEvent:
-        """Return the positions after a reply: its processor continues behind the hold, and the rest
-        of the body begins beside it.
+        """Return the positions after a reply: its processor continues behind the hold, and a second
+        position is added in which the rest of the body runs.
         """
         (_, node_number, *_), remaining = positions[processor]
         name = self._nodes[node_number].resource
@@ -2132,7 +2138,9 @@ class _States:
         ]
 
     def _number_served(self, positions: Sequence[Position], name: str) -> int:
-        """Count the processors in service at a station, those whose service takes no time too."""
+        """Count the processors in service at a station, including those whose service takes no
+        time.
+        """
         return sum(
             self._nodes[position[1]].resource == name
             for position, _ in positions
@@ -2316,8 +2324,8 @@ class _States:
     def sums_counted_at(
         self, position: Position
     ) -> Iterator[tuple[str, Any, _PartOfServer | None]]:
-        """Yield what the account counts at a position: the label of its time, where the processor
-        is present, and where it is in service.
+        """Yield the sums to which a processor at a position adds its time: the label of its time,
+        the resource at which it is present, and the one at which it is in service.
 
         Each comes with None, or with a shared station, whether it counts in proportion to the
         speed of a service there (True) or to the rest of 1 (False), and the weight of the visit.

@@ -282,8 +282,8 @@ def refuse_counted_servers(
 def groups_behind_absences(
     groups: Iterable[Group], stations: Collection[str], ranked_stations: Collection[str]
 ) -> list[Group]:
-    """Return groups in which all steps at some stations have a rank behind that of servers that are
-    away, which is 0.
+    """Return groups in which all steps at some stations have lower priority than servers that are
+    away, which have rank 0.
 
     Parameters
     ----------
@@ -293,8 +293,8 @@ def groups_behind_absences(
     """
 
     def step_behind_absences(step: Step) -> Step:
-        """Return a step with a rank behind that of servers that are away, if it is at one of the
-        stations.
+        """Return a step at one of the stations with rank 1, or with one more than its rank at a
+        station with ranks; any other step is returned unchanged.
         """
         if step.resource not in stations:
             return step

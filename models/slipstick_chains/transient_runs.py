@@ -148,8 +148,8 @@ def simulated_values(
 
 
 def _parse_question(name: str, seconds: Callable[[str], float]) -> _TransientValue:
-    """Parse the name of a value before the steady state, such as ``time_until[desk,20]``, into what
-    runs observe for it.
+    """Parse the name of a value before the steady state, such as ``time_until[desk,20]``, into the
+    value or the passage that runs observe.
 
     Parameters
     ----------
@@ -299,8 +299,8 @@ class _RunFromStart:
             self._resources_by_name.setdefault(resource.name, []).append(resource)
 
     def _begin_schedules(self, off_duty: Collection[int]) -> None:
-        """Run the period before time 0 for the servers that follow a schedule, so that those that
-        are off duty at time 0 are away then.
+        """Run one period before time 0 for the servers that follow a schedule, so that the servers
+        that are off duty at time 0 are away then.
 
         Such a group comes once a period, for the first time at the end of the first one.
         """

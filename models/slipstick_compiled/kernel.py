@@ -182,8 +182,8 @@ class CompiledKernel:
                     return bool(return_reason == Return.EVENTS_DONE)
 
     def _take_out_rows(self) -> None:
-        """Copy rows of statistics, response times and trace out of the tables of the loop, so that
-        these can be filled anew.
+        """Copy rows of statistics, response times and the trace out of the tables of the loop,
+        which then have room for new ones.
         """
         tables = self.state
         run = self.state.run[0]

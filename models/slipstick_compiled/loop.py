@@ -502,7 +502,9 @@ def speed_of_server(tables: State, resource: Row) -> float:
 
 @inlined
 def plan_end_of_service(tables: State, resource: Row, now: float) -> None:
-    """Plan the end of the service under way at a single server with rates anew."""
+    """Plan the end of the service under way at a single server with rates again, at the present
+    speed.
+    """
     token = tables.queue[resource.serving, 0]
     if token >= 0:
         begin_service(
@@ -633,8 +635,8 @@ def enter(tables: State, resource: Row, token: int, work: float, now: float) -> 
 
 @inlined
 def merge_heaps(tables: State, first: int, second: int) -> int:
-    """Merge two heaps of customers that share servers, and return the customer on top, which ends
-    its service first; of equal ends, that of the earlier arrival comes first. -1 is an empty heap.
+    """Merge two heaps of customers that share servers, and return the customer on top, whose
+    service ends first; of equal ends, the earlier arrival comes first. -1 is an empty heap.
 
     A skew heap: a merge follows one line of subheaps (`next`) and puts each aside (`subheap`), so
     that n merges take n log n steps at most.
@@ -1455,8 +1457,8 @@ def execute_lock_instruction(
 
 @inlined
 def execute_barrier(tables: State, token: int, instruction: Row, now: float) -> bool:
-    """Execute BARRIER: the last token wakes all that wait, in the order in which they came; the
-    others wait.
+    """Execute BARRIER: the last token wakes all tokens that wait, in the order of their arrival;
+    every other token waits.
     """
     barrier_number = instruction[1]
     parties = instruction[2]
@@ -1581,8 +1583,8 @@ def add_to_queue(tables: State, pool_record: Row, queue: int, task: int, now: fl
 
 @inlined
 def take_from_queue(tables: State, pool_record: Row, queue: int, own_queue: int, now: float) -> int:
-    """Remove and return a task of a queue: the youngest of the own queue where the pool takes the
-    last first, else the oldest.
+    """Remove a task from a queue and return it: the youngest task if the queue is the token's own
+    and the pool takes the last first, else the oldest.
     """
     accumulate(tables, tables.resource[pool_record.tasks], now)
     tables.resource[pool_record.tasks].busy -= 1
@@ -1601,8 +1603,8 @@ def take_from_queue(tables: State, pool_record: Row, queue: int, own_queue: int,
 
 @inlined
 def queue_with_task(tables: State, pool_record: Row, own_queue: int) -> int:
-    """Return the first queue that has a task, searching from the own queue; the own queue if none
-    has.
+    """Return the first queue that has a task, searching from the token's own queue; the own queue
+    if no queue has one.
     """
     for distance in range(pool_record.queues):
         queue: int = (own_queue + distance) % pool_record.queues

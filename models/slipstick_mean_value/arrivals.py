@@ -439,8 +439,9 @@ class ArrivalState:
         return fraction
 
     def _present_at(self, visit: Visit, met_visit: Visit, queue: Queue) -> Array:
-        """Compute the mean number of processors at another visit, without those that wait there for
-        an earlier holder of a lock that is held at this visit [1].
+        """Return the mean number of processors at another visit that an arriving processor can
+        meet: without those that wait there for an earlier holder of a lock that is held at this
+        visit [1].
 
         Derived here: a processor that holds a lock never meets processors that wait at this queue
         for an earlier holder of the same lock, because it has become the holder. Of permits it is

@@ -451,9 +451,9 @@ class Recursion:
         count_exprs: Sequence[Expr],
         every_population: bool = False,
     ) -> Iterator[SolvedPopulation]:
-        """Solve the populations from one processor up to the largest that a point asks for, and
-        yield those of the points. A single group of more than `MOST_ONE_BY_ONE` processors is
-        solved directly, without the smaller populations.
+        """Solve the populations from one processor up to the largest population of any point, and
+        yield the populations that some point has. A single group of more than `MOST_ONE_BY_ONE`
+        processors is solved directly, without the smaller populations.
 
         Points that differ only in the size of the population share one recursion.
 
@@ -856,7 +856,9 @@ group.
 
 
 class _RecursionStep:
-    """Computes the state of a population from those with one processor fewer."""
+    """Computes the state of a population from the states of the populations with one processor
+    fewer.
+    """
 
     def __init__(self, recursion: Recursion, value_by_expr: Numbers) -> None:
         self.recursion = recursion
@@ -1671,8 +1673,8 @@ def _weight_by_machine_repair(
     service_by_visit: Mapping[int, RandomTime],
     usual_weight: Array,
 ) -> Array:
-    """Replace the weight of a whole service by that of the machine-repair model, where services
-    have an scv above 1.
+    """Return the weight of a whole service in the remaining time of a service: by the
+    machine-repair model where services have an scv above 1, else `usual_weight`.
 
     The services are the mixture of all visits, each as if it were drawn anew. The rest of the cycle
     is taken as an exponential delay, and c servers as one that is c times as fast, for those

@@ -252,7 +252,7 @@ def _names_by_property(model: Model) -> dict[str, list[str]]:
 
 
 def _stations_by_property(model: Model, nodes: Sequence[Activity]) -> dict[str, list[str]]:
-    """List the stations that steps use, by what makes them hard to approximate."""
+    """List the stations that steps use, by the properties that make them hard to approximate."""
     used_resources = {
         step.resource: model.resources.get(step.resource) for step in model.steps if step.resource
     }
@@ -660,8 +660,8 @@ def _is_beyond_linearizer(
     measured_features: Features | None,
     names_by_property: Mapping[str, Sequence[str]],
 ) -> bool:
-    """Return whether a station without product form has several servers, or services that are not
-    exponential; at the model's own values, if it has them all.
+    """Return whether a station without product form has several servers or services that are not
+    exponential. The features at the model's own values decide, if they are known.
     """
     served_scv = {} if measured_features is None else measured_features.served_scv
     # Services whose squared coefficient of variation together is 1 are alike and exponential.

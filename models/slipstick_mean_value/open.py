@@ -144,8 +144,9 @@ def _cycles_in_order(
     value_by_expr: Numbers,
     streams: Sequence[_TreeAndRate],
 ) -> tuple[CycleState, ...] | dict[int, str]:
-    """Return the times of a customer of each stream, computed queue by queue, each after those that
-    it depends on; or, if a queue is saturated, the reasons by point.
+    """Return the times of a customer of each stream. They are computed queue by queue, each queue
+    after the queues on which its services depend. If a queue is saturated, return the reasons by
+    point.
     """
     visit_ratios: dict[int, Array] = {}
     flow_by_visit: dict[int, Array] = {}
@@ -203,7 +204,7 @@ def _times_at_waits(
 
 
 def _rate_at_queue(queue: Queue, streams: Sequence[_TreeAndRate]) -> Array:
-    """Return the rate at which those customers arrive in the model that visit a queue [1/s]
+    """Return the total rate of arrivals of the streams whose customers visit a queue [1/s]
     [points].
     """
     return added(

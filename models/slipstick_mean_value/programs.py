@@ -388,8 +388,8 @@ executions.
 def _add_times(
     totals: _LineTotals, added_totals: _LineTotals, executions_on_path: Array, executions: Array
 ) -> None:
-    """Add times to the totals: `executions` times those that count everywhere, and
-    `executions_on_path` times those that count only on the path that ends last.
+    """Add totals of a part to the totals of the whole: kinds of `_ON_PATH` times
+    `executions_on_path`, all other kinds times `executions`.
     """
     for total_key, seconds in added_totals.items():
         added_time = (executions_on_path if total_key[0] in _ON_PATH else executions) * seconds
@@ -488,7 +488,7 @@ class _LineReader:
 
 
 def _may_wait_at(model: Model, station_name: str, line_count: int) -> bool:
-    """Return whether processors may wait at a station in a superstep: none does where each finds a
+    """Return whether processors may wait at a station in a superstep; they may not if each finds a
     server of its own.
 
     Raises
@@ -601,9 +601,9 @@ class _SuperstepSolver:
         return waits
 
     def _next_waits(self, waits: Mapping[str, Array], longest_time: Array) -> dict[str, Array]:
-        """Return the waits at each queue if each processor waits for the work of all others: the
-        rest of a visit in service and the services of those that wait, each with its probability
-        [points] [s].
+        """Return the wait of each processor at each queue for the work of all other processors
+        there: the remaining time of a visit in service and the services of visits that wait, each
+        with its probability [points] [s].
         """
         work_left = {}
         for queue_name in self._queues:

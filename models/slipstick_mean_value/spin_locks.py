@@ -318,8 +318,8 @@ class Spinning:
         access_time: Array,
         service_alone: Mapping[int, RandomTime],
     ) -> Array:
-        """Return the rest of a burst of accesses of length m when the lock is released after a time
-        S [s].
+        """Return the time that the rest of a burst of accesses still takes when the next holder
+        releases the lock; the burst has a length m and the release comes after a time S [s].
 
         E (m - S)+ is m - S (1 - exp(-m / S)) for an exponential S and (m - S)+ for a constant one;
         in between it is interpolated by the scv (chosen here, exact in both limits).

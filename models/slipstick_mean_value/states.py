@@ -100,7 +100,8 @@ def stacked_states(
     states: Sequence[PopulationState], cycles_alone: Sequence[CycleState]
 ) -> PopulationState:
     """Return the states of several populations of one number of processors as one state, whose
-    arrays have a row for each population. It has what the waits of an arriving processor need.
+    arrays have a row for each population. It holds only what the waits of an arriving processor
+    need.
 
     Parameters
     ----------

@@ -658,8 +658,8 @@ maximum of independent times.
 
 
 def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
-    """Return the time of a whole cycle; the steps after its last barrier are in one section with
-    those before its first.
+    """Return the time of a whole cycle with barriers; the steps after the last barrier and the
+    steps before the first barrier are in one section.
     """
     sections, nodes_after = _cut_at_barriers(root, traversal.value_by_expr)
     if not sections:
@@ -915,8 +915,8 @@ class _SynchronizedStart:
         return work_left
 
     def _pass_composite(self, node: Activity) -> None:
-        """Move all processors through a fork, a pipeline or another composite: first the waits for
-        the work of others at each queue, then its own time.
+        """Move all processors through a fork, a pipeline or another composite: first add the waits
+        for the work of other processors at each queue, then the time of the composite itself.
 
         The stages of a pipeline and the branches of a fork work side by side, so their queues delay
         at the same time and the longest delay counts. The queues of anything else are passed one
@@ -1277,8 +1277,9 @@ class PassingTimes:
         free_backlog: Array,
         work_left: Array,
     ) -> Array:
-        """Return the mean waits [s], from the work left by those before, which is followed in mean
-        and variance: V(k) = (V(k - distance) + work_step - gap)+.
+        """Return the mean waits of the processors [s] for the work left by the processors before
+        them. This work is followed in mean and variance: V(k) = (V(k - distance) + work_step -
+        gap)+.
 
         Source: Lindley, Proc. Cambridge Philosophical Society 48(2), 1952, 277-289.
 
@@ -1316,8 +1317,8 @@ def _gaps_between(times: Array) -> Array:
 
 
 def _waiting_probability(wait: Array, service: Array) -> Array:
-    """Return the probability p of a wait from its mean W, by that of an M/M/1 station: W = p S /
-    (1 - p).
+    """Return the probability p of a wait from its mean W and the mean service S, as at an M/M/1
+    station: W = p S / (1 - p).
     """
     probability: Array = wait / nonzero(wait + service[..., None])
     return probability

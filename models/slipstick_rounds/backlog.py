@@ -206,9 +206,9 @@ class Backlog:
         return np.minimum(sizes, MOST_PIECES).ravel()
 
     def _transition_probabilities(self) -> Array:
-        """Return the probabilities of the pieces at the beginning of the next round, by those at
-        the beginning of this one [points, pieces, pieces]: q' = (q - most)+ + work A, where A is
-        Poisson with mean rate times the time of the round.
+        """Return the probabilities of the numbers of pieces at the beginning of the next round, by
+        the number at the beginning of this one [points, pieces, pieces]: q' = (q - most)+ + work A,
+        where A is Poisson with mean rate times the time of the round.
         """
         states = np.arange(self._times.shape[1])
         arrived = (states - self._pieces_left[:, :, None]) / self._pieces_per_first_phase[

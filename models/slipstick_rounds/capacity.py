@@ -262,7 +262,7 @@ class MeanRounds:
         return np.asarray(self.component_times(present, units).sum(axis=0))
 
     def room(self, present: Array | float) -> Array:
-        """Return how many units of first phases a round has room for, beside n customers in the
+        """Return the units of first phases for which a round has room if n customers are in the
         second phase.
         """
         return np.maximum(self._budget - present * self.piece, 1.0)
@@ -331,8 +331,8 @@ class MeanRounds:
     def visit(
         self, present: Array | float, rate: Array | float = 0.0, worked_off: Array | float = 0.0
     ) -> Array:
-        """Return S(n), the mean time that a visit takes of a server with n customers, from its
-        admission to its end [s].
+        """Return S(n), the mean time that a visit takes of a server with n customers, which is the
+        time of the visit over n [s].
 
         Parameters
         ----------

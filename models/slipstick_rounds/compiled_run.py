@@ -197,8 +197,8 @@ class CompiledRounds:
 
 
 def _tables_of_round_time(duration: RoundTime, phases: int) -> dict[str, Any]:
-    """Return the time of a round as tables of the loop; what does not depend on the round is
-    computed already.
+    """Return the computation of the time of a round as tables for the loop; parts that do not
+    depend on the round are computed in advance.
     """
     listing = duration.tape.listing()
     state = state_names(duration.phases)

@@ -104,7 +104,7 @@ class BatchServerFormula(BatchServerForm):
         return self._answer(point, point_of_population(point))
 
     def answers_at(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
-        """Compute the answers at several points; the Poisson streams among them are computed
+        """Compute the answers at several points; the Poisson streams among the points are computed
         together, as arrays.
         """
         if not points or not isinstance(self.model.customers, OpenCustomers):

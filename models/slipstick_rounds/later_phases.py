@@ -22,7 +22,8 @@ UNIT_PARTS = 12
 
 
 class FirstPhasesBehind(NamedTuple):
-    """The first phases that wait behind those of customers when these end, see `FirstPhases`.
+    """The first phases that wait behind a customer's own first phase when it ends, see
+    `FirstPhases`.
 
     Attributes
     ----------
@@ -148,9 +149,9 @@ def variance_and_correlation_of_means(
 def _deviation_by_number(
     rounds: MeanRounds, fullness: Array, behind: FirstPhasesBehind, probabilities: Array
 ) -> Array:
-    """Return by how much second phases are longer than in the mean because of the number present,
-    at some probabilities [points, probabilities; s]. Between the known quantiles it is interpolated
-    as that of a normal variable.
+    """Return, at some probabilities, by how much second phases are longer than in the mean because
+    of the number present [points, probabilities; s]. Between the known quantiles the deviation is
+    interpolated like that of a normal variable.
     """
     from scipy.special import ndtri
 

@@ -70,7 +70,7 @@ class OpenCustomers:
 
 @dataclass(frozen=True, slots=True)
 class RoundPhase:
-    """A phase of every customer, with its own work.
+    """A phase that every customer goes through, with the units of work that it takes.
 
     Parameters
     ----------

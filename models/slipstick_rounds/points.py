@@ -144,8 +144,8 @@ class PointAnswer:
 
 
 class BatchServerForm(CompiledModel):
-    """A server that works in rounds, compiled for one method: it reads the numbers of points, and
-    makes answers of what the method computes.
+    """A server that works in rounds, compiled for one method. It reads the numbers of points, and
+    makes solutions of the answers that the method computes.
 
     Parameters
     ----------
@@ -220,8 +220,8 @@ class BatchServerForm(CompiledModel):
         )
 
     def _gradient(self, changed_numbers: Mapping[str, float]) -> Gradient:
-        """Return the derivatives of mean values by parameters with time in their unit, as
-        differences that are computed when they are first read.
+        """Return the derivatives of mean values by parameters, as differences that are computed
+        only when they are read.
 
         Parameters
         ----------
@@ -519,8 +519,8 @@ class RoundTime:
     split: SplitRoundTime | None = None
 
     def at_points(self, own_values: Values) -> RoundTime:
-        """Return the function at several points: what does not depend on the contents of a round is
-        computed once for each of them.
+        """Return the function for several points, for each of which the expressions that do not
+        depend on the contents of a round are computed once.
 
         Parameters
         ----------

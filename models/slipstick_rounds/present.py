@@ -116,8 +116,9 @@ def solve_present(
 
 
 def share_behind(rounds: MeanRounds, present: Array, worked_off: Array) -> Array:
-    """Return the part of a second phase that is taken by the first phases behind a customer's own
-    and by those that come meanwhile: with w that are worked off, w P / (v D + w P) [points, 1; 1].
+    """Return the part of a second phase that is spent on first phases: on those that wait when it
+    begins and on those that arrive meanwhile. With w that are worked off it is w P / (v D + w P)
+    [points, 1; 1].
     """
     work_behind = worked_off * rounds.added_by_first_phase(present)
     return np.asarray(work_behind / (rounds.steps * rounds.time(present, 0.0) + work_behind))

@@ -154,7 +154,9 @@ class BatchServerSimulation(BatchServerForm):
     def _run_until_precise(
         self, point: PointNumbers, load: float
     ) -> tuple[dict[str, Estimate], bool, tuple[str, ...]]:
-        """Run until the mean of batches is precise, each run anew and four times as long."""
+        """Run until the mean of batches is precise enough; each run starts from the beginning and
+        is four times as long as the one before.
+        """
         settings = self._settings
         visits = settings.cycles or max(settings.least, VISITS_EACH * point.population)
         _check_visits(visits)
@@ -194,10 +196,10 @@ class BatchServerSimulation(BatchServerForm):
         return estimates, is_precise, tuple(notes)
 
     def _run_with_stream(self, point: PointNumbers, replication: int, visits: int) -> _VisitsRun:
-        """Run the server with random numbers from a stream of its own for each kind of number."""
+        """Run the server with random numbers, of which each kind has a stream of its own."""
 
         def stream(name: str) -> np.random.Generator:
-            """Return the random numbers of one kind."""
+            """Return the generator of the random numbers of one kind."""
             return np.random.default_rng([self._settings.seed, replication, *name.encode()])
 
         # Customers that are under way when a run without end is stopped have to be there.

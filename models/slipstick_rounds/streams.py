@@ -167,7 +167,7 @@ class ConvergedStreams:
         self._compute_over_numbers(all_rounds, np.setdiff1d(all_rows, rows))
 
     def _compute_over_numbers(self, rounds: MeanRounds, rows: Indices) -> None:
-        """Compute the first phases anew as mixtures over the number in the second phase, at the
+        """Compute the first phases again as mixtures over the number in the second phase, at the
         points where this number changes the room of a round.
         """
         quantile_index = QUANTILES.index(0.9)

@@ -63,8 +63,8 @@ def waits_for_places(
     last_number: Indices,
     mean_number: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return the probability that a customer waits for a place [1], the mean wait of those that do
-    [s], and the part of the places that is taken [1] [points, 1].
+    """Return the probability that a customer waits for a place [1], the mean wait of the customers
+    that wait [s], and the part of the places that is taken [1] [points, 1].
 
     Parameters
     ----------

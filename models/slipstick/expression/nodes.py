@@ -201,7 +201,9 @@ LIKE = Kind(_IN_BASE_UNITS, _number_or_expression)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Number(Expr):
-    """A constant. Only zero and numbers in conditions carry a dimension of their own."""
+    """A constant. It is a plain number, except that zero and numbers in conditions may have a
+    dimension.
+    """
 
     value: float
     dimension: Dimension = COUNT
@@ -583,7 +585,8 @@ def substitute_in_walk(nodes: Sequence[Expr], replacements: Mapping[str, Like]) 
 
 
 def keep_booked(root: Expr, labels: Collection[str]) -> Expr:
-    """Replace each booked part by zero, except those with the given labels.
+    """Return an expression in which each booked part is replaced by zero, except the parts with the
+    given labels.
 
     >>> time = Booked("work", Parameter("a")) + Booked("wait", Parameter("b"))
     >>> keep_booked(time, ["work"])

@@ -39,8 +39,8 @@ def series(coefficients: Sequence[float], x: Array) -> Array:
 
 
 def _limited_count(count: Array, largest_count: float = MOST_SERVERS_COUNTED) -> Array:
-    """Return counts, with NaN in place of those above `largest_count`, for which sums would take
-    too long.
+    """Return counts with NaN in the place of counts above `largest_count`, for which sums would
+    take too long.
     """
     return (
         count

@@ -57,7 +57,7 @@ def entries_at_rows(column: Array | float, rows: NDArray[np.intp]) -> Array | fl
 def selected_values(
     values: Values, names: Sequence[str] | Mapping[str, object]
 ) -> dict[str, Array | float]:
-    """Return the values of those parameters that are among some names."""
+    """Return the values of the parameters that have one of some names."""
     return {name: value for name, value in values.items() if name in names}
 
 

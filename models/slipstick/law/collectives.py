@@ -246,8 +246,8 @@ def _figures_by_rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr
 
 
 def _figures_by_two_trees(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
-    """Return rounds, bytes moved and bytes combined where each half of the vector passes up and
-    down a binary tree of its own, in which the leaves of the other are inside.
+    """Return rounds, bytes moved and bytes combined where the two halves of the vector pass up and
+    down two binary trees; the leaves of one tree are inner nodes of the other.
 
     A rank receives its half from each of two children, and sends both halves up, then the same
     down; two ranks have one child each.

@@ -120,8 +120,8 @@ class Law:
 
     @cached_property
     def right(self) -> Expr:
-        """The right-hand side over the symbols; ModelError if its dimension is not that of the
-        left-hand side.
+        """The right-hand side as an expression of the symbols; raises ModelError if its dimension
+        differs from that of the left-hand side.
         """
         right_side: Expr = self.equation(**self.parameters)
         # A wrong dimension shows most mistakes in a formula.
@@ -213,7 +213,9 @@ class Law:
         return f"<Law {self.name}: {self.text}>"
 
     def _repr_html_(self) -> str:
-        """Show the equation, what its symbols mean and when it holds in a notebook."""
+        """Return the equation, the meanings of its symbols and the conditions of the law as HTML,
+        for a notebook.
+        """
         symbol_rows = [
             [symbol.name, symbol.dimension, symbol.meaning]
             for symbol in (self.gives, *self.symbols)
@@ -226,7 +228,7 @@ class Law:
         )
 
     def _repr_latex_(self) -> str:
-        """Show the equation in a notebook."""
+        """Return the equation as LaTeX, for a notebook."""
         return f"$\\displaystyle {self.latex}$"
 
     @property

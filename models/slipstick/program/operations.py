@@ -112,8 +112,8 @@ class MachineOperations:
 
     @property
     def note_on_lone_messages(self) -> str:
-        """Return a note that messages are modelled as if each were alone at its adapter; empty if
-        every processor of a node has an adapter of its own.
+        """Return a note that messages are modelled as if no other message crossed the same adapter;
+        empty if every processor of a node has an adapter of its own.
         """
         node = self.machine.node
         if node is None:
@@ -183,8 +183,9 @@ class MachineOperations:
         return self._named_step(self.name, accesses * latency, "memory_latency")
 
     def _per_byte_of_memory(self, processors_at_once: Expr | None) -> Expr:
-        """Return the time to move a byte between processor and memory [s/B]: the longer of that by
-        the processor's own bandwidth and that by its share of the bandwidth of its memory domain.
+        """Return the time to move a byte between processor and memory [s/B]: the longer one of the
+        times by the processor's own bandwidth and by its share of the bandwidth of the memory
+        domain.
 
         Processors fill one domain after the other, so the first one is the fullest, and a program
         whose processors do the same waits for those in it.
@@ -387,8 +388,8 @@ class MachineOperations:
         return inside_activity >> repeat(between_rounds, then(*between_steps))
 
     def _round_of_ring(self, size: Expr, node: Node) -> Activity:
-        """Return the activity of one round of a ring. Its time is the mean over the links or, if
-        longer, that of the bytes on the slowest link.
+        """Return the activity of one round of a ring. Its time is the mean time over the links or,
+        if it is longer, the time of the bytes on the slowest link.
 
         A rank passes on what it got in the round before, so that the rounds are a max-plus system:
         over many of them one takes the largest mean of its cycles. The cycle around the ring has

@@ -16,9 +16,7 @@ from slipstick.model.system import Model
 
 
 class ProgramData(ABC):
-    """Base of the data that a program reads from files of its own kind, such as counts of
-    operations.
-    """
+    """Base of the data, such as counts of operations, that a program reads from files."""
 
     __slots__ = ()
 
@@ -146,8 +144,8 @@ class Program:
     def inputs_on(
         self, machine: Machine | SharedMemory, **values: InputValue | float
     ) -> InputValues:
-        """Return the values of all inputs: the given ones, checked, and the defaults of the others;
-        see `on`.
+        """Return the values of all inputs for a machine: the given values, checked, and the
+        defaults of all other inputs; see `on`.
         """
         if not isinstance(machine, self.machine):
             machine_kind = (

@@ -567,8 +567,8 @@ within a factor of ten. The worst construct comes last.
 
 
 def usual_error(network: NetworkArrays, with_correction: bool) -> str:
-    """Return, as words, the errors that were measured for the construct of a network that is
-    approximated worst: those of Linearizer if `with_correction`, else those of Bard-Schweitzer.
+    """Return a text with the errors that were measured for the construct of a network that is
+    approximated worst: with Linearizer if `with_correction`, else with Bard-Schweitzer.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)

@@ -127,8 +127,8 @@ def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
 
 
 def _bottleneck_throughput(network: NetworkArrays, highest_speed: Array) -> Array:
-    """Return the highest throughput of each class that its slowest station can serve beside the
-    open classes, (P, R) [1/s].
+    """Return, for each class, the highest throughput at which its slowest station can serve it in
+    addition to the open classes, (P, R) [1/s].
 
     The least is that by real parts, so that its derivative is that of the bottleneck.
     """

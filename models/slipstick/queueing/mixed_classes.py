@@ -223,8 +223,8 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
 
 
 def _remaining_speeds(speed: Array, load: Array, most_customers: int) -> tuple[Array, Array]:
-    """Return the speeds at which up to `most_customers` closed customers are served beside the open
-    classes (P, m), and P(no open customer | no closed one) (P,).
+    """Return the speeds at which up to `most_customers` closed customers are served while the open
+    classes use a part of the station (P, m), and P(no open customer | no closed one) (P,).
     """
     if not load.any():
         return speed, np.ones(1)
@@ -492,8 +492,8 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
 def _solve_closed(
     closed_network: ClosedPart, solve: Solver, populations_together: bool
 ) -> ClosedSolution:
-    """Solve all points, those of one population vector together; classes without customers drop
-    out.
+    """Solve the closed classes at all points; points of equal populations are solved together, and
+    classes without customers are left out.
     """
     if len(closed_network.population) == 1:
         return _solve_present(closed_network, solve)

@@ -651,8 +651,8 @@ def _common_shape(
 
 
 def _closed_classes(population: ArrayLike | None, arrivals: ArrayLike | None) -> ArrayLike:
-    """Return which classes are closed, (R,): those without arrivals, if both are given; else all or
-    none.
+    """Return a mask (R,) of the closed classes: if populations and arrivals are given, the classes
+    without arrivals; else all classes or none.
     """
     if population is None or arrivals is None:
         return arrivals is None

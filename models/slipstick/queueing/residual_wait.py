@@ -244,8 +244,8 @@ customers, only those near the largest weight are.
 
 
 def _half_width(customers_elsewhere: Array | int) -> Array:
-    """Bound the number of customers between the largest weight and those below exp(-72) of it,
-    where `customers_elsewhere` customers are elsewhere at the largest weight.
+    """Return a bound on the distance, in customers, from the largest weight to the weights below
+    exp(-72) of it, where `customers_elsewhere` customers are elsewhere at the largest weight.
 
     The logarithms of the weights are concave, by 1 / away at least.
     """
@@ -254,8 +254,8 @@ def _half_width(customers_elsewhere: Array | int) -> Array:
 
 
 def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
-    """Return the probability that all servers are busy with n customers that spend the rest of
-    their cycle in a delay.
+    """Return the probability that all servers are busy with n customers, each of which spends its
+    time elsewhere in a delay.
 
     j customers are present with weight n! / (n - j)! r^j / prod over i = 1..j of min(i, c), where r
     is the service of a cycle over the time spent elsewhere.
@@ -321,8 +321,8 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
 
 
 def finite_source_numbers(ratios: Array) -> Array:
-    """Return the probabilities of 0, ..., n customers present, of n that spend the rest of their
-    cycle in a delay.
+    """Return the probabilities of 0, ..., n customers present, out of n that spend their time
+    elsewhere in a delay.
 
     Parameters
     ----------

@@ -6,7 +6,8 @@ from slipstick.late import Array, np
 
 
 def weighted_speeds(weights: Array, counts: Array, servers: int) -> Array:
-    r"""Compute the speed at which each customer is served.
+    r"""Compute the speed at which each customer is served when customers share servers by weights,
+    and each uses one server at most.
 
     With n_k customers of weight w_k at c servers::
 

@@ -681,7 +681,7 @@ def _refuse_unknown_parameter(tree: Table, keys: Sequence[str]) -> None:
 
 
 def _refuse_other_year(tree: Table, path: str, value_node: Node) -> None:
-    """Raise if a machine that tells its year gets another one, because the year alone changes no
+    """Raise if a setting changes the year that a machine states, because the year alone changes no
     quantity of it.
     """
     year_node = node_at(tree, ["machine", "year"]) if path == "machine.year" else None
@@ -845,7 +845,7 @@ class BuiltModel:
     @cached_property
     def free_paths(self) -> frozenset[str]:
         """The paths that can be varied without building the model anew: the parameters of its
-        sample, and the factors of its technology.
+        shape, and the factors of its technology.
         """
         used_factors = (
             self.factors[name] for name in self.sample.technologies if name in self.factors
@@ -861,7 +861,7 @@ class BuiltModel:
         return self.are_free({*paths} - (self.paths_without_shape & self.parameters.keys()))
 
     def timeline(self, cycles: int = 3, events: int = 20_000) -> Timeline:
-        """Simulate the first cycles of the model, and record what every processor does at each
+        """Simulate the first cycles of the model, and return what every processor does at each
         moment.
 
         Raises
@@ -1014,7 +1014,7 @@ def _notes_of_trend(
 
 
 def _notes_of_distributions(model: Subject) -> Iterator[str]:
-    """Yield notes that say which methods support the time distributions of a model."""
+    """Yield notes that state which methods support the time distributions of a model."""
     if isinstance(model, Law):
         return
     distributions = [step.distribution for step in model.steps] if isinstance(model, Model) else []
@@ -1053,8 +1053,8 @@ def _notes_of_machine(
     parameter_by_path: Mapping[str, Parameter],
     processor_parameter: Parameter | None,
 ) -> Iterator[str]:
-    """Yield notes on what exceeds the machine: more processors than it has, and ranks that share
-    the adapters of a node.
+    """Yield notes if more processors work than the machine has, and if the processors of a node
+    share adapters.
     """
 
     def machine_value(path: str) -> float:
@@ -1085,8 +1085,8 @@ def _notes_of_machine(
 def check_requirements(
     inputs: Inputs, built_model: BuiltModel, case: tuple[Node, NodePath] | None = None
 ) -> None:
-    """Raise if the model's own values break one of its requirements, such as that it fits its
-    machine.
+    """Raise if a requirement of the model, such as that it fits its machine, is not met at the
+    model's own values.
 
     Parameters
     ----------
@@ -1260,8 +1260,8 @@ def _parameters_by_path(
 def _model_builders(
     inputs: Inputs, spec: Any, parameter_by_path: Mapping[str, Parameter]
 ) -> tuple[Callable[[], Subject], Callable[[], Subject] | None]:
-    """Return a function that builds the model without the factors of its technology, and one that
-    builds a sample of a large model, if there is one.
+    """Return a function that builds the model without the factors of its technology, and a function
+    that builds a small sample of a large model; None for the second if the model has no sample.
     """
 
     def cached_with_error_mark(build_function: Callable[[], T]) -> Callable[[], T]:

@@ -100,8 +100,8 @@ def _parse_text(text: str, name: str) -> Node:
 
 @cache
 def catalogue_folder() -> Path:
-    """Return the folder of the shipped specs: beside the code if installed, at the root of a
-    checkout.
+    """Return the folder of the shipped specs: next to the code if slipstick is installed, at the
+    root of a checkout otherwise.
     """
     package = Path(__file__).resolve().parent.parent
     installed_folder = package / "_specs"
@@ -158,8 +158,8 @@ is the command that shows the spec.
 
 
 def unknown_name(spec_kind: str, name: str, known_names: Sequence[str]) -> UnknownNameError:
-    """Return the error for a name that no spec of a kind has. The message says which other kind has
-    a spec of that name, or which name or law may be meant.
+    """Return the error for a name that no spec of a kind has. Its message names another kind with a
+    spec of that name, or the name or law that may be meant.
 
     >>> print(unknown_name("study", "lock-and-bus", []))
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
@@ -323,7 +323,9 @@ def spec_model(spec_kind: str, tree: Node | None = None) -> type[BaseModel]:
 
 
 def machine_model(is_shared: bool) -> type[BaseModel]:
-    """Return the pydantic model of machines with shared memory, or of those on a network."""
+    """Return the pydantic model that checks machines with shared memory, or machines on a
+    network.
+    """
     model: type[BaseModel] = import_object(
         "slipstick.schema.kinds.shared_memory:SharedMemorySpec"
         if is_shared
@@ -424,7 +426,7 @@ class Library:
             return ""
 
     def open(self, path: Path) -> tuple[str, Table]:
-        """Read a spec file of any kind; return its kind, which its first key tells, and its tree.
+        """Read a spec file of any kind; return its kind, which is its first key, and its tree.
 
         Raises
         ------

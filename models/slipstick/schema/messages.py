@@ -134,7 +134,7 @@ def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
 
 
 def _discriminating_key(details: dict[str, Any]) -> str:
-    """Return the key whose value tells which kind of table it is."""
+    """Return the key of a table whose value decides between several kinds of tables."""
     return str(details["discriminator"]).strip("'")
 
 
@@ -221,7 +221,7 @@ def _unknown_key_message(
 
 
 def _expected_words_message(wrong_word: Any, details: dict[str, Any]) -> str:
-    """Return the message for a word that is not among those expected."""
+    """Return the message for a word that is not one of the expected words."""
     return f"write {details['expected']}; got {_shown_value(wrong_word)}" + _suggested_word(
         wrong_word, details
     )
@@ -238,7 +238,7 @@ def _table_message(expected_class: type[BaseModel], wrong_text: str) -> str:
 
 
 def _item_correction(item_kinds: Mapping[str, Any], item_value: Any, nearest_key: str) -> str:
-    """Return a text that says how to write an item of an activity, for a value that is none."""
+    """Return a text on how to write an item of an activity, for a value that is no item."""
     if isinstance(item_value, dict) and (near_keys := nearest_names(nearest_key, list(item_kinds))):
         intended_item = next(item_kind for key, item_kind in item_kinds.items() if key in near_keys)
         return (

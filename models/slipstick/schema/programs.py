@@ -51,8 +51,8 @@ class WorkloadSpec(Described):
 
 
 def machines_for(program: Program) -> list[str]:
-    """List the machines of the catalogue on which a program runs: those of its kind that give the
-    costs of the operating system.
+    """List the machines of the catalogue on which a program runs: machines of the kind that it
+    needs which give the costs of the operating system.
     """
     library = Library()
     machine_tree_by_name = {

@@ -269,7 +269,9 @@ def key_mark(node: Node, path: NodePath) -> Mark:
 
 
 def value_mark(node: Node, path: NodePath) -> Mark:
-    """Return the place of the value at a path, or of the deepest part of the path that exists."""
+    """Return the place of the value at a path, or of the deepest part of the path that exists in
+    the tree.
+    """
     return _nearest_entry(node, path).node.mark
 
 
@@ -630,7 +632,7 @@ class _TreeReader:
         self.most_values = limit("spec_values")
 
     def report(self, mark: Mark, message: str, *keys_inside: str) -> None:
-        """Record a problem at a place, and go on reading."""
+        """Record a problem at a place; the reading goes on."""
         self.problems.append(mark.problem(message, (*self.path, *keys_inside)))
 
     def stop(self, mark: Mark, message: str) -> NoReturn:

@@ -53,8 +53,8 @@ class UncertainValues:
 def separate_uncertain(
     settings: Mapping[str, Node], library: Library
 ) -> tuple[dict[str, Node], UncertainValues]:
-    """Replace ranges by their geometric means and a fit by its values; return the settings, and the
-    joint distribution of those that are uncertain.
+    """Replace ranges by their geometric means, and a fit by its values; return the settings, and
+    the joint distribution of the settings that are uncertain.
 
     Nine of ten values lie in a range; the logarithm is normal.
 

@@ -41,7 +41,7 @@ def cycles_per_row(plan: Plan) -> int:
 
 
 class Layout:
-    """The columns of a row of cumulative statistics.
+    """The columns of a row of cumulative statistics, by the value that each of them holds.
 
     Attributes
     ----------
@@ -161,8 +161,8 @@ def t_quantile(level: float, degrees: int) -> float:
 
 
 def warm_up_length(series: Array) -> int:
-    """Return the number of leading values to drop, by MSER: the cut that minimizes the error of the
-    mean of the rest.
+    """Return the number of leading values to drop as warm-up, by MSER: the number that minimizes
+    the error of the mean of the remaining values.
 
         minimize over d <= n/2:  sum_{i >= d} (x_i - mean_d)^2 / (n - d)^2
 

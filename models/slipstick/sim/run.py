@@ -340,8 +340,8 @@ def _run_replications(plan: Plan, settings: Simulation) -> Result:
 
 
 def _run_steady(replication: Replication) -> ReplicationResult:
-    """Run one replication; unless its number of cycles is given, look at the estimates after
-    growing numbers of rows until the mean times are precise enough.
+    """Run one replication. Unless its number of cycles is given, check the estimates after growing
+    numbers of rows until the mean times are precise enough.
     """
     plan = replication.plan
     settings = replication.settings

@@ -268,7 +268,7 @@ class _Programs:
         self._rows = list[Array]()
 
     def continue_to(self, event_count: int) -> bool:
-        """Run replications up to a number of events. At the last look, run on until there are
+        """Run replications up to a number of events; at the last look, run more until there are
         enough replications. Return False if one replication decides, or takes all events.
         """
         is_last_look = 2 * event_count > self._most_events

@@ -67,8 +67,8 @@ class Routing:
 
 
 def routing_in_order(visits: Array) -> Routing:
-    """Build the routing that visits the stations in the order written, as often as the visit ratios
-    say.
+    """Build the routing in which customers visit the stations in the order written, as often as the
+    visit ratios state.
 
     A station of V <= 1 visits is passed by with probability 1 - V; one of V > 1 is visited again at
     once with probability 1 - 1/V after each visit. Product-form answers depend on the visits alone,
@@ -185,8 +185,8 @@ def _thinking_classes(network: NetworkArrays) -> NDArray[np.bool_]:
 
 
 def _routing_in_order(network: NetworkArrays) -> Routing:
-    """Build the routing of one point that visits the stations in order, without those that take no
-    time.
+    """Build the routing of one point in which customers visit the stations in order; stations at
+    which they spend no time are left out.
     """
     return _add_think_station(
         network, routing_in_order(np.where(network.service[0].real > 0, network.visits[0], 0.0))
@@ -252,7 +252,8 @@ class NetworkPoint:
 
 
 def network_point(network: NetworkArrays, routing: Routing | None = None) -> NetworkPoint:
-    """Make one point of a network with its routing, and refuse what a chain cannot represent.
+    """Return one point of a network with its routing, and raise if a chain cannot represent a part
+    of it.
 
     Raises
     ------

@@ -183,7 +183,9 @@ def explore_rows(
 
 
 def _state_numbers(rows: Rows, number_by_state: defaultdict[bytes, int]) -> NDArray[np.int64]:
-    """Return the number of each row; new rows get the next numbers."""
+    """Return the number of the state that each row holds; a state without a number gets the next
+    one.
+    """
     rows = np.ascontiguousarray(rows)
     bytes_per_row = rows.shape[1] * rows.itemsize
     keys: list[Any] = rows.view(np.dtype((np.void, bytes_per_row))).ravel().tolist()

@@ -138,7 +138,8 @@ ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=0.0, formula=True)
 
 
 class ItemSpec(Spec):
-    """Base of the kinds of items of an activity. A key that only one kind has tells the kind.
+    """Base of the kinds of items of an activity. The kind of an item shows in a key that only this
+    kind has.
 
     Attributes
     ----------
@@ -202,8 +203,8 @@ def _fields_of_node(spec: ItemSpec | ResourceSpec, fields_by_key: dict[str, Any]
 def _keys_of_node(
     spec: type[ItemSpec | ResourceSpec], node: Any, value_by_field: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the fields of an activity or a resource under the keys of its spec, the inverse of
-    `_fields_of_node`. The key that tells the kind is written even where its value is the default.
+    """Return the fields of an activity or a resource by the keys of its spec, the inverse of
+    `_fields_of_node`. The key that shows the kind is written even if its value is the default.
     """
     first_field = _first_field(spec)
     if spec.key not in spec.model_fields:
@@ -355,7 +356,9 @@ class CopiesSpec(ItemSpec):
         loc: Loc,
         make_use: Callable[[str, str], Activity],
     ) -> Activity:
-        """Build the use of a resource, or of as many of its copies as `fan_out` says."""
+        """Build the use of a resource, or of several of its copies side by side, as many as
+        `fan_out` states.
+        """
         if self.fan_out is None and self.join is not None:
             raise ModelError(
                 f"join at {resource} says how many copies are waited for; give it fan_out"
@@ -1188,8 +1191,8 @@ ITEMS: Registry[type[ItemSpec]] = Registry("slipstick.steps", _OWN_ITEMS)
 
 
 class ResourceSpec(Spec):
-    """Base of the kinds of resources. A key that only one kind has tells the kind; a station has
-    none of these keys.
+    """Base of the kinds of resources. The kind of a resource shows in a key that only this kind
+    has; a station has none of these keys.
 
     Attributes
     ----------
@@ -1212,7 +1215,7 @@ class ResourceSpec(Spec):
     }
 
     def build(self, quantity_reader: QuantityReader, loc: Loc) -> system.Resource:
-        """Build the resource; the key that tells the kind is its first field."""
+        """Build the resource, whose first field is the value of the key that shows its kind."""
         assert self.node is not None
         resource: system.Resource = self.node(
             **_fields_of_node(self, quantity_reader.field_values(self, loc))
@@ -2080,8 +2083,8 @@ class ActivityReader:
         }
 
     def _build_requirements(self) -> tuple[tuple[Requirement, ...], list[str]]:
-        """Build the requirements of the model; note those that name a quantity which the machine
-        does not give.
+        """Build the requirements of the model, and notes on those that name a quantity which the
+        machine does not give.
         """
         requirements = list[Requirement]()
         notes = list[str]()
@@ -2099,8 +2102,8 @@ class ActivityReader:
         return then(*(self._build_item(item, (*loc, index)) for index, item in enumerate(items)))
 
     def _copy_names(self, resource: str) -> list[str]:
-        """List the names of the copies of a repeated resource; of any other resource its own
-        name.
+        """List the names of the copies of a repeated resource; for any other resource, its name
+        alone.
         """
         copy_count = self._copy_counts.get(resource)
         return (
@@ -2217,8 +2220,8 @@ class ActivityReader:
         self._name_uses[f" {name}"] += 1
 
     def _build_item(self, spec: Item, loc: Loc) -> Activity:
-        """Return the activity of an item; a wrong item is reported and left out, so that the rest
-        of the file is read too.
+        """Return the activity of an item; an item with an error is reported and left out, so that
+        the reading of the file goes on.
         """
         try:
             activity = spec.build(self, loc)

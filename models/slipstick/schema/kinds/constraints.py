@@ -61,7 +61,7 @@ def one_of(allowed_words: Iterable[str]) -> GetPydanticSchema:
 
 def known_word(allowed_words: Collection[str]) -> GetPydanticSchema:
     """Return the constraint of a text that must be one of some words, to which other packages may
-    add words. Those are loaded only for a text that is not among slipstick's own words, and for a
+    add. Their words are loaded only for a text that is not among slipstick's own words, and for a
     JSON Schema.
     """
 

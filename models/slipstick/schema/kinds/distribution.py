@@ -333,7 +333,9 @@ TimeOrDistribution = Annotated[
 
 
 def refuse_scv(*loc: str) -> NoReturn:
-    """Raise for an scv beside a distribution."""
+    """Raise the error that a time has both a distribution and a squared coefficient of variation
+    (scv).
+    """
     raise broken_rule("a distribution has its own scv; leave scv out", *loc)
 
 

@@ -369,7 +369,7 @@ def _allow_network_name(schema: dict[str, Any]) -> None:
 
 
 class NodeSpec(Spec):
-    """A node: processors that a network of their own connects."""
+    """A node: processors that are connected by a network inside the node."""
 
     processors: Whole = Field(description="number of processors in a node")
     adapters: Whole = Field(

@@ -647,7 +647,7 @@ INLINE_MACHINE: Mapping[str, Any] = {
 
 
 class ModelFileSpec(Described):
-    """Keys that every file of a model may have beside the model."""
+    """Keys that the file of any model may have in addition to those of its kind."""
 
     machine: Any = Field(
         None,
@@ -676,7 +676,9 @@ class ModelFileSpec(Described):
 
     @property
     def losses(self) -> dict[str, str]:
-        """What imports left out, of the machine and of the model, by name."""
+        """The features that imports left out or changed in the machine and in the model, by
+        name.
+        """
         return {**getattr(self.machine, "left_out", {}), **self.left_out}
 
 
@@ -1226,8 +1228,8 @@ class QuantityWriter:
     def fields_as_data(
         self, node: Any, write_other: Callable[[Any], object] = lambda unchanged: unchanged
     ) -> dict[str, Any]:
-        """Return the fields of a part of a model as plain data; those with their defaults are left
-        out.
+        """Return the fields of a part of a model as plain data; fields that have their default
+        value are left out.
 
         Parameters
         ----------
@@ -1334,7 +1336,7 @@ def with_sources(
     values: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]
 ) -> Iterator[DescribedValue]:
     """Add a source to each value that names none: the source of the file in which the value is
-    written, not that of a file that extends it.
+    written, and not the source of a file that extends it.
 
     Parameters
     ----------
@@ -1437,8 +1439,8 @@ def _described_values(
 
 
 def _with_source_of_part(quantity: Given, spec: BaseModel) -> Given:
-    """Return a quantity with its own source, else with the source of the part that contains it,
-    such as a distribution.
+    """Return a quantity with the source that it states, or else with the source of the part that
+    contains it, such as a distribution.
     """
     source = getattr(spec, "source", None)
     if quantity.source or isinstance(spec, Described) or not isinstance(source, str) or not source:

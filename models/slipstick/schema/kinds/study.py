@@ -66,8 +66,8 @@ def columns_in(spec: Spec) -> Iterator[tuple[Place, str]]:
 
 
 def _columns_in_value(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place, str]]:
-    """Yield the columns in the value of a field with their places: its texts if the field has the
-    type `Column`, and those of nested parts.
+    """Yield the columns in the value of a field with their places: the texts of the value if the
+    field has the type `Column`, and the columns of nested parts.
     """
     if isinstance(value, Spec):
         yield from (((*place, *inner_place), text) for inner_place, text in columns_in(value))
@@ -145,8 +145,8 @@ Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 def _vary_kind(value: Any) -> str | None:
-    """Return the tag of a value under ``vary`` for pydantic: a named sweep, or an axis as
-    `axis_kind` tells. A range has none of the keys of a sweep.
+    """Return the tag of a value under ``vary`` for pydantic: a named sweep, or the tag that
+    `axis_kind` returns. A range has none of the keys of a sweep.
     """
     if isinstance(value, dict) and not any(key in value for key in RANGE):
         return "sweep"

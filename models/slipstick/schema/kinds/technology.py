@@ -135,7 +135,7 @@ PREFETCHED = ("prefetched_faults", "prefetched_locks")
 def changes_of(
     reference: Node, model: str, input_names: Collection[str], tree: Node, library: Library
 ) -> tuple[dict[str, Node], tuple[str, ...]]:
-    """Return the values that a technology sets, by path, and notes on those that do not apply to
+    """Return the values that a technology sets, by path, and notes on values that do not apply to
     the model.
 
     Factors go to the section ``technology``, prefetched parts to the program's inputs of the same
@@ -235,8 +235,8 @@ def _costs_nothing(tree: Node, path: str) -> bool:
 
 
 def _read_technology(reference: Node, library: Library) -> tuple[str, Table]:
-    """Read a technology; its source keys are replaced by their texts, because only its own file
-    defines them.
+    """Return the name and the tree of a technology. The keys of its sources are replaced by their
+    texts, because only its own file defines these keys.
     """
     if isinstance(reference, Table):
         technology_name = "this technology"

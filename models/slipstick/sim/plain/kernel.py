@@ -121,8 +121,8 @@ class Kernel(EventLoop):
         self._start_customers()
 
     def _bound_action(self, op: int, *operands: int) -> partial[Any]:
-        """Return the method of an instruction with its operands, which are bound once, so that an
-        event looks nothing up.
+        """Return the method of an instruction with its operands bound, so that an event needs no
+        look-up.
         """
         instruction_method = getattr(Kernel, Op(op).name.lower())
         # The names of the parameters say which table an operand is a number of.
@@ -328,7 +328,7 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Count a try that has ended at the circuit breaker that admitted it."""
+        """Count, at the circuit breaker that admitted it, a try that has ended."""
         breaker.record(token.registers[register], has_failed, next(draw), now)
         return True
 
@@ -561,9 +561,10 @@ class Kernel(EventLoop):
         return False
 
     def reply(self, fork_count: int, token: Token, now: float) -> bool:
-        """Resume the customer of a hold before all tokens that are ready, and this token after
+        """Let the customer of a hold go on before all tokens that are ready, and this token after
         them. The token `fork_count` levels above this one executes the body of the hold. The times
-        booked by it, by this token and by those between them are added to the customer's account.
+        booked by that token, by this one and by the tokens between them are added to the customer's
+        account.
         """
         tokens_upwards = [token]
         for _ in range(fork_count):
@@ -587,8 +588,8 @@ class Kernel(EventLoop):
     def spawn(
         self, first_instruction: int, taken_lock: SimulatedLock | None, token: Token, now: float
     ) -> bool:
-        """Start another token beside this one, which takes over the lock `taken_lock` if there is
-        one.
+        """Start a second token that runs in parallel with this one, and that takes over the lock
+        `taken_lock` if there is one.
         """
         new_token = self.make_token(token.customer, token.group)
         new_token.booked_until = now
@@ -605,9 +606,7 @@ class Kernel(EventLoop):
         return True
 
     def vanish(self, token: Token, now: float) -> bool:
-        """Remove a token that was started beside another one; the time of the token belongs to no
-        cycle.
-        """
+        """Remove a token that `spawn` started; its time belongs to no cycle."""
         return False
 
     def join(self, pipeline_number: int, token: Token, now: float) -> bool:

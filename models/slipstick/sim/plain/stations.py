@@ -243,7 +243,7 @@ class Ordered(SimulatedStation):
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin the service of a customer, or queue the customer. Where the discipline preempts,
-        the service interrupts that of a customer who comes later in the order.
+        the new service interrupts the service of a customer who comes later in the order.
         """
         self.add_work(work, now)
         self.present += 1
@@ -382,7 +382,7 @@ class Paced(Ordered):
         self.queue.insert(int(token.queue_place * (len(self.queue) + 1)), (0, token.order, token))
 
     def _plan_departure(self, now: float) -> None:
-        """Plan the end of the service under way anew."""
+        """Plan the end of the service under way again, at the present speed."""
         if self.serving:
             token = self.serving[0]
             token.event_cell[:] = [None]
@@ -394,8 +394,8 @@ class Paced(Ordered):
             )
 
     def _waiting_time(self, token: Token, now: float) -> float:
-        """Return the time of a visit beyond that of a customer alone [s], and plan the next
-        departure.
+        """Return by how much a visit took longer than the visit of a customer alone at the station
+        [s], and plan the next departure.
         """
         self._plan_departure(now)
         waiting_time = now - token.booked_until - token.requested_work / self.rates[0]
@@ -481,7 +481,7 @@ class Sharing(SimulatedStation):
         return present / self.total_weight
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Add a customer to those that share the servers."""
+        """Add a customer to the customers who share the servers."""
         self.add_work(work, now)
         # Only differences of the service received count: from 0 again they keep their digits.
         if not self.present_tokens:
@@ -518,8 +518,8 @@ class Sharing(SimulatedStation):
             )
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:
-        """End the visit of the customer that is done first, unless its departure was planned
-        anew.
+        """End the visit of the customer that is served first, unless its departure was planned
+        again meanwhile.
         """
         token = event_cell[0]
         if token is None:
@@ -580,7 +580,7 @@ class WeightedServers(SimulatedStation):
             token.speed = min(speed, 1.0)
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Add a customer to those that share the servers."""
+        """Add a customer to the customers who share the servers by weights."""
         self.add_work(work, now)
         token.work = token.requested_work = work
         position = len(self.present_tokens)
@@ -614,8 +614,8 @@ class WeightedServers(SimulatedStation):
             )
 
     def _end(self, event_cell: list[Token | None], now: float) -> bool:
-        """End the visit of the customer that is done first, unless its departure was planned
-        anew.
+        """End the visit of the customer that is served first, unless its departure was planned
+        again meanwhile.
         """
         token = event_cell[0]
         if token is None:
@@ -741,8 +741,8 @@ class SimulatedLock(PatientQueue):
         return False
 
     def leave_queue(self, token: Token, now: float) -> None:
-        """Take a customer out of the queue, and grant the lock to those behind it that may now hold
-        it.
+        """Take a customer out of the queue, and grant the lock to the customers behind it that may
+        now hold it.
         """
         self.queue.remove(token)
         if self.permits > 1:

@@ -76,8 +76,8 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
 
 
 def _station_visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
-    """Return the (customer, station, time) of each request to a station in a trace. Requests to
-    processors are left out, because each member has its own.
+    """Yield the (customer, station, time) of each request to a station in a trace. Requests to
+    processors are left out, because each member has its own processor.
     """
     station_by_instruction = {
         pc: plan.stations[operands[0]].name

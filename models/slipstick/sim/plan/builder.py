@@ -204,8 +204,8 @@ class Builder:
             self._tallies.append(f"{ACCESSES}:{lock_name}")
 
     def add_permits(self, resource_name: str, most_holders: int, noun: str = "permits") -> None:
-        """Add a resource that up to `most_holders` customers hold at a time, or a counter of units,
-        whose use takes no time of its own.
+        """Add a resource that up to `most_holders` customers hold at the same time, or a counter of
+        units; taking and returning one takes no time.
         """
         self._locks[resource_name] = (
             len(self._locks),
@@ -336,9 +336,9 @@ class Builder:
             )
 
     def _completed_station(self, station: StationPlan) -> StationPlan:
-        """Return the plan of a station, completed by what its visits decide: whether each
-        customer's part of the servers is followed, and whether customers abandon its queue or give
-        up services.
+        """Return the plan of a station with the settings that follow from its visits: whether the
+        part of the servers of each customer is followed, and whether customers abandon its queue or
+        give up services.
         """
         least_weight, greatest_weight = self._weight_range.get(station.name, (1.0, 1.0))
         is_weighted = station.servers > 1 and least_weight < greatest_weight
@@ -538,7 +538,7 @@ class Builder:
         self.patch(instruction, 0)
 
     def _write_unawaited_branches(self, branches: Sequence[Body]) -> None:
-        """Write branches that are executed beside the customer, which does not wait for them."""
+        """Write branches that run in parallel with the customer, which does not wait for them."""
         # The customer jumps over the bodies, whose first instructions are filled in once they are
         # written.
         spawn_instructions = [self.emit(Op.SPAWN, -1, -1) for _ in branches]
@@ -691,7 +691,7 @@ class Builder:
     def record(
         self, breaker: tuple[str, ServiceTime], state_register: int, has_failed: bool
     ) -> None:
-        """Write the instruction that tells a circuit breaker how a try has ended."""
+        """Write the instruction that reports to a circuit breaker how a try has ended."""
         breaker_name, open_time = breaker
         # Only a failure opens it, so that no other draws a time.
         draw_number = (
@@ -1025,8 +1025,8 @@ class Builder:
         self.emit(Op.START_RESPONSE)
 
     def finish(self, *, onward: bool = False, lost: bool = False) -> None:
-        """Write the end of the cycle: a closed customer begins anew, or continues if `onward`; the
-        cycle of a `lost` customer does not count.
+        """Write the end of the cycle. A closed customer begins the next cycle, or continues with
+        the next instruction if `onward`; the cycle of a `lost` customer does not count.
         """
         self.emit(Op.END, onward, lost)
 
@@ -1052,8 +1052,8 @@ class Builder:
         )
 
     def add_program(self, group_name: str, starts: Sequence[int]) -> None:
-        """Add the customers of a program, which run once, each from a first instruction of its
-        own.
+        """Add the customers of a program; each runs once, from the instruction at which it
+        starts.
         """
         self._add_group(CustomerGroup(group_name, "once", tuple(starts)))
 

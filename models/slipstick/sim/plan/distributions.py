@@ -163,8 +163,8 @@ class BurstyTimes:
 
     @property
     def customers_of_period(self) -> float:
-        """The mean number of customers that arrive from the beginning of one burst to that of the
-        next [1].
+        """The mean number of customers that arrive between the beginnings of two successive bursts
+        [1].
         """
         return sum(1 / change_rate for change_rate in self.changes) / self.mean
 
@@ -228,8 +228,8 @@ class BatchTimes:
 
     @property
     def customers_of_period(self) -> float:
-        """The mean number of customers that arrive from the beginning of one burst to that of the
-        next; 0 without bursts [1].
+        """The mean number of customers that arrive between the beginnings of two successive bursts;
+        0 without bursts [1].
         """
         if isinstance(self.between, ServiceTime):
             return 0.0
@@ -350,7 +350,7 @@ class ProfiledTimes:
 
 @dataclass(frozen=True, slots=True)
 class DistributedTime:
-    """A random time with a named distribution and a mean of its own.
+    """A random time: a named distribution, scaled to a mean.
 
     Parameters
     ----------
@@ -476,7 +476,7 @@ def service_time(mean: float, scv: float) -> ServiceTime:
 
 
 def open_time(breaker: str, mean: float, scv: float) -> ServiceTime:
-    """Return the time for which a circuit breaker opens.
+    """Return the random time for which a circuit breaker stays open.
 
     Raises
     ------

@@ -110,8 +110,8 @@ def fewest_cycles(plan: Plan, group_index: int) -> float:
 
 def _is_significant(event: RareEvent, mean_time: float, customers: int) -> bool:
     """Return whether a mean time would be clearly wrong if an event did not occur in the run. The
-    event's own time counts if all customers may wait for it; its square counts in a wait for a
-    server.
+    time of the event counts if all customers may wait for it; the square of its time counts in a
+    wait for a server.
     """
     contribution = event.rate * abs(event.excess)
     return (
