@@ -717,9 +717,11 @@ def _sums_of_streams(
         if missing_part <= BEYOND:
             return states, _sums_of_states(states, solved_states, with_account)
         rising_rounds = rising_rounds + 1 if ratio >= 1 else 0
-        further = math.log(BEYOND / missing_part) / math.log(ratio) if ratio < 1 else most
+        levels_to_add = math.log(BEYOND / missing_part) / math.log(ratio) if ratio < 1 else most
         # The first ratios are rough.
-        most += max(4, math.ceil(min(1.1 * further, MOST_FOLLOWED if most > 24 else 2 * most)))
+        most += max(
+            4, math.ceil(min(1.1 * levels_to_add, MOST_FOLLOWED if most > 24 else 2 * most))
+        )
     if rising_rounds:
         raise NoAnswerError(
             f"the probabilities still rise at {most} customers of {model.name}, and may rise"
@@ -743,18 +745,26 @@ def _tail_beyond(states: _States, solved_states: _SolvedStates) -> tuple[float, 
         levels = np.bincount(counts, weights=time_in_states.real) / time_in_states.real.sum()
         mean = float(levels @ np.arange(len(levels)))
         # Rounding decides levels below, and the truncation the last ones.
-        last = min(int(np.flatnonzero(levels > ROUNDING)[-1]), len(levels) - 1 - len(levels) // 10)
-        first = max(0, last - max(2, last // 4))
+        last_level = min(
+            int(np.flatnonzero(levels > ROUNDING)[-1]), len(levels) - 1 - len(levels) // 10
+        )
+        first_level = max(0, last_level - max(2, last_level // 4))
         if len(levels) <= (states.most or 0) or mean == 0:
             parts_and_ratios.append((0.0, 0.0))
             continue
         # Where two customers are together less often than rounding, one level tells the ratio.
-        ratio = (levels[last] / levels[first]) ** (1 / (last - first)) if last else ROUNDING
+        ratio = (
+            (levels[last_level] / levels[first_level]) ** (1 / (last_level - first_level))
+            if last_level
+            else ROUNDING
+        )
         if ratio >= 1:
             parts_and_ratios.append((1.0, ratio))
             continue
-        beyond = float(levels[-1]) * ratio / (1 - ratio)
-        parts_and_ratios.append((beyond * (len(levels) + ratio / (1 - ratio)) / mean, ratio))
+        probability_beyond = float(levels[-1]) * ratio / (1 - ratio)
+        parts_and_ratios.append(
+            (probability_beyond * (len(levels) + ratio / (1 - ratio)) / mean, ratio)
+        )
     return max(parts_and_ratios)
 
 
@@ -2287,16 +2297,16 @@ class _States:
             case act.Choice(options):
                 options_and_outcomes = [
                     (
-                        self._value_by_expr[p],
+                        self._value_by_expr[probability],
                         self._outcomes_of_continuing((*remaining, self._stack_element(body))),
                     )
-                    for p, body in options
+                    for probability, body in options
                 ]
                 return [
-                    (p * q, outcome)
-                    for p, onward in options_and_outcomes
-                    if p.any()
-                    for q, outcome in onward
+                    (probability * outcome_probability, outcome)
+                    for probability, onward in options_and_outcomes
+                    if probability.any()
+                    for outcome_probability, outcome in onward
                 ]
             case node if type(node) in _WAITING:
                 return [(1.0, ((_WAITING[type(node)], node_number), remaining))]

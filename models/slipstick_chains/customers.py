@@ -153,9 +153,9 @@ class Absences:
             away_by_station.setdefault(absence.station, []).append((servers_away, waiting, rate))
         return {
             name: self._change_of_station(
-                solution, name, *(added(numbers) for numbers in zip(*away, strict=True))
+                solution, name, *(added(numbers) for numbers in zip(*absent_servers, strict=True))
             )
-            for name, away in away_by_station.items()
+            for name, absent_servers in away_by_station.items()
         }
 
     def _change_of_station(

@@ -179,9 +179,12 @@ class _NetworkReading:
         """Return the visits of a class to a station in a cycle [1], and the service time of one
         visit [s].
         """
-        place = (0, self._arrays.classes.index(class_name))
-        index = self._arrays.stations.index(station_name)
-        visits, service = self._arrays.visits[*place, index], self._arrays.service[*place, index]
+        class_place = (0, self._arrays.classes.index(class_name))
+        station_index = self._arrays.stations.index(station_name)
+        visits, service = (
+            self._arrays.visits[*class_place, station_index],
+            self._arrays.service[*class_place, station_index],
+        )
         return float(visits.real), float(service.real)
 
     def _stations_of_class(self, class_name: str) -> list[str]:
@@ -197,8 +200,8 @@ class _NetworkReading:
 
     def _present(self, class_name: str, station_name: str) -> Array:
         """Return the mean number of customers of a class that are present at a station [1]."""
-        step = f"{class_name}.{station_name}"
-        return self._mean("here", step) + self._mean("waits", step)
+        step_name = f"{class_name}.{station_name}"
+        return self._mean("here", step_name) + self._mean("waits", step_name)
 
     def _completions(self, class_name: str, station_name: str) -> Array:
         """Return how many services of a class end at a station in a second [1/s]."""

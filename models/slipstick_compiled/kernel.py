@@ -195,7 +195,8 @@ class CompiledKernel:
         tables.group["response_count"] = 0
         if self._trace is not None:
             self._trace += [
-                (time, *place) for *place, time in tables.trace[: run.trace_length].tolist()
+                (time, *executed_instruction)
+                for *executed_instruction, time in tables.trace[: run.trace_length].tolist()
             ]
         run.row_count = run.trace_length = 0
 

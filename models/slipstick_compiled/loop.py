@@ -660,10 +660,10 @@ def merge_heaps(tables: State, first: int, second: int) -> int:
         lower = tables.token[first]
         first = lower.next
         lower.next = lower.subheap
-    rest = max(first, second)
+    remaining_heap = max(first, second)
     if above < 0:
-        return rest
-    tables.token[above].subheap = rest
+        return remaining_heap
+    tables.token[above].subheap = remaining_heap
     return top
 
 

@@ -83,9 +83,9 @@ class InARow:
         places = range(len(self.visits))
         return tuple(
             tuple(
-                (earlier, self.follows[..., earlier, place])
-                for earlier in places
-                if self.follows[..., earlier, place].any()
+                (earlier_place, self.follows[..., earlier_place, place])
+                for earlier_place in places
+                if self.follows[..., earlier_place, place].any()
             )
             for place in places
         )
@@ -95,11 +95,13 @@ class InARow:
         """For each place, the factors b_jk of the powers P^k, see `_ClosedVisits` [powers, ...];
         they exist where visits form no loop.
         """
-        first = np.moveaxis(self.first, -1, 0)
+        first_parts = np.moveaxis(self.first, -1, 0)
         parts: dict[int, Array] = {}
         for place in self.place_order or ():
-            earlier_parts = [part * parts[earlier] for earlier, part in self.preceding[place]]
-            parts[place] = _factors_of_powers(first[place], earlier_parts)
+            earlier_parts = [
+                part * parts[earlier_place] for earlier_place, part in self.preceding[place]
+            ]
+            parts[place] = _factors_of_powers(first_parts[place], earlier_parts)
         return [parts[place] for place in range(len(self.visits))]
 
     def by_place(self, column_by_visit: Mapping[int, Array]) -> Array:
@@ -363,11 +365,13 @@ class _ClosedVisits:
         for place in in_row.place_order:
             if preceding := in_row.preceding[place]:
                 parts = parts_by_place[place] = _factors_of_powers(
-                    added(part * arrivals_in_stay[earlier] for earlier, part in preceding),
+                    added(
+                        part * arrivals_in_stay[earlier_place] for earlier_place, part in preceding
+                    ),
                     [
-                        part * parts_by_place[earlier]
-                        for earlier, part in preceding
-                        if earlier in parts_by_place
+                        part * parts_by_place[earlier_place]
+                        for earlier_place, part in preceding
+                        if earlier_place in parts_by_place
                     ],
                 )
                 waits_by_place[place] = waits_by_place[place] + _weighted_sum(
@@ -381,33 +385,35 @@ class _ClosedVisits:
         return stacked(waits_by_place), stacked(numbers_by_place)
 
 
-def _factors_of_powers(first: Array, earlier_parts: Sequence[Array]) -> Array:
-    """Return the factors of the powers of P at a place: `first` for the power 0, and those of
-    earlier places for one power more, added up [powers, ...].
+def _factors_of_powers(factor_of_power_0: Array, earlier_factors: Sequence[Array]) -> Array:
+    """Return the factors of the powers of P at a place: that of the power 0, and those of earlier
+    places for one power more, added up [powers, ...].
     """
-    power_count = 1 + max(map(len, earlier_parts), default=0)
-    shape = np.broadcast_shapes(first.shape, *(parts.shape[1:] for parts in earlier_parts))
-    total = np.zeros((power_count, *shape), np.result_type(first, *earlier_parts))
-    total[0] = first
-    for parts in earlier_parts:
-        total[1 : 1 + len(parts)] += _with_more_dimensions(parts, total.ndim)
+    power_count = 1 + max(map(len, earlier_factors), default=0)
+    shape = np.broadcast_shapes(
+        factor_of_power_0.shape, *(factors.shape[1:] for factors in earlier_factors)
+    )
+    total = np.zeros((power_count, *shape), np.result_type(factor_of_power_0, *earlier_factors))
+    total[0] = factor_of_power_0
+    for factors in earlier_factors:
+        total[1 : 1 + len(factors)] += _with_more_dimensions(factors, total.ndim)
     return total
 
 
-def _with_more_dimensions(parts: Array, dimensions: int) -> Array:
+def _with_more_dimensions(factors: Array, dimensions: int) -> Array:
     """Return factors of powers with axes of length 1 inserted after the first one, up to a number
     of dimensions [powers, ...].
     """
-    missing_dimensions = (1,) * (dimensions - parts.ndim)
-    return parts.reshape(len(parts), *missing_dimensions, *parts.shape[1:])
+    missing_dimensions = (1,) * (dimensions - factors.ndim)
+    return factors.reshape(len(factors), *missing_dimensions, *factors.shape[1:])
 
 
-def _weighted_sum(parts: Array, products: Array) -> Array:
+def _weighted_sum(factors: Array, products: Array) -> Array:
     """Return the sum over the powers of P of a place's factors times the products of numbers at the
     same powers [...].
     """
-    aligned_parts = _with_more_dimensions(parts, products.ndim)
-    sum_over_powers: Array = (aligned_parts * products[: len(parts)]).sum(axis=0)
+    aligned_factors = _with_more_dimensions(factors, products.ndim)
+    sum_over_powers: Array = (aligned_factors * products[: len(factors)]).sum(axis=0)
     return sum_over_powers
 
 

@@ -211,14 +211,14 @@ def service_arrays(
     shape = (point_count, len(trees), len(queues))
     visits, work, squares = np.zeros((3, *shape), dtype=complex)
     for group_index, (tree, services) in enumerate(zip(trees, services_by_group, strict=True)):
-        ratios = tree.visit_ratios(value_by_expr)
+        visit_ratios = tree.visit_ratios(value_by_expr)
         for queue_index, queue in enumerate(queues):
             for visit in (visit for visit in tree.visits if visit.queue == queue.name):
-                ratio, service = ratios[visit.index], services[visit.index]
-                place = (slice(None), group_index, queue_index)
-                visits[place] += ratio
-                work[place] += ratio * service.mean
-                squares[place] += ratio * (service.mean**2 + service.variance)
+                visit_ratio, service = visit_ratios[visit.index], services[visit.index]
+                array_index = (slice(None), group_index, queue_index)
+                visits[array_index] += visit_ratio
+                work[array_index] += visit_ratio * service.mean
+                squares[array_index] += visit_ratio * (service.mean**2 + service.variance)
     mean = work / nonzero(visits)
     scv = np.where(mean.real > 0, squares / nonzero(visits * mean**2) - 1, 1.0)
     if not (visits.imag.any() or work.imag.any()):

@@ -85,8 +85,8 @@ def batches(largest_population: Population, most_together: int) -> Iterator[list
     )
     for _, alike_populations in groupby(populations, key=_shared_properties):
         batch = list(alike_populations)
-        for first in range(0, len(batch), most_together):
-            yield batch[first : first + most_together]
+        for first_population in range(0, len(batch), most_together):
+            yield batch[first_population : first_population + most_together]
 
 
 def _shared_properties(population: Population) -> tuple[int, tuple[bool, ...]]:

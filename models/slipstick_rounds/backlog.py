@@ -277,12 +277,12 @@ class Backlog:
         part_left, sum_of_parts = np.ones((2, len(steps)))
         for rounds_done in range(1, int(steps.max())):
             excess = self._transitions @ excess
-            part = np.clip((weights @ excess)[:, 0, 0] / excess_at_begin, 0.0, 1.0)
+            part_of_excess = np.clip((weights @ excess)[:, 0, 0] / excess_at_begin, 0.0, 1.0)
             goes_on = (rounds_done < steps) & (part_left > LEAST_LEFT)
             if not goes_on.any():
                 break
-            part_left = np.where(goes_on, part, part_left)
-            sum_of_parts += np.where(goes_on, part, 0.0)
+            part_left = np.where(goes_on, part_of_excess, part_left)
+            sum_of_parts += np.where(goes_on, part_of_excess, 0.0)
         mean_number = (
             mean_pieces * (1 + rounds.first_variation[:, 0]) / pieces_per_first_phase[:, 0]
         )
@@ -302,7 +302,7 @@ class Backlog:
         of the customers that came in the same round before.
         """
         rate, room, units = (
-            part[:, :, None, None] for part in (self._rate, self._room, self._units)
+            column[:, :, None, None] for column in (self._rate, self._room, self._units)
         )
         chances = self._stationary * self._times
         likely_numbers = self._count_of_likely_numbers(chances)
@@ -340,9 +340,10 @@ class Backlog:
                 all_left.append(pieces_left * pieces_of_customer)
         weights_behind = np.stack(all_weights, axis=1)
         weights_behind /= weights_behind.sum(axis=(1, 2, 3, 4), keepdims=True)
-        left = np.stack(all_left, axis=1)
+        numbers_behind = np.stack(all_left, axis=1)
         left_behind, left_squared = (
-            (weights_behind * power).sum(axis=(1, 2, 3, 4)) for power in (left, left**2)
+            (weights_behind * power).sum(axis=(1, 2, 3, 4))
+            for power in (numbers_behind, numbers_behind**2)
         )
         return np.stack(all_ends, axis=1), weights_behind, left_behind, left_squared
 
@@ -357,13 +358,13 @@ class Backlog:
         whole pieces, by point [s].
         """
         count, size = self._times.shape
-        places = np.minimum(
+        pieces = np.minimum(
             units.reshape(count, -1) * self._pieces_per_first_phase / self._units, size - 1.0
         )
-        lower = np.minimum(places.astype(int), size - 2)
-        time_below = np.take_along_axis(self._times, lower, axis=1)
-        time_above = np.take_along_axis(self._times, lower + 1, axis=1)
-        return np.asarray(time_below + (places - lower) * (time_above - time_below)).reshape(
+        pieces_below = np.minimum(pieces.astype(int), size - 2)
+        time_below = np.take_along_axis(self._times, pieces_below, axis=1)
+        time_above = np.take_along_axis(self._times, pieces_below + 1, axis=1)
+        return np.asarray(time_below + (pieces - pieces_below) * (time_above - time_below)).reshape(
             units.shape
         )
 
@@ -393,9 +394,9 @@ def _piece_count(rounds_needed: Array) -> tuple[Array, Array]:
     error = np.where(
         bounded_rounds_needed < 1, abs(rounded / fewest - ratio), abs(fewest * ratio / rounded - 1)
     )
-    best = np.argmin(np.round(error, 12), axis=0)
-    smaller = best + 1.0
-    larger = np.take_along_axis(rounded, best[None], axis=0)[0]
+    best_index = np.argmin(np.round(error, 12), axis=0)
+    smaller = best_index + 1.0
+    larger = np.take_along_axis(rounded, best_index[None], axis=0)[0]
     pieces_of_customer = np.where(bounded_rounds_needed < 1, smaller, larger)
     pieces_of_round = np.where(
         bounded_rounds_needed < 1, np.minimum(larger, MOST_PIECES // 4), smaller

@@ -176,7 +176,7 @@ class BatchServerFormula(BatchServerForm):
         first_phase_time = times.delay + times.waiting + times.first_phase
         response_time = first_phase_time + times.second_phase
         quantiles = [*zip(QUANTILES, computed_point.quantiles, strict=False)]
-        unsure_parts = [f"{part:g}" for part, time in quantiles if math.isnan(time)]
+        unsure_parts = [f"{probability:g}" for probability, time in quantiles if math.isnan(time)]
         values = {
             "response_time": response_time,
             "throughput": computed_point.throughput,
@@ -185,13 +185,13 @@ class BatchServerFormula(BatchServerForm):
             f"time_per_unit[{names[1]}]": (computed_point.unit_time or times.second_phase)
             / second_phase.mean,
             **{
-                quantile_name(first_phase, part): times.delay + time
-                for part, time in quantiles
+                quantile_name(first_phase, probability): times.delay + time
+                for probability, time in quantiles
                 if not (point.delay and point.delay_scv) and not math.isnan(time)
             },
             **{
-                quantile_name(f"time_per_unit[{names[1]}]", part): time / second_phase.mean
-                for part, time in zip(QUANTILES, computed_point.unit_quantiles, strict=False)
+                quantile_name(f"time_per_unit[{names[1]}]", probability): time / second_phase.mean
+                for probability, time in zip(QUANTILES, computed_point.unit_quantiles, strict=False)
             },
             **{
                 f"unit_rate[{name}]": computed_point.throughput * phase.mean
@@ -207,10 +207,12 @@ class BatchServerFormula(BatchServerForm):
             names, (first_times | times_outside, second_times), strict=True
         ):
             values |= {
-                f"phase_account[{phase},{part}]": time for part, time in time_by_component.items()
+                f"phase_account[{phase},{probability}]": time
+                for probability, time in time_by_component.items()
             }
         total_times = {
-            part: time + second_times[part] for part, time in first_times.items()
+            probability: time + second_times[probability]
+            for probability, time in first_times.items()
         } | times_outside
         notes = [NOTE]
         if not point.rate:
@@ -241,9 +243,9 @@ def _reason_without_formula(point: PointNumbers) -> str:
             " not know; give a think time or a least work below the largest, or ask for"
             " simulation"
         )
-    second = point.phases[1]
+    second_phase = point.phases[1]
     least_steps = STREAM_STEPS if point.rate else LEAST_STEPS
-    if (steps := max(second.mean / second.piece, 1.0)) < least_steps:
+    if (steps := max(second_phase.mean / second_phase.piece, 1.0)) < least_steps:
         return (
             f"the formula knows second phases of at least {least_steps:g} rounds, and here they"
             f" have {steps:.3g}; ask for simulation"

@@ -41,7 +41,7 @@ def times_of_a_unit(
     rounds: MeanRounds,
     fullness: Array,
     times: PhaseTimes[Array],
-    behind: FirstPhasesBehind,
+    first_phases_behind: FirstPhasesBehind,
 ) -> Array:
     """Return the mean time of a unit of second phases and its quantiles over all second phases,
     both times the mean number of units [points, 1 and quantiles; s].
@@ -59,26 +59,28 @@ def times_of_a_unit(
     rounds : their times
     fullness : see `PresentNumbers`
     times : means of both phases
-    behind : L - L_v, and what goes with it
+    first_phases_behind : L - L_v, and what goes with it
     """
     lengths = rounds.second_lengths()
     present = fullness[:, -1:]
     plain_time = rounds.steps * rounds.time(present, 0.0)
     extra_time = rounds.added_by_first_phase(present)
     share_left = 1 - rounds.share_of_first(present)
-    work_behind = behind.worked_off * extra_time
+    work_behind = first_phases_behind.worked_off * extra_time
     mean_time = times.second_phase[:, None]
     unit_means = mean_time * (plain_time + work_behind / lengths) / (plain_time + work_behind)
     probabilities = np.array(QUANTILES)
     if lengths.shape[1] > 1:
         probabilities = (np.arange(UNIT_PARTS) + 0.5) / UNIT_PARTS
     variance_of_mean, same_arrivals = variance_and_correlation_of_means(lengths)
-    deviation_by_number = _deviation_by_number(rounds, fullness, behind, probabilities)[:, None, :]
+    deviation_by_number = _deviation_by_number(
+        rounds, fullness, first_phases_behind, probabilities
+    )[:, None, :]
     deviation_by_number = deviation_by_number * np.sqrt(variance_of_mean)[:, :, None]
     work = plain_time * lengths + work_behind
     mean_excess = work / share_left - plain_time * lengths
     mean_square = 1 + rounds.variation_of_added(present)
-    variance = work * rounds.rate / share_left * mean_square + behind.variance
+    variance = work * rounds.rate / share_left * mean_square + first_phases_behind.variance
     variance = variance * (extra_time / share_left) ** 2
     deviation_by_arrivals = (
         _gamma_deviation(mean_excess, variance, probabilities) / lengths[:, :, None]
@@ -97,18 +99,26 @@ def times_of_a_unit(
         quantiles = unit_times[:, 0]
     else:
         ordered = np.sort(unit_times.reshape(len(unit_times), -1), axis=1)
-        quantiles = ordered[:, [int(part * ordered.shape[1]) for part in QUANTILES]]
+        quantiles = ordered[:, [int(probability * ordered.shape[1]) for probability in QUANTILES]]
     return np.hstack([unit_means.mean(axis=1, keepdims=True), quantiles])
 
 
-def _sum_of_deviations(first: Array, second: Array, correlation: Array) -> Array:
+def _sum_of_deviations(
+    first_deviation: Array, second_deviation: Array, correlation: Array
+) -> Array:
     """Return the deviation of a sum of two variables from its mean, from the deviation of each of
     them: where both have one sign, as for normal variables with a correlation, else their sum.
     """
-    product = first * second
-    same_sign_deviation = np.sqrt(first**2 + second**2 + 2 * correlation * abs(product))
+    product = first_deviation * second_deviation
+    same_sign_deviation = np.sqrt(
+        first_deviation**2 + second_deviation**2 + 2 * correlation * abs(product)
+    )
     return np.asarray(
-        np.where(product > 0, np.copysign(same_sign_deviation, first), first + second)
+        np.where(
+            product > 0,
+            np.copysign(same_sign_deviation, first_deviation),
+            first_deviation + second_deviation,
+        )
     )
 
 
@@ -147,7 +157,10 @@ def variance_and_correlation_of_means(
 
 
 def _deviation_by_number(
-    rounds: MeanRounds, fullness: Array, behind: FirstPhasesBehind, probabilities: Array
+    rounds: MeanRounds,
+    fullness: Array,
+    first_phases_behind: FirstPhasesBehind,
+    probabilities: Array,
 ) -> Array:
     """Return, at some probabilities, by how much second phases are longer than in the mean because
     of the number present [points, probabilities; s]. Between the known quantiles the deviation is
@@ -155,8 +168,8 @@ def _deviation_by_number(
     """
     from scipy.special import ndtri
 
-    visit_times = rounds.second_phase_time(fullness, behind.worked_off)
-    size = np.sqrt(group_size(rounds, fullness[:, -1:], behind.part_left))
+    visit_times = rounds.second_phase_time(fullness, first_phases_behind.worked_off)
+    size = np.sqrt(group_size(rounds, fullness[:, -1:], first_phases_behind.part_left))
     deviation = size * (visit_times[:, :-1] - visit_times[:, -1:])
     if len(probabilities) == len(QUANTILES):
         return deviation

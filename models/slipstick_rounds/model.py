@@ -202,11 +202,11 @@ class BatchServer(AddedModel):
         check_model_name(self.name)
         faults = [
             Fault((key,), f"{WORDS} needs {part_words}")
-            for key, part_words, part in (
+            for key, part_words, required_part in (
                 ("phases", "at least one phase", self.phases),
                 ("round", "the time of a round", self.round_time),
             )
-            if not part
+            if not required_part
         ]
         if faults:
             raise ModelFaultsError(faults)
@@ -227,9 +227,15 @@ class BatchServer(AddedModel):
         yield from (customers.delay, customers.delay_scv)
         for phase in self.phases.values():
             yield phase.work
-            yield from (part for part in (phase.least, phase.piece) if part is not None)
+            yield from (
+                expression for expression in (phase.least, phase.piece) if expression is not None
+            )
         yield from self.round_time.values()
-        yield from (part for part in (self.budget, self.places, self.memory) if part is not None)
+        yield from (
+            expression
+            for expression in (self.budget, self.places, self.memory)
+            if expression is not None
+        )
         yield from (self.batching_delay, self.interval)
         yield from self.amounts.values()
 
@@ -249,7 +255,7 @@ class BatchServer(AddedModel):
         times = ["response_time", *(f"phase_time[{name}]" for name in phases)]
         times += [f"time_per_unit[{name}]" for name in phases[1:]]
         yield from times
-        yield from (quantile_name(name, part) for name in times for part in QUANTILES)
+        yield from (quantile_name(name, probability) for name in times for probability in QUANTILES)
         yield from (f"unit_rate[{name}]" for name in phases)
         yield from ("throughput", "served", "round_time", "utilization", "put_back")
         if isinstance(self.customers, OpenCustomers) and len(phases) == 2:
@@ -274,7 +280,7 @@ class BatchServer(AddedModel):
         )
 
     def definitions(self) -> dict[tuple[str, str], Expr]:
-        return {("T", name): part for name, part in self.round_time.items()}
+        return {("T", name): expression for name, expression in self.round_time.items()}
 
 
 def quantile_name(name: str, probability: float) -> str:

@@ -296,10 +296,10 @@ class BatchServerForm(CompiledModel):
         }
         means, half_widths_by_name = (
             {
-                name: np.array([getattr(answer.values[value], part) for answer in answers])
+                name: np.array([getattr(answer.values[value], attribute) for answer in answers])
                 for name, value in value_name_by_rate.items()
             }
-            for part in ("mean", "half_width")
+            for attribute in ("mean", "half_width")
         )
         times_at_server = [
             answer.values["response_time"].mean - point.delay
@@ -491,7 +491,7 @@ class SplitRoundTime:
             elif any(id(operand) in varying for operand in operands(node)):
                 new_operands = tuple(as_operand(operand) for operand in operands(node))
                 varying[id(node)] = with_operands(cast(Operation, node), new_operands)
-        return fixed_by_name, Tape([as_operand(part) for part in self._parts])
+        return fixed_by_name, Tape([as_operand(expression) for expression in self._parts])
 
     @cached_property
     def fixed_tape(self) -> Tape:
@@ -539,19 +539,19 @@ class RoundTime:
 
     def at_rows(self, rows: NDArray[np.intp]) -> RoundTime:
         """Return the function at some of the points."""
-        own = {
+        own_values = {
             name: np.asarray(value)[rows] if np.size(value) > 1 else value
             for name, value in self.own.items()
         }
-        return replace(self, own=own)
+        return replace(self, own=own_values)
 
     def __call__(self, rounds: RoundContents) -> Array:
         state: dict[str, Array | float] = {
-            f"{kind}.{phase}": part
+            f"{kind}.{phase}": column
             for kind, component_times in zip(
                 STATE, (rounds.customers, rounds.units, rounds.products), strict=True
             )
-            for phase, part in zip(self.phases, component_times, strict=True)
+            for phase, column in zip(self.phases, component_times, strict=True)
         }
         state[HELD] = rounds.held
         rounds_at_all = max(map(np.size, state.values()))
@@ -683,16 +683,16 @@ def _reason_invalid(
 
 
 def _largest_and_least_work(
-    value_by_name: Mapping[str, float], phase: str, whole: bool
+    value_by_name: Mapping[str, float], phase: str, are_whole: bool
 ) -> tuple[float, float]:
-    """Return the largest and the smallest number of units of a phase; `whole` ones if they
-    differ.
+    """Return the largest and the smallest number of units of a phase; if they differ and
+    `are_whole`, whole numbers.
     """
     work = value_by_name[f"{phase}.work"]
     least_work = value_by_name.get(f"{phase}.least", work)
     return (
         (work, least_work)
-        if least_work == work or not whole
+        if least_work == work or not are_whole
         else (math.floor(work), math.ceil(least_work))
     )
 

@@ -102,10 +102,12 @@ def values_of_streams(
     )
     computed_points = points_from_times(rounds, phase_times, rates, streams.round_times[rows])
     quantiles = streams.quantiles[rows].tolist()
-    behind = FirstPhasesBehind(
+    first_phases_behind = FirstPhasesBehind(
         streams.worked_off[rows], streams.behind_variance[rows], streams.part_left[rows]
     )
-    unit_times = times_of_a_unit(rounds, streams.fullness[rows], phase_times, behind).tolist()
+    unit_times = times_of_a_unit(
+        rounds, streams.fullness[rows], phase_times, first_phases_behind
+    ).tolist()
     return [
         point._replace(
             quantiles=quantiles_of_first, unit_time=mean_of_unit, unit_quantiles=quantiles_of_unit
@@ -173,10 +175,12 @@ class ConvergedStreams:
         quantile_index = QUANTILES.index(0.9)
         deviation = (self.fullness[:, quantile_index] - self.fullness[:, -1]) / NORMAL_QUANTILE
         room, change = rounds.room(self.present[1]), deviation[:, None] * rounds.piece
-        fewer, more = (
+        rounds_with_more_room, rounds_with_less_room = (
             np.ceil(rounds.units / (room + sign * NODES[-1] * change)) for sign in (1.0, -1.0)
         )
-        is_changing = (change > LEAST_CHANGE * room) | (fewer != more)
+        is_changing = (change > LEAST_CHANGE * room) | (
+            rounds_with_more_room != rounds_with_less_room
+        )
         rows = rows[is_changing[rows, 0]]
         if not len(rows):
             return

@@ -244,11 +244,11 @@ def _evaluate_whole_power(operands: Sequence[Array], out: Array) -> None:
 def _whole_power(base: Array, exponent: int) -> Array:
     """Raise an array to a whole power by repeated multiplication."""
     base_power = base
-    result = np.ones_like(base)
+    product = np.ones_like(base)
     for binary_digit in reversed(bin(abs(exponent))[2:]):
-        result = result * base_power if binary_digit == "1" else result
+        product = product * base_power if binary_digit == "1" else product
         base_power = base_power * base_power
-    return result if exponent >= 0 else 1.0 / result
+    return product if exponent >= 0 else 1.0 / product
 
 
 def _first_attaining(operands: Sequence[Array], value: Array, adjoint: Array) -> list[Array]:

@@ -429,8 +429,8 @@ def _wait_probability(load: Array, elapsed: Array) -> tuple[Array, Array, Array]
 
     _pass_levels(load, next_whole, add_level)
     beyond_limit = next_whole > MOST_PRESENT
-    for result in (probability, slope_by_load, slope_by_time):
-        result[beyond_limit] = np.nan
+    for column in (probability, slope_by_load, slope_by_time):
+        column[beyond_limit] = np.nan
     return probability, slope_by_load, slope_by_time
 
 

@@ -950,7 +950,7 @@ def build(inputs: Inputs) -> BuiltModel:
 
 def _shape_of_program(
     inputs: Inputs,
-    described: Mapping[str, DescribedValue],
+    described_by_path: Mapping[str, DescribedValue],
     build_model: Callable[[], Subject],
     build_part: Callable[[], Subject] | None,
 ) -> tuple[Callable[[], ModelShape], ModelShape | None]:
@@ -958,8 +958,8 @@ def _shape_of_program(
     sample of the model. Models that differ in numbers only share one such shape.
     """
     compute_once = inputs.library.compute_once
-    value_by_path = {path: value.given.value for path, value in described.items()}
-    shaping_key = _shaping_key(inputs, described)
+    value_by_path = {path: value.given.value for path, value in described_by_path.items()}
+    shaping_key = _shaping_key(inputs, described_by_path)
     build_shape = cache(
         partial(
             _shared_shape, compute_once(("shapes", shaping_key), list), value_by_path, build_model

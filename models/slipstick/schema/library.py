@@ -546,8 +546,8 @@ class Library:
         # kept.
         if key not in self._computed_values:
             self._computed_values[key] = (compute(), held_object)
-        result: T = self._computed_values[key][0]
-        return result
+        value: T = self._computed_values[key][0]
+        return value
 
     def _read_once(self, path: Path) -> Table:
         """Read a file at the first call; record its hash, its folder and its stated source."""
@@ -617,10 +617,12 @@ def _with_new_parameters_first(base: Table, merged_values: Table) -> Table:
         while pending_names:
             name = pending_names[-1]
             unordered_names = [
-                used
-                for used in _names_in_formula(entries[name].node)
-                if used in entries and used not in ordered and used not in pending_names
-                if name not in inherited or used not in inherited
+                used_name
+                for used_name in _names_in_formula(entries[name].node)
+                if used_name in entries
+                and used_name not in ordered
+                and used_name not in pending_names
+                if name not in inherited or used_name not in inherited
             ]
             if unordered_names:
                 pending_names.append(unordered_names[0])
