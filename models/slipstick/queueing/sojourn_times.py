@@ -159,8 +159,8 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
     """
 
     def log_excess(time: float) -> float:
-        # The inversion errs by about 1e-10, so that a small probability may come out below 0.
         """Return the logarithm of P(T > time) / (1 - q), which is 0 at the quantile."""
+        # The inversion errs by about 1e-10, so that a small probability may come out below 0.
         return math.log(max(probability_beyond(transform, time), 1e-12) / (1 - q))
 
     if float(transform(np.array([1e9 / scale]))[0].real) >= q:

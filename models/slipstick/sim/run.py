@@ -640,9 +640,9 @@ def _run_programs(plan: Plan, settings: Simulation) -> Result:
     work_pace = WorkPace()
 
     def next_replications() -> Iterator[Replication]:
+        """Yield the replications until their number suffices."""
         # One after the other each has what is left of the budget; side by side, what was left when
         # they began.
-        """Yield the replications until their number suffices."""
         for replication_number in range(len(final_rows), next_look):
             yield Replication(
                 plan, replace(settings, events=settings.events - events_used), replication_number
