@@ -2468,7 +2468,7 @@ def _with_replaced_position(
 
 
 def _compile_chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
-    """Return a model of activities as one that Markov chains can solve."""
+    """Compile a model of activities for the method of Markov chains."""
     from slipstick_mean_value.form import exact_points
 
     activity = cast(Model, model)

@@ -666,7 +666,7 @@ def _check_parameters(
     values: Mapping[str, float],
     compiled: NetworkLayout | ActivityForm,
 ) -> None:
-    """Raise if a value is of no parameter of the model."""
+    """Raise if the name of a value is not the name of a parameter of the model."""
     for name in values:
         if name not in compiled.tape.parameters:
             raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")

@@ -401,7 +401,7 @@ class ArrivalState:
         own_service: Array | None,
         typical_service: Array,
     ) -> _Delay:
-        """Return the delay by the processors at one visit that an arriving processor meets."""
+        """Return the delay of an arriving processor that the processors at one visit cause."""
         service = self.services[met_visit.index]
         if queue.sharing:
             assert own_service is not None

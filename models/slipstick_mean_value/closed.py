@@ -1157,7 +1157,8 @@ class _RecursionStep:
     def _limit_utilization(
         self, processors: int, population: Members, traversed_cycles: Traversed
     ) -> list[Array]:
-        """Lengthen the cycles until no queue has a utilization above 1, one queue after the other.
+        """Lengthen the cycles, one queue after the other, until no queue has a utilization above 1;
+        return the mean time of a cycle of each group.
 
         Utilization law: group r needs the service w_r of the queue in v_r visits of a cycle, so
         sum_r n_r w_r / (T_r + v_r d) <= 1; the least wait d of each visit that satisfies it is

@@ -162,7 +162,9 @@ class MeanValue(ActivityForm):
 
 
 def _solver_of_population(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
-    """Choose the solver for a population; refuse parts without an approximation."""
+    """Return the solver for the population of a model; raise for a part that has no
+    approximation.
+    """
     if GEOMETRIC_COUNT in model.constructs and any(
         node.use == MET for node in distinct_activities(model.bodies)
     ):

@@ -373,7 +373,8 @@ def _limited_waits(
     service_by_visit: Mapping[int, RandomTime],
     wait_by_visit: dict[int, RandomTime],
 ) -> dict[int, RandomTime]:
-    """Return waits under a lock, limited to the work of the customers outside it.
+    """Return the waits of holders of a lock at a queue, each limited to the work that customers
+    outside the lock have there.
 
     Operational: one customer holds the lock at a time, so each service outside it delays at most
     one holder, once. Without the limit the worst error of streams through locks was 505 % near

@@ -92,8 +92,8 @@ def reason_outside_chain(model: Model, lock_name: str) -> str | None:
 def reader_writer_waits(
     queue: Queue, state_before: ArrivalState, visit_ratios: Mapping[int, Array], rate: Array
 ) -> dict[int, RandomTime]:
-    """Return the wait at each visit to a reader-writer lock of a population with one more
-    processor.
+    """Return the wait at each visit to a reader-writer lock, for a population with one processor
+    more than in `state_before`.
 
     Parameters
     ----------

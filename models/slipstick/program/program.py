@@ -120,7 +120,9 @@ class Program:
         return self._build_model(machine, self.inputs_on(machine, **values))
 
     def _build_model(self, machine: Machine | SharedMemory, inputs: InputValues) -> Model:
-        """Build the model, with the losses of an imported machine."""
+        """Build the model, and add what an import of the machine left out to the losses of the
+        model.
+        """
         built_model = self.build(machine, inputs)
         losses = dict(machine.left_out) if isinstance(machine, Machine) else {}
         # What the import of a machine left out applies to each model on it.
@@ -232,7 +234,7 @@ def structural_number(value: Expr, name: str) -> float:
 
 
 def word(inputs: InputValues, name: str) -> str:
-    """Return the text of an input that is a word."""
+    """Return the text that is the value of an input which is a word."""
     value = inputs[name]
     assert isinstance(value, str)
     return value

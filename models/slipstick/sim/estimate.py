@@ -348,7 +348,7 @@ class Quantiles:
         self._part_length = 0
 
     def add(self, new_values: Array) -> None:
-        """Add more values."""
+        """Add response times to the histogram, in the order in which the cycles ended."""
         while len(new_values):
             free_places = self.section_size - self._part_length
             self._section_parts.append(new_values[:free_places])

@@ -502,8 +502,8 @@ class StateSpace:
         return rows_after
 
     def _rows_after_release(self, rows: Rows, station: int) -> Rows:
-        """Fill a free place with the first customer that waits for it, then the place that this one
-        leaves, and so on.
+        """Return the states after a place becomes free: the first customer that waits for it takes
+        it, another customer takes the place that this one leaves, and so on.
 
         All customers are of one class in one phase, so that each station has one column for them.
         """

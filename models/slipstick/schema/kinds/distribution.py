@@ -99,7 +99,7 @@ class LognormalTimeSpec(MeanKindSpec):
 
 
 class GammaTimeSpec(MeanKindSpec):
-    """A gamma time."""
+    """A time with a gamma distribution, by its squared coefficient of variation."""
 
     scv: float = Field(description="squared coefficient of variation", gt=0)
     make_distribution = staticmethod(gamma)
@@ -107,7 +107,7 @@ class GammaTimeSpec(MeanKindSpec):
 
 
 class WeibullTimeSpec(MeanKindSpec):
-    """A Weibull time."""
+    """A time with a Weibull distribution, by its shape."""
 
     shape: float = Field(
         description=(
@@ -119,7 +119,7 @@ class WeibullTimeSpec(MeanKindSpec):
 
 
 class ParetoTimeSpec(MeanKindSpec):
-    """A Pareto time."""
+    """A time with a Pareto distribution, by the exponent of its tail."""
 
     shape: float = Field(description="exponent of the tail, above 2")
     make_distribution = staticmethod(pareto)

@@ -92,7 +92,7 @@ class ProtocolSpec(Spec):
 
 
 class WireSpec(Spec):
-    """Time on the wire."""
+    """Time of a message on the wire: a time for each byte, and the bytes that headers add."""
 
     per_byte: PerByte = Field(
         description="time of one byte on the wire, or the rate, such as 25 GB/s or 200 Gbit/s"

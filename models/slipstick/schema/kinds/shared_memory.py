@@ -159,7 +159,9 @@ InterconnectSpec = BusSpec | MultistageSpec | RingSpec | CrossbarSpec
 
 
 class ModulesSpec(Spec):
-    """The memory modules."""
+    """The memory modules of a machine with shared memory: their number, their time and the size of
+    a block.
+    """
 
     modules: Modules = Field(description="number of memory modules")
     access: Time = Field(description="time for which one access occupies a module")

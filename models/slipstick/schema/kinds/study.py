@@ -346,7 +346,7 @@ class _PointLimits(Spec):
 
     @property
     def costs(self) -> dict[str, float]:
-        """The limits of `slipstick.limits` that are given."""
+        """The limits that a study states for a point, by their names in `slipstick.limits`."""
         return {name: value for name in LIMITS if (value := getattr(self, name)) is not None}
 
 

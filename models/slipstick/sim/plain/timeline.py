@@ -14,7 +14,8 @@ from slipstick.sim.plan.plan import Op, Plan, Where
 
 
 def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> Timeline:
-    """Run the beginning of a plan and record everything.
+    """Simulate the beginning of a plan, and return its timeline: the intervals of each customer and
+    the states of the resources.
 
     Parameters
     ----------

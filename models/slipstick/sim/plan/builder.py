@@ -670,7 +670,7 @@ class Builder:
         self.emit(Op.SET_COUNT, retry_register, *self._count_operands(retries, ""))
 
     def try_again(self, retry_register: int, mark: str, pause: ServiceTime, label: str) -> None:
-        """Write a pause and a jump to a mark, which are passed by if no try is left."""
+        """Write a pause and a jump to a mark; both are skipped if no try is left."""
         retry_loop = self.emit(Op.LOOP, retry_register, -1)
         if pause.mean > 0:
             self.delay(pause, label)
@@ -1103,7 +1103,9 @@ class Builder:
 
     @contextmanager
     def reserved_register(self) -> Iterator[int]:
-        """Reserve a loop counter."""
+        """Reserve a register, which counts the rounds of a loop, while the body of the context
+        writes instructions.
+        """
         # Loops one after the other share a counter; loops inside each other need one each.
         self._registers_in_use += 1
         self._registers = max(self._registers, self._registers_in_use)
