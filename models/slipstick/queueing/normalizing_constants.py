@@ -752,7 +752,7 @@ class _Grid:
         planes: Array = terms_of_first * terms_of_others[:, None]
         return planes
 
-    def with_one_more_customer(self, planes: Array, load: Array) -> Array:
+    def shift(self, planes: Array, load: Array) -> Array:
         """Return the planes B z of planes z, (P, S, n_2.., n_R), where B adds one customer at a
         station with loads (P, R); see this module.
         """
@@ -873,7 +873,7 @@ def _solve_several_speeds(
         without_station = planes_of_singles
         for other_index in speeds_by_queue:
             if other_index != queue_index:
-                without_station = _planes_with_station(
+                without_station = _add_station(
                     grid,
                     without_station,
                     load[:, :, other_index],
@@ -892,7 +892,7 @@ def _solve_several_speeds(
         )
         queue[:, :, queue_index] = load[:, :, queue_index] * met_by_arrivals / constants[:, None]
     if single_indices:
-        with_station = _planes_with_station(
+        with_station = _add_station(
             grid,
             without_station,
             load[:, :, queue_index],
@@ -917,9 +917,7 @@ def _speeds_up_to(speed: Array, length: int) -> Array:
     return extended_speed
 
 
-def _planes_with_station(
-    grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array
-) -> Array:
+def _add_station(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -> Array:
     """Return the convolution of the planes of the other stations with the terms of a station of
     several speeds, computed as a short sum and a geometric remainder.
     """
@@ -930,15 +928,11 @@ def _planes_with_station(
     served_planes = planes
     level_planes = planes
     for number in range(1, min(last_index, grid.planes)):
-        level_planes = (
-            grid.with_one_more_customer(level_planes, load) / speed[:, number - 1][expanded_index]
-        )
+        level_planes = grid.shift(level_planes, load) / speed[:, number - 1][expanded_index]
         served_planes = served_planes + level_planes
     if last_index >= grid.planes:
         return served_planes
-    level_planes = (
-        grid.with_one_more_customer(level_planes, load) / speed[:, last_index - 1][expanded_index]
-    )
+    level_planes = grid.shift(level_planes, load) / speed[:, last_index - 1][expanded_index]
     return np.asarray(served_planes + grid.with_single_server(level_planes, pace))
 
 
@@ -957,8 +951,5 @@ def _station_levels(
         constants, with_one_less = grid.at_full_population(level_planes)
         corner_terms.append(constants.copy())  # not a view, which would keep its level
         terms_with_one_less.append(with_one_less)
-        level_planes = (
-            grid.with_one_more_customer(level_planes, load)
-            / speed_by_number[:, number][expanded_index]
-        )
+        level_planes = grid.shift(level_planes, load) / speed_by_number[:, number][expanded_index]
     return np.stack(corner_terms, axis=1), np.stack(terms_with_one_less, axis=2)

@@ -844,8 +844,8 @@ class BuiltModel:
 
     @cached_property
     def free_paths(self) -> frozenset[str]:
-        """The paths that can be varied without building the model anew: the parameters of its
-        shape, and the factors of its technology.
+        """The paths that can be varied without building the model anew: the parameters of `sample`,
+        and the factors of its technology.
         """
         used_factors = (
             self.factors[name] for name in self.sample.technologies if name in self.factors
