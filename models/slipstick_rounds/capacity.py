@@ -385,7 +385,7 @@ def limited_mean(mean: Array, limit: Array) -> Array:
     """Return the mean of an exponential variable, of mean E, that is cut off at a limit M: E (1 -
     exp(-M / E)).
 
-    >>> limited(np.array([0.01, 1.0, 100.0]), np.array(1.0)).round(3).tolist()
+    >>> limited_mean(np.array([0.01, 1.0, 100.0]), np.array(1.0)).round(3).tolist()
     [0.01, 0.632, 0.995]
     """
     mean = np.maximum(mean, 1e-300)
