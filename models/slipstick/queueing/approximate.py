@@ -571,7 +571,7 @@ def usual_error(network: NetworkArrays, with_correction: bool) -> str:
     approximated worst: with Linearizer if `with_correction`, else with Bard-Schweitzer.
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> usual_error(network_arrays([0.5], population=4), corrected=True)
+    >>> usual_error(network_arrays([0.5], population=4), with_correction=True)
     'throughput 0.1 % (95th percentile 0.7 %), response time 0.2 % (2.3 %), measured with single
     servers'
     """
