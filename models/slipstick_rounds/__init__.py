@@ -5,6 +5,12 @@ and its file; `points` has the numbers of a model at a point and the form of ans
 `formula` and `simulation` are the methods, `round_chain` and `round_run` the numbers behind the
 first and the last. `formula` has a module for each subject, which it names. The package adds itself
 through the entry points of pyproject.toml.
+
+A visit of a customer goes through phases, such as the prompt and the answer of a request, whose
+work is counted in units. A round does at most a piece of the phase of each customer, and at most
+its budget of units in all. Customers that are present hold a place and memory; others wait for
+these. "A first phase" is the first phase of one visit, from its admission on, and "the second
+phase" is where the customers are whose first phase has ended.
 """
 
 from slipstick.extensions import SpecKind

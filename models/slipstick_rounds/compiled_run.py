@@ -661,7 +661,9 @@ def _make_room(tables: Tables) -> None:
 
 @_compile_decorator(cache=True)
 def _run_until_stop(tables: Tables) -> int:
-    """Run rounds until the run is done, the log is full, or a time is not valid; return which."""
+    """Run rounds until the run has ended, the log is full, or a time is not valid; return the
+    number of the reason.
+    """
     run = tables.run[0]
     while run.ended < run.most_visits and run.given < run.events:
         if run.logged == len(tables.log):

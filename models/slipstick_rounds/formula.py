@@ -120,8 +120,8 @@ class BatchServerFormula(BatchServerForm):
         return answers
 
     def _answers_of_streams(self, points: Sequence[PointNumbers]) -> list[PointAnswer]:
-        """Compute the answers of streams together; where the model refuses the time of a round,
-        halve the points until the refused one is alone.
+        """Compute the answers of streams together. If the model refuses the time of a round at some
+        point, halve the points until this point is alone.
         """
         if not points:
             return []

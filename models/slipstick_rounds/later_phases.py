@@ -43,8 +43,8 @@ def times_of_a_unit(
     times: PhaseTimes[Array],
     first_phases_behind: FirstPhasesBehind,
 ) -> Array:
-    """Return the mean time of a unit of second phases and its quantiles over all second phases,
-    both times the mean number of units [points, 1 and quantiles; s].
+    """Return the mean time of a unit of second phases and the quantiles of this time over all
+    second phases, each multiplied by the mean number of units [points, 1 and quantiles; s].
 
     A second phase takes the mean of the number present while it lasts, and the first phases that
     arrive meanwhile (`variance_and_correlation_of_means`); the number has the birth-death

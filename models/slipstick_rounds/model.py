@@ -139,7 +139,7 @@ def mean_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
 
 @dataclass(frozen=True)
 class BatchServer(AddedModel):
-    """A server that works in rounds for all customers present, with the customers.
+    """The model of a server that works in rounds for all customers present, and of these customers.
 
     Parameters
     ----------

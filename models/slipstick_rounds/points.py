@@ -127,7 +127,7 @@ class PointNumbers:
 
 @dataclass(frozen=True)
 class PointAnswer:
-    """The answer at one point.
+    """The answer at one point: estimates of its values, its account and the remarks on it.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class BatchServerForm(CompiledModel):
 
     @abstractmethod
     def answer_at(self, point: PointNumbers) -> PointAnswer:
-        """Solve at one point.
+        """Compute the answer at one point; raise if the method has none.
 
         Raises
         ------

@@ -53,7 +53,8 @@ rounds; s].
 
 @dataclass(frozen=True)
 class RoundServer:
-    """A server that works in rounds.
+    """The numbers of a server that works in rounds: the times of its rounds, and the limits of what
+    a round does and of who is admitted.
 
     Parameters
     ----------
@@ -196,7 +197,9 @@ def closed_run(
 
 
 class RoundByRound:
-    """One run, round by round: the customers that wait, those that are present, and the clock."""
+    """One simulated run, round by round: the customers that wait, the customers that are present,
+    and the clock.
+    """
 
     def __init__(
         self, server: RoundServer, work: Array, arrivals: Array, think: Array | None = None

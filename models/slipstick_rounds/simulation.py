@@ -90,7 +90,7 @@ class BatchServerSimulation(BatchServerForm):
 
     @property
     def estimated(self) -> bool:
-        """Whether its values are estimates, each with an interval."""
+        """Whether the values of this method are estimates, each with an interval."""
         return True
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
@@ -227,7 +227,8 @@ class BatchServerSimulation(BatchServerForm):
 
     def _run_in_batches(self, sample: _VisitsRun) -> tuple[list[_RunSample], int, bool]:
         """Divide a run without end, after its warm-up, into batches of successive rounds; also
-        return the visits of the warm-up, and whether the run is longer than twice that.
+        return the number of visits of the warm-up, and whether the run is longer than twice its
+        warm-up.
         """
         visits = self._times_of_visits(sample)
         rounds = sample.run.log
