@@ -686,6 +686,9 @@ _PRODUCT_BINDING = 2
 _SIGN_BINDING = 3
 _POWER_BINDING = 4
 _ATOM_BINDING = 5
+"""How tightly an operator binds its operands, from a sum to an atom. An operand that binds less
+tightly than its operator is written in parentheses.
+"""
 
 _INFIX = {
     "sum": (" + ", _SUM_BINDING),

@@ -304,8 +304,13 @@ SUBSTITUTION_RULE = (
     "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
 )
 MOST_NEWTON = 200
+"""Largest number of steps of Newton's method, which usually takes about ten."""
 MOST_SUBSTITUTIONS = 20_000
-DAMPED_AFTER = 100
+"""Largest number of steps of substitution, which takes hundreds where two stations are near
+saturation.
+"""
+FIRST_DAMPED_STEP = 100
+"""Step of substitution from which on the queues are averaged with those of the step before."""
 MOST_AT_ONCE = 0.95
 """Largest part of a station's idle capacity, and of a throughput, by which one step of Newton's
 method changes them.
@@ -532,7 +537,7 @@ def _by_substitution(
                 return throughput, residence, step_number
         # A substitution that has not settled for long may swing between two states, and the middle
         # of them is nearer to the solution.
-        damped_queue = next_queue if step_number < DAMPED_AFTER else (queue + next_queue) / 2
+        damped_queue = next_queue if step_number < FIRST_DAMPED_STEP else (queue + next_queue) / 2
         is_fixed = is_settled[:, None, None]
         queue = np.where(is_fixed, queue, damped_queue)
         busy_servers = np.where(is_fixed, busy_servers, next_busy_servers)

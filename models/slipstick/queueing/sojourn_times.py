@@ -121,6 +121,7 @@ number of terms added as they are, and the number of terms averaged by Euler's s
 """
 
 EULER_WEIGHTS = np.array([math.comb(AVERAGED, k) for k in range(AVERAGED + 1)]) / 2.0**AVERAGED
+"""The weights of the last partial sums in Euler's summation: binomial probabilities."""
 
 # Steps of the search that brackets the quantile, and of the one that narrows it down; both leave
 # much earlier where the transform is smooth.

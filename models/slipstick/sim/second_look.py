@@ -91,6 +91,9 @@ _WARM_UP_PART = 5
 # of freedom an interval is 9 % wider than with infinitely many.
 _BATCHES = 16
 _FEWEST_ROWS = 5
+"""Smallest number of rows of statistics, or of replications of a program, with which a mean is
+compared.
+"""
 _CONTROLS = 3
 """Largest number of control variates: each costs a degree of freedom."""
 

@@ -13,6 +13,7 @@ KERNELS = ("auto", "plain", "compiled")
 """The event loops; they give the same events to the last bit and differ in speed only."""
 
 MOST_REPLICATIONS = 1000
+"""Largest number of independent runs into which a simulation is parted."""
 
 
 _PART = real(0, 1)

@@ -193,6 +193,9 @@ def _state_numbers(rows: Rows, number_by_state: defaultdict[bytes, int]) -> NDAr
 
 
 METHODS = ("gth", "direct", "iterative")
+"""The methods for long-run probabilities: elimination without subtraction, factorization, and
+iteration.
+"""
 MOST_ELIMINATED_STATES = 200
 """States up to which elimination without subtraction is used by default."""
 

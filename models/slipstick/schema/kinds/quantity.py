@@ -1128,6 +1128,7 @@ _MODEL_SECTIONS = (
     "stations",
     "routing",
 )
+"""The first keys of the paths in models, which are no parameters."""
 
 
 _LONGEST_FORMULA_PART = 1000
