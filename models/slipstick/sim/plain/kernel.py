@@ -561,7 +561,7 @@ class Kernel(EventLoop):
         return False
 
     def reply(self, fork_count: int, token: Token, now: float) -> bool:
-        """Let the customer of a hold go on before all tokens that are ready, and this token after
+        """Resume the customer of a hold before all tokens that are ready, and this token after
         them. The token `fork_count` levels above this one executes the body of the hold. The times
         booked by that token, by this one and by the tokens between them are added to the customer's
         account.
