@@ -81,11 +81,11 @@ class Discipline:
 
     def __post_init__(self) -> None:
         # Methods without a rule for an order would serve in another one, and call that exact.
-        for value, allowed in ((self.order, ORDERS), (self.product_form, PRODUCT_FORMS)):
-            if value not in allowed:
+        for value, allowed_values in ((self.order, ORDERS), (self.product_form, PRODUCT_FORMS)):
+            if value not in allowed_values:
                 raise ModelError(
                     f"the discipline {self.name} is by {value!r}; write one of"
-                    f" {', '.join(map(repr, allowed))}"
+                    f" {', '.join(map(repr, allowed_values))}"
                 )
 
     @property

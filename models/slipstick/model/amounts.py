@@ -53,14 +53,14 @@ def values_needed(amount: Expr) -> frozenset[str]:
     return frozenset(name for name in names if is_answer_value(name))
 
 
-def computable_amounts(amounts: Mapping[str, Expr], names: Iterable[str]) -> list[str]:
+def computable_amounts(amounts: Mapping[str, Expr], value_names: Iterable[str]) -> list[str]:
     """List the amounts of a model, such as its cost, that can be computed from the values of an
     answer.
 
     Parameters
     ----------
     amounts : by name
-    names : of the values that an answer has
+    value_names : of the values that an answer has
 
     >>> from slipstick.expression.nodes import Number
     >>> computable_amounts({"cost": Number(2.0) * answer_value("queue_length[cpu]")}, ["time"])
@@ -68,5 +68,5 @@ def computable_amounts(amounts: Mapping[str, Expr], names: Iterable[str]) -> lis
     """
     if not amounts:
         return []
-    answer_parameters = {answer_value(name).name for name in names}
+    answer_parameters = {answer_value(name).name for name in value_names}
     return [name for name, amount in amounts.items() if values_needed(amount) <= answer_parameters]
