@@ -157,8 +157,8 @@ def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> A
 
     >>> from slipstick import solve, sweep
     >>> axes = sweep({"population.processors": [1, 2, 4], "parameters.critical": ["1 ms", "2 ms"]})
-    >>> found = solve("lock-and-bus", axes)
-    >>> found.dims, found["time"].shape
+    >>> answers = solve("lock-and-bus", axes)
+    >>> answers.dims, answers["time"].shape
     (('population.processors', 'parameters.critical'), (3, 2))
 
     A hundred million points take 23 s of processor time, 160 MB of memory and a file of 840 MB::
@@ -321,7 +321,7 @@ def solve(
     machine, workload, technology : the machine that a program runs on, its inputs, and the
         technology. Each is a name, a file, or a dict with the content of a file
     method : name of the method; by default the most accurate one that is fast enough, see
-        methods.md. ``answer.method`` and ``found.provenance`` name the method that was used
+        methods.md. ``answer.method`` and ``answers.provenance`` name the method that was used
     simulation : settings of a simulation: seed, precision and budget
     limits : higher or lower limits of costs, such as ``{"states": 1e6}``; `slipstick limits` lists
         the defaults
@@ -329,7 +329,7 @@ def solve(
     Returns
     -------
     Answer : for one point; see ``answer["time"]``, ``answer.account`` and ``print(answer)``
-    Sweep : for many points; ``found["time"]`` is an array with a dimension for each axis
+    Sweep : for many points; ``answers["time"]`` is an array with a dimension for each axis
     StreamedSweep : for the points of a `sweep` with a file. It has the path of the file, the number
         of points, and the number of points without an answer
 
@@ -350,8 +350,8 @@ def solve(
     ...     "time"
     ... ]
     0.00121
-    >>> found = solve("lock-and-bus", {"population.processors": [1, 2, 4, 8]})
-    >>> found["speedup"].round(1).tolist()
+    >>> answers = solve("lock-and-bus", {"population.processors": [1, 2, 4, 8]})
+    >>> answers["speedup"].round(1).tolist()
     [0.9, 1.2, 1.8, 2.8]
     """
     with limited(limits or {}):

@@ -348,12 +348,12 @@ class TimedPool:
     context : `threading`, or a context of `multiprocessing`, whose tasks are pickled
 
     >>> pool = TimedPool([3], parties=1)
-    >>> found = []
+    >>> executed = []
     >>> for task in pool:
-    ...     found.append(task)
+    ...     executed.append(task)
     ...     if task:
     ...         pool.add(task - 1)
-    >>> found
+    >>> executed
     [3, 2, 1, 0]
     """
 

@@ -154,8 +154,8 @@ def demands(test: LoadTest) -> list[Demand]:
     ...     LoadRow(2, rate=20.0, utilization={"db": 0.4}),
     ... ]
     >>> [
-    ...     (each.tier, each.value, each.saturation_rate)
-    ...     for each in demands(LoadTest("f", tuple(rows)))
+    ...     (demand.tier, demand.value, demand.saturation_rate)
+    ...     for demand in demands(LoadTest("f", tuple(rows)))
     ... ]
     [('db', 0.02, 50.0)]
     """

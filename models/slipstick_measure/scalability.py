@@ -122,8 +122,10 @@ def measured_scalability(
     ...     for p in (1, 2, 4)
     ...     for n in (8, 16, 64)
     ... ]
-    >>> found = measured_scalability(measured(Measurements(tuple(rows))).answers, {EFFICIENCY: 0.8})
-    >>> [round(run.size, 1) for run in found.runs[EFFICIENCY].values() if run]
+    >>> scalability = measured_scalability(
+    ...     measured(Measurements(tuple(rows))).answers, {EFFICIENCY: 0.8}
+    ... )
+    >>> [round(run.size, 1) for run in scalability.runs[EFFICIENCY].values() if run]
     [11.3, 60.2]
     """
     curves = _curves_of_several_sizes(answers)

@@ -257,8 +257,8 @@ def read_condition(
     ... )
     'rate >= 0.05 1/s'
     >>> [
-    ...     str(each)
-    ...     for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})
+    ...     str(condition)
+    ...     for condition in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})
     ... ]
     ['1 <= parts', 'parts < 8']
     """

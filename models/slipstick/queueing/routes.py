@@ -149,8 +149,8 @@ def joined_chains(
 
     >>> half = np.array([[[1.0], [1.0]]])
     >>> [
-    ...     each.ravel().tolist()
-    ...     for each in joined_chains(np.array([[[1.0], [3.0]]]), half, half, np.array([0, 0]))
+    ...     values.ravel().tolist()
+    ...     for values in joined_chains(np.array([[[1.0], [3.0]]]), half, half, np.array([0, 0]))
     ... ]
     [[2.0], [2.0], [1.5]]
     """

@@ -107,10 +107,10 @@ class Provenance:
     left_out : losses of the import that the model of a point comes from, by the number of the point
     checks : what a second road says of the answer of a point, by its number
 
-    >>> found = Provenance(["closed-form", "mean-value"], [True, False])
-    >>> found.columns()
+    >>> provenance = Provenance(["closed-form", "mean-value"], [True, False])
+    >>> provenance.columns()
     {'method': ['closed-form', 'mean-value'], 'exact': ['yes', 'no'], 'bound': [None, None]}
-    >>> found.common, Provenance(["closed-form"] * 2, [True, True]).common
+    >>> provenance.common, Provenance(["closed-form"] * 2, [True, True]).common
     ('', 'by closed-form, exact')
     """
 

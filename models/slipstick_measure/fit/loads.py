@@ -286,11 +286,11 @@ def fit_loads(
     ...     LoadRow(at, rate=rate, response=0.005 + 0.01 / (1 - 0.01 * rate))
     ...     for at, rate in enumerate((10.0, 50.0, 80.0, 90.0))
     ... ]
-    >>> found = fit_loads(LoadTest("f", tuple(rows)), predicted_loads=[95.0], servers=1)
+    >>> fit = fit_loads(LoadTest("f", tuple(rows)), predicted_loads=[95.0], servers=1)
     >>> (
-    ...     round(found.best.service, 6),
-    ...     round(found.best.time_elsewhere, 6),
-    ...     round(found.predictions[0].value, 6),
+    ...     round(fit.best.service, 6),
+    ...     round(fit.best.time_elsewhere, 6),
+    ...     round(fit.predictions[0].value, 6),
     ... )
     (0.01, 0.005, 0.205)
     """

@@ -62,8 +62,8 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
     >>> sizes = 2.0 ** np.arange(3, 20)
     >>> times = np.where(sizes <= 4096, 1e-6 + 1e-9 * sizes, 3e-6 + 1e-10 * sizes)
     >>> [
-    ...     (float(sizes[each.last]), round(each.fixed * 1e6, 3))
-    ...     for each in message_ranges(sizes, times)
+    ...     (float(sizes[message_range.last]), round(message_range.fixed * 1e6, 3))
+    ...     for message_range in message_ranges(sizes, times)
     ... ]
     [(4096.0, 1.0), (524288.0, 3.0)]
     """

@@ -64,14 +64,14 @@ def is_wait(name: str) -> bool:
     """Return whether an activity is a wait by its name.
 
     >>> [
-    ...     is_wait(each)
-    ...     for each in (
+    ...     is_wait(name)
+    ...     for name in (
     ...         "cudaStreamSynchronize",
     ...         "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
     ...     )
     ... ]
     [True, True]
-    >>> [is_wait(each) for each in ("MPI_Recv", "lock:table", "lock.acquire", "sgemm", "waiter")]
+    >>> [is_wait(name) for name in ("MPI_Recv", "lock:table", "lock.acquire", "sgemm", "waiter")]
     [True, True, True, False, False]
     """
     if name.partition(":")[0] in LOST:

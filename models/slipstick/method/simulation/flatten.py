@@ -917,10 +917,10 @@ def timeline(
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> found = timeline(
+    >>> run = timeline(
     ...     closed_model(delay(2.0, name="work") >> service("bus", 1.0), processors=2), cycles=1
     ... )
-    >>> [(span.member, span.label, span.start, span.end) for span in found.spans]
+    >>> [(span.member, span.label, span.start, span.end) for span in run.spans]
     [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0),
     (1, 'bus', 3.0, 4.0)]
     """
