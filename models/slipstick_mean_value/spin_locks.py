@@ -102,7 +102,7 @@ class SpinLock:
         )
 
     def spinning_at(self, state: ArrivalState, value_by_expr: Numbers) -> Spinning:
-        """Return the spinning that an arriving processor finds."""
+        """Return the spinning at this lock in the state that an arriving processor finds."""
         return Spinning(self, state, value_by_expr)
 
 

@@ -96,7 +96,8 @@ _CHECK_VALUES = {"ranks": 6, "size": 6e6, "latency": 1e-6, "per_byte": 1e-9, "co
 
 @dataclass(frozen=True)
 class CollectiveAlgorithm:
-    """One algorithm of a collective operation.
+    """One algorithm of a collective operation, with the numbers of rounds and bytes that its time
+    follows from.
 
     Parameters
     ----------

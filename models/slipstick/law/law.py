@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A symbol of a formula.
+    """A symbol of a formula: its name, its dimension, its meaning and its LaTeX.
 
     Parameters
     ----------

@@ -653,7 +653,9 @@ def _solve_lattice(closed_network: ClosedPart) -> ClosedSolution:
 
 
 def _delay_terms(delay_load: Array, population: Array) -> Array:
-    """Return the terms of 0, 1, ... customers of each class at delays (P, R, most)."""
+    """Return the factors of 0, 1, ... customers of each class at delays in the normalizing
+    constants, load^n / n! up to a factor of each class (P, R, most).
+    """
     largest_population = int(population.max(initial=0))
     speed = np.arange(1.0, largest_population + 1)[None]
     return np.stack(

@@ -760,8 +760,8 @@ def _with_error_of_reciprocal(mean: float, relative_half_width: float) -> Estima
 
 
 def weights_of_time(plan: Plan, sums: Array, group_index: int) -> Array:
-    """Return the weights of the columns of a row whose weighted sum is the time that a group spends
-    [s].
+    """Return weights of the columns of a row; the weighted sum of the columns is the time that a
+    group spends [s].
 
     A closed group of N customers spends N times the elapsed time, so by Little's law its mean time
     of a cycle is N x elapsed / cycles ended. The mean of the ended cycles alone is wrong where some
@@ -804,8 +804,8 @@ def weights_of_cycle_time(plan: Plan, sums: Array, group_index: int) -> Array:
 
 
 def weights_of_unbooked_time(plan: Plan, group_index: int) -> Array:
-    """Return the weights of the columns of a row whose weighted sum is the time that the customers
-    of a closed group spend in unfinished cycles [s].
+    """Return weights of the columns of a row; the weighted sum of the columns is the time that the
+    customers of a closed group spend in unfinished cycles [s].
     """
     layout = Layout(plan)
     elapsed_weights: Array = len(plan.groups[group_index].starts) * layout.column(layout.time)
@@ -873,8 +873,8 @@ def ended_few_cycles(plan: Plan, sums: Array, group_index: int) -> bool:
 
 
 def _weights_of_booked_time(plan: Plan, group_index: int) -> Array:
-    """Return the weights of the columns of a row whose weighted sum is the time of the ended cycles
-    of a group [s].
+    """Return weights of the columns of a row; the weighted sum of the columns is the time of the
+    ended cycles of a group [s].
     """
     layout = Layout(plan)
     weights = np.zeros(Layout(plan).width)

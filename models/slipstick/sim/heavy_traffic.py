@@ -31,7 +31,8 @@ OPEN = "open"
 
 @dataclass(frozen=True, slots=True)
 class OpenQueue:
-    """The queue of open customers at a station.
+    """The properties of the queue of open customers at a station from which heavy-traffic theory
+    computes the variation of its waits.
 
     Parameters
     ----------

@@ -585,8 +585,8 @@ def _verdict(difference: float, half_width: float, expected_time: Expected, is_e
 def _simulated_time(
     plan: Plan, row_sums: Array, column_sums: Array, group_index: int, expected_time: Expected
 ) -> tuple[Estimate, str]:
-    """Estimate the mean time of a group; return it with an empty text, or no estimate with the
-    reason.
+    """Estimate the mean time of a group from a run; return the estimate and an empty text, or an
+    empty estimate and the reason why there is none.
 
     Parameters
     ----------
