@@ -241,13 +241,15 @@ class BatchServer(AddedModel):
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """All parameters of the model, by path."""
-        state = {**state_parameters(self.phases), **mean_parameters(self.phases)}
+        """All parameters of the model, by path, without those that stand for the contents of a
+        round and for means of an answer.
+        """
+        parameters_of_rounds = {**state_parameters(self.phases), **mean_parameters(self.phases)}
         parameters_found = parameters(*self.quantities())
         return {
             parameter.name: parameter
             for parameter in parameters_found
-            if parameter.name not in state
+            if parameter.name not in parameters_of_rounds
         }
 
     def answer_names(self) -> Iterator[str]:

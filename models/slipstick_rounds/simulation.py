@@ -412,7 +412,8 @@ class _VisitsRun:
 
 @dataclass(frozen=True)
 class _RunSample:
-    """The sums over a batch of a run, or over a replication.
+    """The times of the visits of a batch of a run, or of a replication, and what the batch adds to
+    the log of the run.
 
     Parameters
     ----------

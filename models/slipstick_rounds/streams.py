@@ -169,8 +169,8 @@ class ConvergedStreams:
         self._compute_over_numbers(all_rounds, np.setdiff1d(all_rows, rows))
 
     def _compute_over_numbers(self, rounds: MeanRounds, rows: Indices) -> None:
-        """Compute the first phases again as mixtures over the number in the second phase, at the
-        points where this number changes the room of a round.
+        """Replace the means and the quantiles of first phases by mixtures over the number in the
+        second phase, at the points where this number changes the room of a round.
         """
         quantile_index = QUANTILES.index(0.9)
         deviation = (self.fullness[:, quantile_index] - self.fullness[:, -1]) / NORMAL_QUANTILE

@@ -190,8 +190,8 @@ def _ring_rounds(ranks: Expr) -> Expr:
 
 
 def _bytes_of_others(ranks: Expr, size: Expr) -> Expr:
-    """Return the bytes of a vector without the part of one rank [B], of which all ranks have equal
-    parts.
+    """Return the bytes of a vector that belong to all ranks but one, if the ranks have equal parts
+    of it [B].
     """
     return size * ((ranks - 1) / ranks)
 
