@@ -595,8 +595,9 @@ class ArrivalState:
                     )
 
     def _average_with_previous_waits(self, queues: Sequence[Queue], delays: _Delays) -> None:
-        """Average the waits under locks of a utilization near 1 with the waits of the previous
-        recursion step.
+        """Replace each wait that is spent while a lock is held by a weighted mean with the wait of
+        the previous recursion step; the higher the utilization of the lock, the more weight the
+        previous wait has.
 
         What is done under such a lock hardly depends on the number that wait for it, so there the
         recursion over the population is a fixed-point iteration, which oscillates without damping.

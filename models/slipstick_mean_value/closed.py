@@ -1605,8 +1605,8 @@ def _stacked_columns(columns: Sequence[Array]) -> Array:
 
 
 def _is_memoryless(node: Activity, model: Model, is_nested: bool = False) -> bool:
-    """Return whether all times are exponential, except delays and services at shared servers that
-    are under no further lock.
+    """Return whether all times of an activity are exponential; delays, and services at shared
+    servers outside of a nested lock, may have any distribution.
     """
     if isinstance(node, VisitedStep):
         station = node.visit and model.resources.get(node.visit.queue)

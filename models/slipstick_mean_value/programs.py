@@ -204,8 +204,8 @@ class _PhaseSolver:
         return table
 
     def _time(self, solved_population: SolvedPopulation, iterations: Array) -> Array:
-        """Return the time of the phase, and replace the waits of the solved population by the waits
-        in this phase [s].
+        """Return the time of the phase [s], and replace the waits of the solved population by the
+        waits in this phase.
 
         The first iteration is followed from the common start. The other iterations add the
         difference of two phases that begin in the steady state (`_StaggeredEnd`), so that the start
@@ -533,7 +533,9 @@ class _SuperstepSolver:
         )
 
     def _rows_of_lines(self, total_kind: str, queue_or_step: str) -> Array:
-        """Return the total of a kind at a queue or step, a row for each line of the program."""
+        """Return a total of some kind at a queue or step, with a row for each line, which is the
+        activity of one processor.
+        """
         # A line that never visits a queue has zeros there.
         line_columns = (
             line.get((total_kind, queue_or_step), np.zeros(1)) for line in self._totals_by_line
