@@ -84,6 +84,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         )
     reading = open_file(path, hints)
     if not reading.content:
+        if known_file := known_text(reading.text):
+            reading.refuse(1, "", f"this is {known_file.description}: {known_file.advice}")
         return reading.finished()  # which says that there is nothing in it
     if (name_of_load_format := load_format(reading) if format is None else format) in LOAD_FORMATS:
         return _measurements_of_load_test(reading, name_of_load_format)
@@ -140,7 +142,8 @@ def _keys_of_json(text: str) -> str:
 def _line_of_table_without_heading(reading: Reading) -> int:
     """Return the first line of a table that has numbers alone; 0 for other files."""
     rows = [
-        (line_number, re.split(r"[\s,;|]+", text.strip())) for line_number, text in reading.content
+        (line_number, re.split(r"[\s,;|\[\]()]+", text.strip(" \t[](),")))
+        for line_number, text in reading.content
     ]
     are_all_numbers = all(NUMBER.fullmatch(cell) for _, cells in rows for cell in cells)
     return rows[0][0] if len(rows) > 1 and are_all_numbers and len(rows[0][1]) > 1 else 0

@@ -279,7 +279,11 @@ def common_parts_text(common_parts: Sequence[str], title: str) -> str:
     return f"all {', '.join(unsaid)}" if unsaid else ""
 
 
-_TITLES_OF_PARTS = {"sigio": "requests of others (sigio)", "not-running": "not running"}
+_TITLES_OF_PARTS = {
+    "sigio": "serving requests of others",
+    "empty": "empty misses",
+    "not-running": "not running",
+}
 """Components of recorded runs and of page-sharing programs whose names are no words."""
 
 
@@ -288,7 +292,7 @@ def part_label(label: str) -> str:
     ``request.wire`` and a component of this package such as ``not-running`` in words.
 
     >>> part_label("lock:door"), part_label("sigio"), part_label("request.wire")
-    ('waiting for the lock door', 'requests of others (sigio)', 'request wire')
+    ('waiting for the lock door', 'serving requests of others', 'request wire')
     """
     if ":" in label:
         return NO_WORDS.component_phrase(label)

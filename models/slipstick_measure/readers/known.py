@@ -182,6 +182,35 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         "write a table with a row for each run: tasks,throughput [MiB/s], or tasks,rate [1/s]",
     ),
     (
+        (
+            r"(?m)^Flat profile:$|^# Overhead +Command|^@ mpiP\b|^##IPM|^NODE [0-9]+;CONTEXT"
+            r"|^\"?Scope\"?,\"?[A-Z]+TIME \(sec\)"
+        ),
+        "a profile of one run by gprof, perf report, mpiP, IPM, TAU or HPCToolkit",
+        (
+            "write the times of all runs as CSV with the heading p,region,metric,value,unit: a row"
+            " such as 16,solve,time,1.5,s, and waits of all ranks such as 16,MPI,wait,5.4,s"
+        ),
+    ),
+    (
+        (
+            r"(?m)^resources_used\.walltime=|^ *Run time : +[0-9]+ sec\."
+            r"|^\s*Partitionable Resources :"
+        ),
+        "what PBS, LSF or HTCondor tells of one job",
+        "write a table with a row for each job, of its elapsed time: cores,time [s]",
+    ),
+    (
+        r"(?m)^[0-9]+ records sent, [0-9.]+ records/sec|^Op rate +: ",
+        "what the producer test of Kafka or cassandra-stress prints of one run",
+        "write a table of its runs, with a heading such as: clients,throughput [1/s],mean [ms]",
+    ),
+    (
+        r"\A\s*\{\s*[0-9]+ *: *[0-9.]+ *,",
+        "a dictionary of numbers",
+        "write a row for each pair, below a heading such as: threads,time [s]",
+    ),
+    (
         r"(?m)^=+ Serving Benchmark Result =+$",
         "what the serving benchmarks of vLLM or SGLang print of one run",
         "write a table with a row for each run: rate [1/s],throughput [1/s],mean [ms]",

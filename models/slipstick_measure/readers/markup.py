@@ -115,11 +115,19 @@ def _plain_cell(value: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
+_TOML_TABLE = re.compile(r"\[\[[\w.-]+\]\]")
+"""What begins one of several tables of TOML."""
+
+
 def _blocks(texts: Sequence[str]) -> list[BarLine]:
     """Return blocks of lines with a name and a value each, which all have the names of the first
     block.
     """
-    lines = [(number, text.strip()) for number, text in enumerate(texts, 1) if text.strip()]
+    lines = [
+        (number, text.strip())
+        for number, text in enumerate(texts, 1)
+        if text.strip() and not _TOML_TABLE.fullmatch(text.strip())
+    ]
     if len(lines) < 4 or len(lines) > MOST_RECORD_LINES:
         return []
     pairs = list[tuple[int, str, str]]()
@@ -317,7 +325,7 @@ def _julia_frame(texts: Sequence[str]) -> list[BarLine]:
 _NOUNS = "|".join(sorted((word for word in PROCESSORS if len(word) > 2), key=len)[::-1])
 _COUNT_IN_WORDS = re.compile(
     rf"\b(?P<before>[0-9]+)[ -]?(?P<noun>{_NOUNS})\b"
-    rf"|\b(?P<name>{_NOUNS})\s*[=:]?\s*(?P<behind>[0-9]+)\b",
+    rf"|(?<![A-Za-z])(?P<name>{_NOUNS})\s*[=:]?\s*(?P<behind>[0-9]+)\b",
     re.IGNORECASE,
 )
 _TIME_IN_WORDS = re.compile(
@@ -328,6 +336,8 @@ _TIME_IN_WORDS = re.compile(
 _TIME_WITHOUT_UNIT = re.compile(
     r"(?<=time)\s*[:=]\s*(?P<value>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*$", re.IGNORECASE
 )
+_SPEEDUP_BEHIND = re.compile(r"[(\[]\s*[0-9.]+\s*(?:x|×)[^)\]]*[)\]]", re.IGNORECASE)
+"""A speed-up behind a time, which the line of one processor often lacks."""
 _SERIAL_SENTENCE = re.compile(r"\W*(?:serial|sequential)\b[^0-9]*", re.IGNORECASE)
 
 
@@ -339,7 +349,7 @@ class _TimedSentence(NamedTuple):
     number: int
     pattern: str
     noun: str
-    count: str
+    processors: str
     time: str
 
 
@@ -358,6 +368,7 @@ def _sentence(number: int, text: str) -> _TimedSentence | None:
     noun = (counts[0]["noun"] or counts[0]["name"]).lower()
     plural = noun if noun.endswith("s") and not noun.endswith("ss") else f"{noun}s"
     words = f"{rest[: counts[0].start()]}#{rest[counts[0].end() :]}"
+    words = _SPEEDUP_BEHIND.sub("", words)
     pattern = " ".join(re.sub(r"[0-9][0-9.,]*", "#", words).split())
     return _TimedSentence(number, pattern, plural, counts[0]["before"] or counts[0]["behind"], time)
 
@@ -381,10 +392,12 @@ def _sentences(texts: Sequence[str]) -> list[BarLine]:
     """
     sentences = _sentences_of(texts)
     nouns = {sentence.noun for sentence in sentences} - {""}
-    counts = {sentence.count for sentence in sentences}
+    counts = {sentence.processors for sentence in sentences}
     if len(nouns) != 1 or len(counts) < 2 or len(kinds_of_sentences(texts)) != 1:
         return []
-    rows = [_joined(sentence.number, [sentence.count, sentence.time]) for sentence in sentences]
+    rows = [
+        _joined(sentence.number, [sentence.processors, sentence.time]) for sentence in sentences
+    ]
     return [_joined(sentences[0].number, [*nouns, "time"]), *rows]
 
 

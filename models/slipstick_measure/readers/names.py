@@ -91,7 +91,17 @@ TIMES: tuple[str, ...] = (
     *("elapsedraw", "laufzeit", "zeit", "rechenzeit", "ausführungszeit", "temps", "durée"),
     *("temps d'exécution", "temps d'execution", "tiempo", "tiempo de ejecución", "tempo"),
     *("tiempo de ejecucion", "tempo de execução", "tempo de execucao", "tempo di esecuzione"),
-    *("时间", "运行时间", "执行时间", "実行時間", "время", "время выполнения", "время работы"),
+    *(
+        "时间",
+        "运行时间",
+        "执行时间",
+        "耗时",
+        "用时",
+        "実行時間",
+        "время",
+        "время выполнения",
+        "время работы",
+    ),
 )
 """What heads an elapsed time."""
 
@@ -228,7 +238,8 @@ MISSING = frozenset(
 
 SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(("sec", "secs", "second", "seconds", "s.", "sec.", "秒", "с", "сек"), "s"),
-    **dict.fromkeys(("msec", "msecs", "millisecond", "milliseconds", "millis"), "ms"),
+    **dict.fromkeys(("微秒",), "us"),
+    **dict.fromkeys(("msec", "msecs", "millisecond", "milliseconds", "millis", "毫秒"), "ms"),
     **dict.fromkeys(("usec", "usecs", "microsecond", "microseconds", "micros", "mus"), "us"),
     **dict.fromkeys(("nsec", "nsecs", "nanosecond", "nanoseconds", "nanos"), "ns"),
     **dict.fromkeys(("mins", "minute", "minutes", "m"), "min"),
