@@ -353,6 +353,6 @@ def _with_time_beside(longer: Array, times: Array, beside: float) -> Array:
 
     def further(before: float, ends: tuple[float, float]) -> float:
         low, high = ends
-        return before * decay + low * (mean_weight - decay) + high * (1 - mean_weight)
+        return float(before * decay + low * (mean_weight - decay) + high * (1 - mean_weight))
 
     return np.array(list(accumulate(pairwise(longer), further, initial=1.0)))

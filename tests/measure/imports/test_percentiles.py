@@ -100,7 +100,11 @@ def _exponential(matrix: np.ndarray) -> np.ndarray:
     return total
 
 
-def networks(seed: int, count: int, with_beside: bool) -> Iterator[tuple]:
+ClosedNetwork = tuple[list[Tier], float, float, int, float]
+"""Its tiers, the time beside them, the think time, the population, and a share of responses."""
+
+
+def networks(seed: int, count: int, with_beside: bool) -> Iterator[ClosedNetwork]:
     random = np.random.default_rng(seed)
     for _ in range(count):
         tiers = [
