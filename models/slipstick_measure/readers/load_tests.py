@@ -1436,7 +1436,8 @@ def _name_of_generator(reading: Reading, name: str) -> str:
     if name == "hey":
         return _name_of_hey(reading.text)
     own_names = {"locust-text": "locust", "oha-json": "oha", "ghz-json": "ghz"}
-    name = {**own_names, "rates-alone": "wrk"}.get(name, name)
+    taken_from = "hey" if "Average:" in reading.text else "wrk"
+    name = {**own_names, "rates-alone": taken_from}.get(name, name)
     return "JMeter" if name == "locust" and _AGGREGATE.match(reading.text) else name
 
 

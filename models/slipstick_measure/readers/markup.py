@@ -336,6 +336,8 @@ _TIME_IN_WORDS = re.compile(
 _TIME_WITHOUT_UNIT = re.compile(
     r"(?<=time)\s*[:=]\s*(?P<value>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*$", re.IGNORECASE
 )
+_NUMBERS_ALONE = re.compile(r"\s*[0-9.]+(?:[\s,;]+[0-9.]+)+\s*")
+"""A row of a table."""
 _SPEEDUP_BEHIND = re.compile(r"[(\[]\s*[0-9.]+\s*(?:x|×)[^)\]]*[)\]]", re.IGNORECASE)
 """A speed-up behind a time, which the line of one processor often lacks."""
 _SERIAL_SENTENCE = re.compile(r"\W*(?:serial|sequential)\b[^0-9]*", re.IGNORECASE)
@@ -374,7 +376,11 @@ def _sentence(number: int, text: str) -> _TimedSentence | None:
 
 
 def _sentences_of(texts: Sequence[str]) -> list[_TimedSentence]:
-    """Return the sentences of a text in which every line with a time is one; else none."""
+    """Return the sentences of a text without a table in which every line with a time is one; else
+    none.
+    """
+    if any("|" in text or _NUMBERS_ALONE.fullmatch(text) for text in texts[:MOST_RECORD_LINES]):
+        return []
     timed = [
         (number, text)
         for number, text in enumerate(texts[:MOST_RECORD_LINES], 1)
