@@ -144,7 +144,7 @@ class ClosedForm(CompiledModel):
         self.stages = _stage_times(model)
         self.account = _account_time(model)
         self._work_by_resource = (
-            _demand_by_station(model.bodies[0], model) if model.population.groups else {}
+            {} if model.population.finite else _demand_by_station(model.bodies[0], model)
         )
         self._contention = Contention(model)
         self._group_expressions = _group_expressions(model)
@@ -322,9 +322,11 @@ class ClosedForm(CompiledModel):
         """Return utilization, number present and wait of each station, by the utilization law."""
         # A cycle of no time has no rate: its columns are NaN and left out.
         with np.errstate(all="ignore"):
+            # Of customers that arrive the size of the population is their rate already.
+            rate = columns.population / (1.0 if self.model.population.open else time)
             # For each group its rate of cycles times the service that a cycle asks for.
             busy_by_resource = {
-                resource_name: columns.population / time * work_time
+                resource_name: rate * work_time
                 + _busy_for_other_groups(resource_name, columns.groups)
                 for resource_name, work_time in columns.work.items()
             }

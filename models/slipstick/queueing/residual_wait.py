@@ -214,6 +214,8 @@ def erlang_b(offered_load: Array, servers: int) -> Array:
         loss_probability = (
             offered_load * loss_probability / (count + offered_load * loss_probability)
         )
+        if not loss_probability.any():  # of a delay, whose servers are not to be counted
+            break
     return loss_probability
 
 

@@ -52,7 +52,7 @@ from slipstick.model.steps import (
     requested_resource,
     steps,
 )
-from slipstick.model.system import Model, SuperstepPopulation, is_processor
+from slipstick.model.system import INFINITE, Model, SuperstepPopulation, is_processor
 from slipstick.structure.work import (
     demands,
     held_times,
@@ -205,6 +205,7 @@ def _counts_at_queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Coun
             else model.resources[resource_name].capacity,
         )
         for resource_name, request_count in requests_by_resource.items()
+        if is_processor(resource_name) or model.resources[resource_name].capacity < INFINITE
     }
 
 
