@@ -74,11 +74,11 @@ class ValidationResult(QuestionResult):
 
     title: ClassVar[str] = "Published measurements, predicted"
     reading: ClassVar[str] = (
-        "Each group was left out whole and predicted by the others, unless the table says"
-        " otherwise. Error: of a group the median of the sizes of the relative errors, of a set the"
-        " median of its groups; mean: of all rows. Held: part of the rows in their intervals of 90"
-        " %. High / low: of these intervals, in the median. Another model's error is as published,"
-        " on the rows that are named."
+        "Each group was predicted from the others, unless the table says otherwise. Error: the"
+        " median of the absolute relative errors of a group; of a set, the median of its groups."
+        " Mean: the mean over all rows. Held: the share of the rows in their intervals of 90 %."
+        " High / low: the median ratio of the ends of these intervals. Errors of other models are"
+        " as published, for the rows that are named."
     )
     estimates: ClassVar[bool] = True
     own_cases: ClassVar[bool] = True
