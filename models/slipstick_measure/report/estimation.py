@@ -113,7 +113,7 @@ def estimation_sentences(estimation: Estimation, split: str = "") -> list[str]:
     if weak_groups and estimation.widened < MOST_WIDENED:
         names = ", ".join(group.name for group in weak_groups)
         lines.append(
-            f"The intervals contain fewer than 6 of 10 rows of {names}: do not trust it there."
+            f"Intervals contain fewer than 6 of 10 rows of: {names}. Do not trust the model there."
         )
     return lines
 
