@@ -958,7 +958,9 @@ def _explored_chain(states: _States) -> tuple[MarkovChain, NDArray[np.int64]]:
     )
     absorbing_states = np.setdiff1d(np.arange(chain.size), chain.sources)
     position_numbers = np.asarray(chain.states)[absorbing_states, :width]
-    if any(states.positions[position_number] != ENDED for position_number in position_numbers.flat):
+    # Of streams of rate 0 all customers leave in the end.
+    kinds_of_positions = {states.positions[number][0][0] for number in position_numbers.flat}
+    if not kinds_of_positions <= {"ended", "outside"}:
         reason = Unsolvable(
             f"processors of {model.name} can wait for each other without end, which is a deadlock"
         )

@@ -129,6 +129,14 @@ def simulated_values(
     each value with its interval, or why there is none
     """
     followed_plan = _followed_plan(model, values, backlogs)
+    groups_of_plan = {group.name for group in followed_plan.plan.groups}
+    for name in sorted(backlogs.keys() - groups_of_plan - {""}):
+        reason = (
+            f"customers of {name} wait at time 0, and no more of them arrive, which a simulation"
+            " does not follow; give them a rate above 0, such as 1e-9 /s, or times with an scv that"
+            " a Markov chain takes"
+        )
+        return dict.fromkeys(names, reason)
     questions: dict[str, _TransientValue] = {}
     answers: dict[str, Value | str] = {}
     for name in names:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from slipstick import (
     Model,
@@ -31,9 +32,10 @@ from slipstick import (
 )
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
-from slipstick.expression.nodes import RATE, TIME
+from slipstick.expression.nodes import RATE, TIME, Number
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import ArrivalPattern
+from slipstick_chains.transient import transient_values
 
 AWAY = delay(4.0, name="away", scv=1.0, think=True)
 WORKERS = closed_model(AWAY >> service("disk", 1.0, scv=1.0), 3)
@@ -261,3 +263,28 @@ def test_values_before_the_long_run_that_have_no_rule_are_refused_by_name() -> N
         with pytest.raises((ModelError, NoAnswerError)) as raised:
             refused()
         assert str(raised.value) == message
+
+
+def test_a_backlog_drains_where_nobody_arrives() -> None:
+    """The last of five customers leaves after five services; one server serves a Poisson number of
+    them by a time.
+    """
+    none = Number(0.0, RATE)
+    activity = open_model(service("disk", 1.0, scv=1.0), none, pattern=ArrivalPattern(backlog=5))
+    desk = network({"jobs": open_class(0.0, backlog=5)}, {"disk": station(service={"jobs": 1.0})})
+    served = stats.poisson(2.0)
+    present = sum(number * served.pmf(5 - number) for number in range(1, 6))
+    for model in (activity, desk):
+        assert time_until(model, "disk", 0) == pytest.approx(5.0)
+        assert transient(model, [2.0])["queue_length[disk]"][0] == pytest.approx(present)
+
+
+def test_a_simulation_refuses_a_backlog_without_arrivals_by_name() -> None:
+    constant = network(
+        {"jobs": open_class(0.0, backlog=5)},
+        {"desk": station(service={"jobs": 1.0}, scv={"jobs": 0.0})},
+    )
+    reasons = transient_values(constant, ["queue_length_at[desk,2]"], {})
+    assert "customers of jobs wait at time 0, and no more" in str(
+        reasons["queue_length_at[desk,2]"]
+    )
